@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout, layout_of
@@ -131,7 +132,7 @@ def _balance(material: Material) -> str:
 
 
 def _strength(men: str) -> float:
-    return sum({"Q": 9.5, "R": 5, "B": 3.25, "N": 3.25, "P": 1}.get(man, 0) for man in men)
+    return sum(PIECE_VALUES.get(man, 0) for man in men)
 
 
 def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> float:

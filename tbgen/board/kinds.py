@@ -50,6 +50,8 @@ KINDS: Final = (
 
 PIECE_ORDER: Final = "".join(kind.letter for kind in KINDS)
 """The letters of the kinds."""
+PIECE_VALUES: Final = {"Q": 9.5, "R": 5.0, "B": 3.25, "N": 3.25, "P": 1.0}
+"""What men are worth, in pawns, by letter; kings are not weighed."""
 KING: Final = 0
 """Number of the kind that must not be lost."""
 PROMOTIONS: Final = range(1, len(KINDS))
@@ -89,10 +91,8 @@ def reach(kind: int) -> tuple[int, ...]:
 def between(kind: int, start: int, stop: int) -> int:
     """Return the set of squares that a man passes on its way from one square to another; the empty one where
     it leaps, or does not get there."""
-    for way in ways(kind, start):
-        if stop in way:
-            return sum(1 << square for square in way[: way.index(stop)])
-    return 0
+    passed = (way[: way.index(stop)] for way in ways(kind, start) if stop in way)
+    return sum(1 << square for square in next(passed, ()))
 
 
 def attacks(kind: int, square: int, occupied: int) -> int:

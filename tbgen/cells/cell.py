@@ -16,6 +16,7 @@ from tbgen.board.kinds import KING, PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Side
+from tbgen.index.position import PIECE_TYPES
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
 
 MOST_MOBILE: Final = 4
@@ -23,8 +24,6 @@ MOST_MOBILE: Final = 4
 PAWN: Final = len(PIECE_ORDER)
 """The kind of pawns among the men that stand still."""
 _LETTERS: Final = PIECE_ORDER + "P"
-_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(name.lower()) for name in _LETTERS)
-"""python-chess's type of each kind of man."""
 _IMAGES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
 """Symmetries that a cell may be seen by; with ranks mirrored the colours are swapped."""
 
@@ -147,8 +146,7 @@ class Cell:
     def board_of(self, side: Side, slot: int) -> chess.Board | None:
         """Return the position of a slot, None if two men stand on one square."""
         board = chess.Board(None)
-        for square, man in self.standing.items():
-            board.set_piece_at(square, piece_of(man))
+        board.set_piece_map({square: piece_of(man) for square, man in self.standing.items()})
         for man in reversed(self.mobile):
             square, slot = slot & 63, slot >> 6
             if board.piece_at(square) is not None:
@@ -203,11 +201,11 @@ def side_of(board: chess.Board) -> Side:
 
 def piece_of(man: Man) -> chess.Piece:
     """Return the man as python-chess has it."""
-    return chess.Piece(_TYPES[man.kind], man.colour == WHITE_TO_MOVE)
+    return chess.Piece(PIECE_TYPES[man.kind], man.colour == WHITE_TO_MOVE)
 
 
 _MEN: Final = {
-    colour: {kind: man_of(SIDES[not colour], number) for number, kind in enumerate(_TYPES)}
+    colour: {kind: man_of(SIDES[not colour], number) for number, kind in enumerate(PIECE_TYPES)}
     for colour in chess.COLORS
 }
 """The man of each colour and type of python-chess."""

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import chess
 
 from tbgen.board import validity
+from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.mobility import mobility
 from tbgen.board.signed import Signed
@@ -13,8 +14,8 @@ from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Layout, Side, Slot, layout_of
 from tbgen.index.symmetry import MIRROR_FILES, apply, swap_colours
 
-_PIECES: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
-"""By kind: :data:`tbgen.board.kinds.PIECE_ORDER`."""
+PIECE_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(letter.lower()) for letter in PIECE_ORDER + "P")
+"""python-chess's type of each kind of man, :data:`tbgen.board.kinds.KINDS`, and last of the pawn."""
 
 
 class Position(NamedTuple):
@@ -116,7 +117,7 @@ def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = Non
     free, pawns = layout.squares(slot)
     board = chess.Board(None)
     for square, kind, colour in zip(free, layout.kinds, layout.colours, strict=True):
-        board.set_piece_at(square, chess.Piece(_PIECES[kind], colour == 0))
+        board.set_piece_at(square, chess.Piece(PIECE_TYPES[kind], colour == 0))
     for number, square in enumerate(pawns):
         board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
     if board.occupied.bit_count() < layout.free + layout.pawns:
@@ -156,6 +157,6 @@ def shape_of(board: chess.Board) -> Shape:
         material, swapped = Material.of_board(board)
         layout = layout_of(material)
         men = dict.fromkeys(zip(layout.kinds, layout.colours, strict=True))
-        pieces = tuple((_PIECES[kind], (colour == 0) != swapped) for kind, colour in men)
+        pieces = tuple((PIECE_TYPES[kind], (colour == 0) != swapped) for kind, colour in men)
         shape = _shapes[key] = Shape(material, swapped, layout, pieces)
     return shape

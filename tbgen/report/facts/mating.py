@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
+from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
@@ -24,9 +25,6 @@ from tbgen.report.scan.counting import count_source
 from tbgen.report.scan.source import open_source
 from tbgen.report.scan.table_counts import LIKE_BISHOPS, Counts, TableCounts
 from tbgen.store.format import default_directory
-
-PIECE_VALUES: Final[Mapping[str, float]] = {"Q": 9.5, "R": 5.0, "B": 3.25, "N": 3.25, "P": 1.0}
-"""In pawns."""
 
 ENOUGH: Final = 3.5
 """Without pawns a smaller lead in pieces, in pawns, does not mate: a minor piece is less."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.variant import Variant
 from tbgen.files import make_directory, remove_leftovers, write_file
 from tbgen.html.diagrams import diagram, sprites
@@ -13,7 +14,7 @@ from tbgen.html.environment import environment
 from tbgen.html.style import style_sheet
 from tbgen.report.data import files as data
 from tbgen.report.facts.difference import Difference
-from tbgen.report.facts.mating import ENOUGH, GENERAL_SHARE, PIECE_VALUES
+from tbgen.report.facts.mating import ENOUGH, GENERAL_SHARE
 from tbgen.report.facts.overview_highlights import (
     difference_highlights,
     endgame_highlights,
