@@ -13,8 +13,6 @@ from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 
-__all__ = ["FRESH", "Fresh", "accrued_score", "no_play"]
-
 
 class Fresh(Enum):
     """The type of :data:`FRESH`."""
@@ -53,7 +51,10 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
         return None
     plies = min(board.halfmove_clock, moves) if variant.resets else moves
     accrued, past = own_score(board), board.copy(stack=max(plies, 1))
-    check_last_move(past)
+    move = past.pop()
+    past.push(move)
+    if past.fen() != board.fen():
+        raise no_play(f"{move.uci()} does not lead to {board.fen()}")
     for _ in range(plies):
         move = past.pop()
         if not past.is_legal(move):
@@ -63,20 +64,6 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
             accrued = score
     validate(past)
     return accrued
-
-
-def check_last_move(board: chess.Board) -> None:
-    """Check that a board is the position that the last move on its stack leads to.
-
-    It is not if somebody has turned the side to move, say.
-
-    :raises UsageError: if it is another one.
-    """
-    before = board.copy(stack=1)
-    move = before.pop()
-    before.push(move)
-    if before.fen() != board.fen():
-        raise no_play(f"{move.uci()} does not lead to {board.fen()}")
 
 
 def no_play(reason: str) -> UsageError:

@@ -9,8 +9,6 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.errors import UsageError, quote
 
-__all__ = ["ANYTHING", "ProvedValue", "ScoreInterval"]
-
 
 class ScoreInterval(NamedTuple):
     """The scores that a value is proved to lie between, ends included, seen by White.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, total_ordering
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING, Final
 
 from tbgen.board.kinds import PIECE_ORDER, PROMOTIONS
@@ -14,8 +14,6 @@ from tbgen.errors import UsageError, quote
 
 if TYPE_CHECKING:
     import chess
-
-__all__ = ["MAX_MEN", "Material", "all_materials", "closure"]
 
 MAX_MEN: Final = 5
 """Most men, kings and pawns included, that a material may have."""
@@ -132,11 +130,11 @@ class Material:
 
     def captures(self) -> set[Material]:
         """Return what one capture without promotion leaves."""
-        return self._after(_unchanged, _without_man)
+        return self._after(promoting=False, capturing=True)
 
     def promotions(self) -> set[Material]:
         """Return what one promotion without capture leaves."""
-        return self._after(_with_promotion, _unchanged)
+        return self._after(promoting=True, capturing=False)
 
     def successors(self) -> set[Material]:
         """Return what one move out of the material leaves: a capture, a promotion, or both at once.
@@ -144,19 +142,19 @@ class Material:
         >>> sorted(material.name for material in Material.parse("KPvKN").successors())
         ['KBvK', 'KBvKN', 'KNvK', 'KNvKN', 'KPvK', 'KQvK', 'KQvKN', 'KRvK', 'KRvKN']
         """
-        # No pawn stands on the last rank, so a promoting pawn captures a piece.
-        return self.captures() | self.promotions() | self._after(_with_promotion, _without_piece)
+        return self.captures() | self.promotions() | self._after(promoting=True, capturing=True)
 
-    def _after(
-        self, own_after: Callable[[str], Iterable[str]], others_after: Callable[[str], Iterable[str]]
-    ) -> set[Material]:
-        """Return what a move of either side leaves, by what becomes of its own men and of the other's."""
-        return {
-            Material.of_sides(own, other)[0]
-            for mover, opponent in ((self.white, self.black), (self.black, self.white))
-            for own in own_after(mover)
-            for other in others_after(opponent)
-        }
+    def _after(self, *, promoting: bool, capturing: bool) -> set[Material]:
+        """Return what a move of either side leaves that promotes or not, and captures or not."""
+        # No pawn stands on the last rank, so a promoting pawn captures a piece.
+        victims = _PROMOTED if promoting else _MEN[1:]
+        found = set()
+        for own, other in ((self.white, self.black), (self.black, self.white)):
+            promoted = [own.replace("P", piece, 1) for piece in _PROMOTED if "P" in own]
+            left = [other.replace(man, "", 1) for man in victims if man in other]
+            pairs = product(promoted if promoting else [own], left if capturing else [other])
+            found |= {Material.of_sides(*pair)[0] for pair in pairs}
+        return found
 
     def _build_key(self) -> tuple[object, ...]:
         return self.men, self.pawns, _precedence(self.white), _precedence(self.black)
@@ -216,19 +214,3 @@ def _precedence(side: str) -> tuple[int, list[int]]:
 def _canonical(white: str, black: str) -> tuple[str, str]:
     strong, weak = sorted(("".join(sorted(side, key=_MEN.find)) for side in (white, black)), key=_precedence)
     return strong, weak
-
-
-def _unchanged(side: str) -> Iterable[str]:
-    return (side,)
-
-
-def _without_man(side: str) -> Iterator[str]:
-    return (side.replace(man, "", 1) for man in _MEN[1:] if man in side)
-
-
-def _without_piece(side: str) -> Iterator[str]:
-    return (side.replace(man, "", 1) for man in _PROMOTED if man in side)
-
-
-def _with_promotion(side: str) -> Iterator[str]:
-    return (side.replace("P", piece, 1) for piece in _PROMOTED if "P" in side)

@@ -12,7 +12,6 @@ from tbgen.board.score import GScore
 _DIAGONAL: Final = tuple(zip(chess.BB_DIAG_MASKS, chess.BB_DIAG_ATTACKS, strict=True))
 _FILE: Final = tuple(zip(chess.BB_FILE_MASKS, chess.BB_FILE_ATTACKS, strict=True))
 _RANK: Final = tuple(zip(chess.BB_RANK_MASKS, chess.BB_RANK_ATTACKS, strict=True))
-_LAST_RANKS: Final = chess.BB_RANK_1 | chess.BB_RANK_8
 
 
 def mobility(board: chess.Board) -> tuple[int, bool]:
@@ -42,7 +41,7 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
         allowed = targets & chess.ray(home, square) if man & pinned else targets
         if man & board.pawns:
             reached = _pawn_moves(board, square, them) & allowed
-            moves += reached.bit_count() + 3 * (reached & _LAST_RANKS).bit_count()
+            moves += reached.bit_count() + 3 * (reached & chess.BB_BACKRANKS).bit_count()
         else:
             moves += (board.attacks_mask(square) & ~us & allowed).bit_count()
     if board.castling_rights and not checkers:

@@ -14,11 +14,22 @@ import chess
 _ORDINARY: Final = re.compile(r"([NBRQK]?)([a-h]?)([1-8]?)(x?)([a-h][1-8])")
 """All but castling and promotions."""
 
-_SQUARES: Final = {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
 _FILES: Final = {"": chess.BB_ALL} | dict(zip(chess.FILE_NAMES, chess.BB_FILES, strict=True))
 _RANKS: Final = {"": chess.BB_ALL} | dict(zip(chess.RANK_NAMES, chess.BB_RANKS, strict=True))
 _CACHED: Final = 1 << 13
-_LAST_RANKS: Final = chess.BB_RANK_1 | chess.BB_RANK_8
+
+
+class NotedMove:
+    """A move as readers see it."""
+
+    __slots__ = ()
+    move: chess.Move
+    san: str
+
+    @property
+    def uci(self) -> str:
+        """The move in UCI notation."""
+        return self.move.uci()
 
 
 def parse_san(board: chess.Board, san: str) -> chess.Move:
@@ -65,16 +76,14 @@ def _parts(san: str) -> tuple[chess.PieceType, chess.Bitboard, bool, chess.Squar
     if match is None:
         return None
     letter, file, rank, capture, name = match.groups()
-    target = _SQUARES[name]
-    if not letter and (rank or (capture and not file) or chess.BB_SQUARES[target] & _LAST_RANKS):
+    target = chess.parse_square(name)
+    if not letter and (rank or (capture and not file) or chess.BB_SQUARES[target] & chess.BB_BACKRANKS):
         return None
     kind = chess.PIECE_SYMBOLS.index(letter.lower()) if letter else chess.PAWN
     return kind, _FILES[file] & _RANKS[rank], not letter and not file, target
 
 
-@functools.lru_cache(_CACHED)
-def _move(start: chess.Square, target: chess.Square) -> chess.Move:
-    return chess.Move(start, target)
+_move = functools.lru_cache(_CACHED)(chess.Move)
 
 
 def _pawn_before(mask: chess.Bitboard, turn: chess.Color, occupied: chess.Bitboard) -> chess.Bitboard:

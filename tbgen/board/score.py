@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import total_ordering
 from operator import index
@@ -12,8 +13,6 @@ from tbgen.errors import UsageError, quote
 
 if TYPE_CHECKING:
     import chess
-
-__all__ = ["MAX_CODED_RANK", "MAX_RANK", "NONE", "Code", "GScore", "Rank"]
 
 Rank = NewType("Rank", int)
 """Twice the legal moves of the side to move, plus one without check: the unsigned G-score doubled."""
@@ -30,8 +29,18 @@ MAX_CODED_RANK: Final = 126
 NONE: Final = Code(127)
 """The table code that stands for no position and no value."""
 
-_TEXT = re.compile("([-m\N{MINUS SIGN}\N{EN DASH}])?[Gg]([0-9]+)(?:\\.([05]))?")
+_TEXT = re.compile("([-m\N{MINUS SIGN}\N{EN DASH}])?[Gg]([0-9]+)(?:\\.([0-9]+))?")
+_HALVES: Final = {None: 0, "0": 0, "5": 2}
 _set: Final = object.__setattr__
+
+
+def rank_of_code(code: int) -> Rank:
+    """Return the rank of the score of a table code.
+
+    >>> rank_of_code(GScore("G3.5").code), rank_of_code(GScore("-G3.5").code)
+    (7, 7)
+    """
+    return Rank(min(code, 255 - code))
 
 
 @total_ordering
@@ -100,8 +109,6 @@ class GScore:
         >>> str(GScore.parse("mg3"))
         '-G3.0'
         """
-        if not isinstance(text, str):
-            raise TypeError(f"a G-score is not read from {type(text).__name__}: expected text such as 'G3.5'")
         return cls(text)
 
     @classmethod
@@ -185,21 +192,31 @@ def _rank_and_holder(given: str | SupportsIndex, white: bool | None) -> tuple[in
             f"a G-score cannot be made from {type(given).__name__}: expected text such as 'G3.5', or a rank "
             "and whether White holds it"
         )
-    match = _TEXT.fullmatch(given)
-    if match is None:
-        raise UsageError(
-            f"{quote(given)} is not a G-score: expected moves in halves, such as G3.5 or G3, "
-            "or -G3.5 or mG3.5 if Black holds it"
-        )
-    minus, moves, half = match.groups()
+    expected = "moves in halves, such as G3.5 or G3, or -G3.5 or mG3.5 if Black holds it"
+    quarters, white = parse_quarters(given, "a G-score", expected, _HALVES)
+    return quarters // 2, white
+
+
+def parse_quarters(text: str, what: str, expected: str, ends: Mapping[str | None, int]) -> tuple[int, bool]:
+    """Return four times the unsigned score that a text names, and whether the score is White's.
+
+    :param ends: the quarters of what may stand behind the point.
+    :param what: what the text is meant to be, for errors.
+    :raises UsageError: if it is anything else, or too large.
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None or match[3] not in ends:
+        raise UsageError(f"{quote(text)} is not {what}: expected {expected}")
+    minus, moves, fraction = match.groups()
     digits = moves.lstrip("0") or "0"
     if len(digits) > len(str(MAX_RANK // 2)):
-        raise UsageError(f"{quote(given)} is not a G-score: the largest one is G{MAX_RANK / 2}")
-    return 2 * int(digits) + (half == "5"), minus is None
+        largest = MAX_RANK // 2 + max(ends.values()) / 4
+        raise UsageError(f"{quote(text)} is not {what}: the largest one is G{largest}")
+    return 4 * int(digits) + ends[fraction], minus is None
 
 
 _BY_CODE: Final[dict[SupportsIndex, GScore]] = {
     score.code: score
-    for white in (True, False)
-    for score in (GScore(rank, white) for rank in range(MAX_CODED_RANK + 1))
+    for rank in range(MAX_CODED_RANK + 1)
+    for score in (GScore(rank, True), GScore(rank, False))
 }

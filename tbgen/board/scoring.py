@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
-from tbgen.board.score import MAX_RANK, GScore
-from tbgen.errors import UsageError, quote
+from tbgen.board.score import MAX_RANK, GScore, parse_quarters
+from tbgen.errors import NamedChoice, UsageError, quote
 
-__all__ = [
-    "DEFAULT_CUTOFF",
-    "DEFAULT_KOMI",
-    "EXPONENTIAL",
-    "OTB_CUTOFF",
-    "Komi",
-    "Points",
-    "Scheme",
-    "Scoring",
-    "parse_cutoff",
-    "points",
-]
-
-_KOMI: Final = re.compile(r"(-|m)?[Gg]([0-9]+)(?:\.(0|25|5|75))?")
 _FORK: Final = re.compile("r-?mobility[ _-]?", re.IGNORECASE)
 """What cuteRMob puts before the name of a scheme."""
 _UNSIGNED: Final = re.compile(r"[Gg][0-9]+(?:\.[05])?")
@@ -35,7 +20,7 @@ OTB_CUTOFF: Final = GScore(8, True)
 """G4.0: over the board only G3.5 and less is recorded."""
 
 
-class Scheme(Enum):
+class Scheme(NamedChoice, what="a scoring"):
     """A way to turn a result into points.
 
     :cvar EXPONENTIAL: TCEC: the holder of rank r gets 1/2 + 1/2^(1 + r).
@@ -67,11 +52,11 @@ class Scheme(Enum):
         >>> Scheme.parse("RMobility Winner")
         <Scheme.WINNER: 'winner'>
         """
-        try:
-            return cls(_FORK.sub("", text.strip()).lower())
-        except ValueError:
-            names = ", ".join(known.value for known in cls)
-            raise UsageError(f"{quote(text)} is not a scoring: expected one of {names}") from None
+        return cls(text)
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        return super()._missing_(_FORK.sub("", str(value).strip()))
 
     @property
     def whole(self) -> bool:
@@ -110,17 +95,8 @@ class Komi:
 
         :raises UsageError: if the text is anything else.
         """
-        match = _KOMI.fullmatch(text)
-        if match is None:
-            raise UsageError(
-                f"{quote(text)} is not a komi: expected moves in quarters, such as G5.75 or G6, "
-                "or -G5.75 or mG5.75 if Black has to beat it"
-            )
-        minus, moves, fraction = match.groups()
-        digits = moves.lstrip("0") or "0"
-        if len(digits) > len(str(MAX_RANK // 2)):
-            raise UsageError(f"{quote(text)} is not a komi: the largest one is G{MAX_RANK // 2}.75")
-        return cls(4 * int(digits) + _QUARTERS[fraction], minus is None)
+        expected = "moves in quarters, such as G5.75 or G6, or -G5.75 or mG5.75 if Black has to beat it"
+        return cls(*parse_quarters(text, "a komi", expected, _QUARTERS))
 
     def __str__(self) -> str:
         return f"{'' if self.white else '-'}G{self.quarters / 4}"
@@ -141,12 +117,11 @@ def parse_cutoff(text: str) -> GScore:
     >>> print(parse_cutoff("g6"))
     G6.0
     """
-    cutoff = GScore.parse(text) if _UNSIGNED.fullmatch(text) else None
-    if cutoff is None:
+    if not _UNSIGNED.fullmatch(text):
         raise UsageError(
             f"{quote(text)} is not a cutoff: expected a G-score without sign, such as G6.0 or G3.5"
         )
-    return cutoff
+    return GScore(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +259,5 @@ def points(
     if not isinstance(value, GScore):
         value = GScore(value)
     if not isinstance(scoring, Scoring):
-        name = scoring.value if isinstance(scoring, Scheme) else scoring
-        scoring = Scoring.parse(name, str(cutoff), str(komi))
+        scoring = Scoring.parse(scoring, str(cutoff), str(komi))
     return scoring.points(value)

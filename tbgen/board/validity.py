@@ -1,12 +1,8 @@
 """Which positions can be played on, whether or not a game can reach them."""
 
-from typing import Final
-
 import chess
 
 from tbgen.errors import UsageError
-
-_BACK_RANKS: Final = chess.BB_RANK_1 | chess.BB_RANK_8
 
 
 def validate(board: chess.Board) -> None:
@@ -24,7 +20,7 @@ def validate(board: chess.Board) -> None:
             raise UsageError(
                 f"{side} has {kings or 'no'} king{'s' * (kings > 1)}; each side needs exactly one"
             )
-    if board.pawns & _BACK_RANKS:
+    if board.pawns & chess.BB_BACKRANKS:
         raise UsageError("a pawn stands on the first or last rank")
     if board.was_into_check():
         king, other = board.king(chess.WHITE), board.king(chess.BLACK)

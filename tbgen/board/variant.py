@@ -6,8 +6,6 @@ from enum import StrEnum
 
 from tbgen.errors import UsageError, quote
 
-__all__ = ["Variant"]
-
 
 class Variant(StrEnum):
     """What becomes of the accrued score at a capture or a pawn move; the value is its name outside.

@@ -330,7 +330,6 @@ _READERS: Final[dict[Any, click.ParamType[Any]]] = {
     ),
     Variant: Parsed("|".join(Variant), Variant.parse, lambda: Variant),
     GScore: Parsed("G", GScore.parse),
-    Scheme: Parsed("NAME", Scheme.parse, lambda: (scheme.value for scheme in Scheme)),
     Komi: Parsed("G", Komi.parse),
 }
 """What reads the parameters of a type."""

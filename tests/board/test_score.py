@@ -139,7 +139,7 @@ def test_scores_of_numbers_of_other_kinds() -> None:
 def test_arguments_of_another_kind(arguments: tuple[Any, ...], sentence: str) -> None:
     with pytest.raises(TypeError, match=re.escape(sentence)):
         GScore(*arguments)
-    with pytest.raises(TypeError, match="not read from float: expected text such as"):
+    with pytest.raises(TypeError, match="cannot be made from float: expected text such as"):
         GScore.parse(3.5)  # type: ignore[arg-type]
     holders: tuple[Any, ...] = ("black", "w", 2)
     for holder in holders:
