@@ -1,13 +1,13 @@
 """Values of the positions of a cell, copied together from where they are stored."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from tbgen.cells.bounds import Block
-from tbgen.cells.cell import Cell, man_of
+from tbgen.cells.cell import Cell, Man, man_of
 from tbgen.cells.kernels.gather import gather
-from tbgen.index.layout import Side
+from tbgen.index.layout import SIDES, Side
 from tbgen.index.symmetry import MIRROR_RANKS
 
 
@@ -20,23 +20,25 @@ def gathered(
     is frozen there; ``symmetry`` leads there; ``pawnless`` tables are numbered by more
     symmetries.
     """
-    swapped = bool(symmetry & MIRROR_RANKS)
-    digits: dict[object, list[int]] = {}
-    last = len(cell.mobile) - 1
-    for place, man in enumerate(cell.mobile):
-        digits.setdefault(man, []).append(6 * (last - place))
-    squares: dict[object, list[int]] = {}
-    for square, man in cell.frozen:
-        squares.setdefault(man, []).append(square)
-    shifts, fixed = [], []
-    for colour, kind in men:
-        man = man_of(Side(colour ^ swapped), kind)
-        if digits.get(man):
-            shifts.append(digits[man].pop(0))
-            fixed.append(0)
-        else:
-            shifts.append(-1)
-            fixed.append(squares[man].pop(0))
+    shifts, squares = np.array(list(places_of(cell, men, bool(symmetry & MIRROR_RANKS))), np.int64).T.copy()
     block = Block(np.empty(cell.size, np.uint8), np.empty(cell.size, np.uint16))
-    gather(*stored, np.array(shifts, np.int64), np.array(fixed, np.int64), symmetry, pawnless, *block)
+    gather(*stored, shifts, squares, symmetry, pawnless, *block)
     return block
+
+
+def places_of(cell: Cell, men: Iterable[tuple[int, int]], swapped: bool) -> Iterator[tuple[int, int]]:
+    """Yield where the men of a table or a cell, by colour and kind, stand in another cell: by how many bits a
+    slot has to be shifted for the square of a mobile man, with 0; or -1, with the square of a frozen man.
+
+    :param swapped: whether the men have the other colour in the cell.
+    """
+    last = len(cell.mobile) - 1
+    left: list[tuple[Man, int, int]] = [
+        *((man, 6 * (last - place), 0) for place, man in enumerate(cell.mobile)),
+        *((frozen.man, -1, frozen.square) for frozen in cell.frozen),
+    ]
+    for colour, kind in men:
+        wanted = man_of(SIDES[colour ^ swapped], kind)
+        found = next(each for each in left if each[0] == wanted)
+        left.remove(found)
+        yield found[1:]

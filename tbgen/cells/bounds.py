@@ -7,7 +7,7 @@ end. Each is solved as the phase of a table is; the truth lies between (docs/sol
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
 
 import chess
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.kinds import KINDS, PROMOTIONS, reach
 from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
-from tbgen.cells.cell import Cell
+from tbgen.cells.cell import PAWN, Cell
 from tbgen.cells.frames import CellFrame, frame_of_cell, room_for_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.errors import UsageError
@@ -43,6 +43,15 @@ WORST: Final = (Code(255), Code(0))
 """What is known of everything: it is worth -G0.0 at least and G0.0 at most."""
 
 
+_EMPTY: Final = np.zeros(0, np.int64)
+_NO_TARGETS: Final = Targets(
+    np.zeros((2, CAPTURED_PAWN + 1, len(KINDS)), np.int64), _EMPTY, _EMPTY, np.zeros((0, 5), np.int64),
+    _EMPTY, _EMPTY, _EMPTY, np.zeros((0, 2), np.int64), _EMPTY, np.zeros(0, np.int32),
+    np.zeros((0, 16), np.int32), 0,
+)  # fmt: skip
+"""A directory of no tables."""
+
+
 class NoCodeError(UsageError):
     """A cell has positions with scores or depths that values have no room for."""
 
@@ -61,11 +70,6 @@ class Interval(NamedTuple):
     """White gets this at least."""
     upper: Code
     """White gets this at most."""
-
-    @classmethod
-    def exactly(cls, code: Code) -> Self:
-        """Return the interval of a known value."""
-        return cls(code, code)
 
     @property
     def exact(self) -> bool:
@@ -153,7 +157,11 @@ class BoundsGame:
         self.cell_frame = frame
         self._pool = _pool_of(frame, routes, knowledge, end)
         self._workspace = room_for_cell(frame.frame, resets)
-        self._starts = np.array([0, frame.size], np.int64)
+        starts = np.array([0, frame.size], np.int64)
+        self._fresh = SweepResults(self._pool.value, self._pool.depth, starts)
+        last = frame.squares[-1]
+        self._bit_man = (1, 0) if last < 0 else (64, last)
+        """How many slots of the frame there are to a slot of the cell, and which of them counts."""
         self._counted = False
         """Whether moves are counted and exits found, as blocks are now."""
 
@@ -165,18 +173,13 @@ class BoundsGame:
         if any(most_moves(self.cell_frame.cell, side) > _COUNTED for side in SIDES):
             raise NoCodeError(self.cell_frame.cell)
         self._count()
-        workspace, pool = self._workspace, self._pool
-        counters: list[NDArray[np.unsignedinteger]] = [workspace.phase.slices, workspace.phase.quiet]
-        counted = [counter.copy() for counter in counters]  # the sweeps count down
-        fresh = SweepResults(pool.value, pool.depth, self._starts)
         none = empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0)
-        solver = PhaseSolver(workspace, pool, fresh, (none, none), NOTHING)
+        solver = PhaseSolver(self._workspace, self._pool, self._fresh, (none, none), NOTHING)
         ranks = len(list(solver.ranks()))
-        deepest = max(attacker.scratch.deepest[0] for attacker in workspace.attackers)
+        deepest = max(attacker.scratch.deepest[0] for attacker in self._workspace.attackers)
         if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
             raise NoCodeError(self.cell_frame.cell)
-        for counter, before in zip(counters, counted, strict=True):
-            counter[:] = before
+        self._counted = False  # the sweeps have counted down
         value, depth = self._own()
         value[~self._there()] = NONE
         return self._of_cell(value), self._of_cell(depth)
@@ -184,16 +187,15 @@ class BoundsGame:
     def best_exits(self, side: Side) -> Block:
         """Return the best of the zeroing moves that a side has to move, of all positions: what it is worth,
         and its depth with the move itself; ``NONE`` where there is none."""
-        workspace = self._workspace
-        words, exits = workspace.frame.words, workspace.exits
-        legal = workspace.phase.legal
-        legal_words(workspace.frame, legal, 0, words)
-        side_exits(workspace.frame, self._pool, exits, workspace.phase, side, False, legal[side], 0, words)
+        frame, phase, exits = self._workspace.frame, self._workspace.phase, self._workspace.exits
+        words = frame.words
+        legal_words(frame, phase.legal, 0, words)
+        side_exits(frame, self._pool, exits, phase, side, False, phase.legal[side], 0, words)
         part = slice(side * 64 * words, (side + 1) * 64 * words)
         value, depth = exits.value[part].copy(), exits.nearest[part] + np.uint16(1)
         nothing = exits.nearest[part] == NO_EXIT
         value[nothing], depth[nothing] = NONE, 0
-        return Block(self._of_cell(value[np.newaxis])[0], self._of_cell(depth[np.newaxis])[0])
+        return Block(self._of_cell(value), self._of_cell(depth))
 
     def ranks(self) -> NDArray[np.uint8]:
         """Return the ranks of all positions, shape (2, slots of the cell); 255 where there is none."""
@@ -214,36 +216,28 @@ class BoundsGame:
 
     def recall(self, value: Codes, depth: Plies) -> None:
         """Take what ``solve`` has returned before for this game of this cell."""
-        last = self.cell_frame.squares[-1]
-        for own, known in ((self._own()[0], value), (self._own()[1], depth)):
-            if last < 0:
-                own[:] = known
-            else:
-                own.reshape(2, -1, 64)[:, :, last] = known
+        count, last = self._bit_man
+        for own, known in zip(self._own(), (value, depth), strict=True):
+            own.reshape(2, -1, count)[..., last] = known
 
-    def layer(self, accrued: GScore) -> tuple[Codes, Plies]:
+    def layer(self, accrued: GScore, *, decided: bool = True) -> tuple[Codes, Plies]:
         """Return values and depths with an accrued score, shape (2, slots of the cell) each; after ``solve``
         or ``recall``.
 
         ``NONE`` where the accrued score does not matter: the fresh value holds.
+
+        :param decided: whether all fresh values are known; else only those of positions whose own score has a
+            smaller rank than the accrued one, and ``NONE`` is returned for these.
         """
-        return self._layer(0 if accrued.white else 1, accrued.rank, decided=True)
-
-    def open_layer(self, holder: Side, rank: int) -> tuple[Codes, Plies]:
-        """Return what :meth:`layer` does for the accrued score of a rank that a side has, where fresh values
-        are known (``recall``) only of positions whose own score has a smaller rank; ``NONE`` for these."""
-        return self._layer(holder, rank, decided=False)
-
-    def _layer(self, holder: int, rank: int, *, decided: bool) -> tuple[Codes, Plies]:
         self._count()
         size = self.cell_frame.size
         value, depth = np.full((2, size), NONE, np.uint8), np.zeros((2, size), np.uint16)
-        fresh = SweepResults(self._pool.value, self._pool.depth, self._starts)
         self._workspace.phase.canonical[:] = ~np.uint64(0)
-        solve_layer(self._workspace, holder, int(rank), decided, fresh, value, depth)
+        holder = SIDES[not accrued.white]
+        solve_layer(self._workspace, holder, accrued.rank, decided, self._fresh, value, depth)
         return self._of_cell(value), self._of_cell(depth)
 
-    def _own(self) -> tuple[Codes, Plies]:
+    def _own(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """The cell's own fresh values and depths, shape (2, slots of the frame) each."""
         size = 2 * self.cell_frame.size
         return self._pool.value[:size].reshape(2, -1), self._pool.depth[:size].reshape(2, -1)
@@ -254,19 +248,15 @@ class BoundsGame:
 
     def _count(self) -> None:
         """Count the moves of all positions, and find their exits, unless that is done."""
-        if self._counted:
-            return
-        self._counted = True
-        workspace = self._workspace
-        workspace.phase.slices[:] = 0
-        find_moves(workspace, self._pool, False)
+        if not self._counted:
+            self._counted = True
+            self._workspace.phase.slices[:] = 0
+            find_moves(self._workspace, self._pool, False)
 
     def _of_cell(self, array: NDArray[_Number]) -> NDArray[_Number]:
-        """Leave the square of a frozen bit man out of the slots."""
-        last = self.cell_frame.squares[-1]
-        if last < 0:
-            return array.copy()
-        return array.reshape(len(array), -1, 64)[:, :, last].copy()
+        """Leave the square of a frozen bit man out of the slots, which are the last axis."""
+        count, last = self._bit_man
+        return array.reshape(*array.shape[:-1], -1, count)[..., last].copy()
 
 
 class Games:
@@ -301,10 +291,8 @@ class Games:
         return self._bounds(layer)
 
     def _bounds(self, of_end: Callable[[int], tuple[Codes, Plies]]) -> Bounds:
-        found = _of_ends(of_end)
-        return Bounds(
-            self.cell, np.stack([value for value, _ in found]), np.stack([depth for _, depth in found])
-        )
+        value, depth = zip(*_of_ends(of_end), strict=True)
+        return Bounds(self.cell, np.stack(value), np.stack(depth))
 
 
 def _of_ends(of_end: Callable[[int], _Result]) -> list[_Result]:
@@ -330,18 +318,8 @@ def _pool_of(frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, en
     frozen = np.array(frame.squares, np.int64)
     pawns = np.array(frame.cell.pawns, np.uint64)
     return Pool(
-        value, depth, _no_targets(), Routes(number, np.array(begin, np.int64), frozen, pawns, int(WORST[end]))
+        value, depth, _NO_TARGETS, Routes(number, np.array(begin, np.int64), frozen, pawns, int(WORST[end]))
     )
-
-
-def _no_targets() -> Targets:
-    """A directory of no tables."""
-    none, rows = np.zeros(0, np.int64), np.zeros(0, np.int32)
-    return Targets(
-        np.zeros((2, CAPTURED_PAWN + 1, len(KINDS)), np.int64), none, none,
-        np.zeros((0, 5), np.int64), none, none, none, np.zeros((0, 2), np.int64), none, rows,
-        np.zeros((0, 16), np.int32), 0,
-    )  # fmt: skip
 
 
 def _bits(words: Words) -> NDArray[np.bool_]:
@@ -356,8 +334,8 @@ def side_after(route: Route) -> Side:
 
 def most_moves(cell: Cell, side: Side) -> int:
     """Return a number of legal moves that no position of a cell exceeds with a side to move."""
-    men = [*cell.mobile, *(frozen.man for frozen in cell.frozen)]
+    men = [man for man in cell.all_men if man.colour == side and man.kind != PAWN]
     pawns, about = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
-    moves = sum(max(map(int.bit_count, reach(man.kind))) for man in men if man.colour == side)
+    moves = sum(max(map(int.bit_count, reach(man.kind))) for man in men)
     moves += _PAWN_MOVES * chess.popcount(pawns & ~about) + _PROMOTING_MOVES * chess.popcount(pawns & about)
     return moves

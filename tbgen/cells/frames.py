@@ -5,15 +5,13 @@ mobile piece if there is one, else a frozen one, else Black's king. So the digit
 the squares of the mobile men in the order of ``Cell.mobile``, followed by that of a frozen bit man.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import KING
-from tbgen.cells.cell import Cell, Man
+from tbgen.cells.cell import Cell
 from tbgen.index.layout import SIDES
 from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.exits import room_for_exits
@@ -49,24 +47,14 @@ class CellFrame:
         """Number of slots for one side to move."""
         return 64 * self.frame.words
 
-    @property
-    def digits(self) -> list[int]:
-        """The men of the frame whose squares make a slot, the most significant one first."""
-        last = len(self.squares) - 1
-        return [man for man, square in enumerate(self.squares) if square == _MOBILE or man == last]
 
-
-def frame_of_cell(cell: Cell, castlings: Iterable[Castling] = ()) -> CellFrame:
+def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame:
     """Return the frame of a cell, whose frozen kings and rooks may castle in some ways."""
-    ways = tuple(castlings)
     mobile = [(man, _MOBILE) for man in cell.mobile]
     still = [(frozen.man, frozen.square) for frozen in cell.frozen]
-    both = [*mobile, *still]
-    kings = sorted((each for each in both if each[0].kind == KING), key=lambda each: each[0].colour)
-    pieces = [each for each in mobile if each[0].kind != KING]
-    others = [each for each in still if each[0].kind != KING]
-    last = pieces.pop() if pieces else others.pop() if others else kings.pop()
-    men: list[tuple[Man, int]] = [*kings, *pieces, *others, last]
+    men = sorted([*mobile, *still], key=lambda each: (each[0].piece, each[0].piece or each[0].colour))
+    pieces = [place for place, (man, square) in enumerate(men) if man.piece and square == _MOBILE]
+    men.append(men.pop(pieces[-1] if pieces else -1))
     squares = tuple(square for _, square in men)
     scalars = len(men) - 1
     shifts, digit = [NO_DIGIT] * scalars, 0
@@ -87,11 +75,14 @@ def frame_of_cell(cell: Cell, castlings: Iterable[Castling] = ()) -> CellFrame:
         1 << digit,
         np.array(cell.pawns, np.uint64),
         np.array(
-            [(squares.index(way.king), squares.index(way.rook), way.king_to, way.rook_to) for way in ways],
+            [
+                (squares.index(way.king), squares.index(way.rook), way.king_to, way.rook_to)
+                for way in castlings
+            ],
             np.int64,
         ).reshape(-1, 4),
     )
-    return CellFrame(cell, frame, squares, ways)
+    return CellFrame(cell, frame, squares, castlings)
 
 
 def room_for_cell(frame: Frame, resets: bool = True) -> Workspace:

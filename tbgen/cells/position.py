@@ -7,7 +7,7 @@ from typing import Self
 
 import chess
 
-from tbgen.board.mobility import mobility
+from tbgen.board.mobility import own_score
 from tbgen.board.score import Code, Rank
 from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.index.symmetry import MIRROR_FILES, MIRROR_RANKS
@@ -34,8 +34,7 @@ class CellPosition:
     @cached_property
     def rank(self) -> Rank:
         """Its rank."""
-        moves, check = mobility(self.board)
-        return Rank(2 * moves + (not check))
+        return Rank(own_score(self.board).rank)
 
     @property
     def own(self) -> Code:

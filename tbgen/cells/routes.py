@@ -5,7 +5,7 @@ with the mobile men that are left where the move has left them. Promoted men and
 stand frozen there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,8 +52,8 @@ class _Walker:
     def __init__(self, frame: CellFrame, side: Side) -> None:
         self.cell, self.side, self.castlings = frame.cell, side, frame.castlings
         self.standing = frame.cell.standing
-        digits = [man for man in frame.digits if frame.squares[man] < 0]
-        self.number = dict(enumerate(digits))  # of each mobile man in the frame
+        self.number = [man for man, square in enumerate(frame.squares) if square < 0]
+        """Of each mobile man in the frame."""
         self.enemies = [place for place, man in enumerate(self.cell.mobile) if self._may_capture(man)]
         self.taken = {square for square, man in self.standing.items() if self._may_capture(man)}
 
@@ -72,6 +72,12 @@ class _Walker:
     def _may_capture(self, man: Man) -> bool:
         return man.colour != self.side and man.kind != KING
 
+    def _victims(self, square: int) -> Sequence[int]:
+        """The mobile men that a capture on a square may take; nobody where a man stands there to be taken."""
+        if square in self.standing:
+            return (_NOBODY,) if square in self.taken else ()
+        return self.enemies
+
     def _by_pawn(self, pawn: int) -> Iterator[Route]:
         step = -8 if self.side else 8
         if pawn + step not in self.standing:
@@ -79,11 +85,8 @@ class _Walker:
             if pawn >> 3 == (6 if self.side else 1) and pawn + 2 * step not in self.standing:
                 yield from self._pawn_to(pawn, pawn + 2 * step)
         for square in chess.scan_forward(chess.BB_PAWN_ATTACKS[not self.side][pawn]):
-            if square in self.taken:
-                yield from self._pawn_to(pawn, square)
-            elif square not in self.standing:
-                for victim in self.enemies:
-                    yield from self._pawn_to(pawn, square, victim)
+            for victim in self._victims(square):
+                yield from self._pawn_to(pawn, square, victim)
 
     def _pawn_to(self, pawn: int, square: int, victim: int = _NOBODY) -> Iterator[Route]:
         for promotion in (NO_PROMOTION,) if 8 <= square < 56 else PROMOTIONS:
@@ -91,11 +94,9 @@ class _Walker:
 
     def _by_frozen_man(self, square: int, man: Man) -> Iterator[Route]:
         for target in chess.scan_forward(attacks(man.kind, square, self.cell.still)):
-            if target in self.taken:
+            if target not in self.standing:
                 yield self._route(square, target)
-            elif target not in self.standing:
-                yield self._route(square, target)
-                yield from (self._route(square, target, victim) for victim in self.enemies)
+            yield from (self._route(square, target, victim) for victim in self._victims(target))
 
     def _castled(self, castling: Castling) -> Route:
         standing = self.standing.copy()

@@ -10,7 +10,7 @@ import numpy as np
 from tbgen.board.score import GScore
 from tbgen.cells.bounds import Block, Games, SomeKnowledge
 from tbgen.cells.cell import Cell
-from tbgen.cells.kernels.gather import gather, overlay
+from tbgen.cells.kernels.gather import gather
 from tbgen.compiler.cache import compiling
 
 FAMILY: Final = __name__
@@ -28,4 +28,3 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
             games.accrued(games.solve(), GScore("G2.0"))
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)
-            overlay(*block, *block)

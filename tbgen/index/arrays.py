@@ -58,6 +58,16 @@ def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
     return best
 
 
+def ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of ranges one after the other: ``counts[0]`` from ``start[0]`` on, and so on.
+
+    >>> ranges(np.array([10, 20]), np.array([2, 3]))
+    array([10, 11, 20, 21, 22])
+    """
+    before = np.cumsum(counts) - counts
+    return np.asarray(np.arange(counts.sum()) + np.repeat(start - before, counts), np.int64)
+
+
 def _rows(layout: Layout, pawns: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the phases of pawn placements; negative if they are not the canonical ones of their mirror
     pair."""

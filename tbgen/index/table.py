@@ -11,6 +11,7 @@ from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
+from tbgen.index.arrays import ranges
 from tbgen.index.layout import Layout, Side, layout_of
 
 FRESH: Final = 128
@@ -63,8 +64,7 @@ class Functions:
         order."""
         left, number = np.unique(self.number, return_inverse=True)
         counts = np.diff(self.start)[left]
-        start = np.concatenate([[0], np.cumsum(counts)])
-        entries = np.arange(start[-1]) + np.repeat(self.start[left] - start[:-1], counts)
+        start, entries = np.concatenate([[0], np.cumsum(counts)]), ranges(self.start[left], counts)
         return Functions(
             self.side, number.astype(np.uint32), start, self.accrued[entries], self.value[entries]
         )

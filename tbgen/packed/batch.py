@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
 from tbgen.errors import TbgenError
+from tbgen.index.arrays import ranges
 from tbgen.index.exits import BestExit, ExitsOfMany
 from tbgen.index.layout import SIDES, Side, Slot
 from tbgen.index.table import NO_SCORE
@@ -207,9 +208,7 @@ def _order(batch: Batch) -> NDArray[np.int64]:
     """Return the places of all questions of a batch, by rising question."""
     if len(batch.slot) == 1:
         return np.argsort(batch.question[: batch.end[0]])
-    counts = batch.end - batch.begin
-    before = np.cumsum(counts) - counts
-    places = np.arange(counts.sum()) + np.repeat(batch.begin - before, counts)
+    places = ranges(batch.begin, batch.end - batch.begin)
     return np.asarray(places[np.argsort(batch.question[places])], np.int64)
 
 

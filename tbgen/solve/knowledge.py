@@ -145,7 +145,7 @@ class Known:
     def _final_worth(self, position: CellPosition) -> Interval | None:
         """Return what sources say of a position that say as much as a ply further on."""
         if position.over:
-            return Interval.exactly(position.own)
+            return Interval(position.own, position.own)
         said = (source.worth(position) for source in self._sources if source.final)
         return next((worth for worth in said if worth is not None), None)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import chess
 
-from tbgen.board.score import NONE, Code, GScore
+from tbgen.board.score import NONE, Code, GScore, rank_of_code
 from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.bounds import (
     ENDS,
@@ -243,7 +243,7 @@ class Search:
         """What is known of a state of a solved cell, in the orientation of that cell."""
         own = position.own
         if position.over:
-            return Answer(Interval.exactly(own), (0, 0))
+            return Answer(Interval(own, own), (0, 0))
         if position.board.has_legal_en_passant():
             return self._by_moves(position)
         cell, side, slot = position.cell, side_of(position.board), position.slot
@@ -252,7 +252,7 @@ class Search:
             with_own = accrued is None or accrued == own
             return Answer(self._known.worth(position) if with_own else Interval(*WORST))
         bounds = fresh
-        if accrued is not None and accrued != own and _rank(accrued) <= _rank(own):
+        if accrued is not None and accrued != own and rank_of_code(accrued) <= rank_of_code(own):
             layer = self._layers.layer(fresh, accrued)
             if layer.value[LOWER, side, slot] != NONE or layer.value[UPPER, side, slot] != NONE:
                 bounds = layer
@@ -382,8 +382,4 @@ def _plies_out(answer: Answer, accrued: Code) -> int:
 def carried(step: Step, accrued: Code) -> Code:
     """Return the accrued score after a quiet move."""
     own = step.after.own
-    return own if _rank(own) < _rank(accrued) else accrued
-
-
-def _rank(code: Code) -> int:
-    return min(code, 255 - code)
+    return own if rank_of_code(own) < rank_of_code(accrued) else accrued

@@ -39,10 +39,10 @@ _VERDICTS: Final = (
     # A depth lies between those of both ends: whoever is held to a score may have it at once, and whoever
     # forces it may take longer than the tables say.
     Answer(Interval(Code(254), Code(1)), (0, 0)),
-    Answer(Interval.exactly(Code(0)), (_FAR, 0)),
-    Answer(Interval.exactly(Code(255)), (0, _FAR)),
+    Answer(Interval(Code(0), Code(0)), (_FAR, 0)),
+    Answer(Interval(Code(255), Code(255)), (0, _FAR)),
     Answer(Interval(*WORST), (0, 0)),
-    Answer(Interval.exactly(NONE), (0, 0)),
+    Answer(Interval(NONE, NONE), (0, 0)),
 )
 """What is known where nobody can force mate, White can, Black can, the files do not say, or nothing is."""
 

@@ -14,7 +14,6 @@ from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import Block, Interval, side_after
 from tbgen.cells.cell import Cell
-from tbgen.cells.kernels.gather import overlay
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 from tbgen.errors import MissingTableError
@@ -98,14 +97,17 @@ class Tables(ExitSource):
         configs = en_passant_configs(layout).tolist()
         if config in configs:
             stored = self.en_passant(material, configs.index(config))
-            overlay(*block, *gathered(route.destination, men, symmetry, stored))
+            captured = gathered(route.destination, men, symmetry, stored)
+            there = captured.value != NONE
+            block.value[there], block.depth[there] = captured.value[there], captured.depth[there]
         return block
 
     def worth(self, position: CellPosition) -> Interval | None:
         """Return what a position is worth, if a table says it."""
         if not self.has_cell(position.cell):
             return None
-        return Interval.exactly(code_of(of_gscore(self._tablebase.probe(position.board, FRESH).value)))
+        code = code_of(of_gscore(self._tablebase.probe(position.board, FRESH).value))
+        return Interval(code, code)
 
     def gives(self, material: Material, phase: int, side: Side) -> bool:
         """Whether there is a table of a material, and a phase of it can be had with one side to move.

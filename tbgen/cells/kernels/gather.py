@@ -42,12 +42,3 @@ def gather(
         code = value[stored]
         block_value[slot] = np.uint8(255) - code if swapped and code != NONE else code
         block_depth[slot] = depth[stored]
-
-
-@jit
-def overlay(value: Codes, depth: Plies, upper_value: Codes, upper_depth: Plies) -> None:
-    """Write what is in the upper block, where it has values, over the other."""
-    for slot in range(len(value)):
-        if upper_value[slot] != NONE:
-            value[slot] = upper_value[slot]
-            depth[slot] = upper_depth[slot]

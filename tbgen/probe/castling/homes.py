@@ -24,13 +24,11 @@ class Home(NamedTuple):
 def home_of(board: chess.Board) -> Home:
     """Return the cell of a position with castling rights."""
     castlings = []
-    for colour in chess.COLORS:
-        king = board.king(colour)
+    for rook in chess.scan_forward(board.clean_castling_rights()):
+        king = board.king(chess.square_rank(rook) == 0)
         assert king is not None
-        for rook in chess.scan_forward(board.clean_castling_rights() & board.occupied_co[colour]):
-            files = (2, 3) if rook < king else (6, 5)
-            king_to, rook_to = (king & 56 | file for file in files)
-            castlings.append(Castling(king, rook, king_to, rook_to))
+        files = (2, 3) if rook < king else (6, 5)
+        castlings.append(Castling(king, rook, *(king & 56 | file for file in files)))
     still = {square for castling in castlings for square in castling[:2]}
     mobile = [square for square in mobile_squares(board) if square not in still]
     return Home(Cell.of_board(board, mobile), tuple(castlings))
@@ -63,19 +61,15 @@ def cells_before(home: Home, solved: Container[Home]) -> set[Home]:
         if one in solved or one in found:
             continue
         found.add(one)
-        for route in routes_of(frame_of_cell(one.cell, one.castlings)):
-            castlings = rights_left(one, route)
-            if castlings:
-                waiting.add(home_after(route, castlings))
+        routes = routes_of(frame_of_cell(one.cell, one.castlings))
+        waiting |= {home_after(route, left) for route in routes if (left := rights_left(one, route))}
     return found
 
 
 def effort(home: Home) -> float:
     """Return about how many seconds it takes to solve a cell, 0 for one that is solved in no time."""
-    if home.cell.men <= _SMALL_MEN:
-        return 0.0
-    seconds = RATES.seconds.castling
-    return seconds[min(len(home.cell.mobile), len(seconds) - 1)]
+    seconds, mobile = RATES.seconds.castling, len(home.cell.mobile)
+    return seconds[min(mobile, len(seconds) - 1)] if home.cell.men > _SMALL_MEN else 0.0
 
 
 def needs(board: chess.Board) -> tuple[float, int]:

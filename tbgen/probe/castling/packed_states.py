@@ -10,26 +10,24 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.score import NONE, Code
+from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, BoundsGame, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.quiet import QuietMoves
 from tbgen.cells.routes import Route, routes_of
-from tbgen.index.layout import SIDES, Side
+from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.table import FRESH
 from tbgen.packed.file import PackedFile
+from tbgen.probe.castling.table_states import fresh_holds, slots_in_table
+from tbgen.retro.kernels.bits import Codes
 from tbgen.retro.kernels.layers import FIRST_LAYER
-
-_Codes = NDArray[np.uint8]
 
 
 class PackedStates:
     """Values of the positions of a cell with one side to move; depths are not known.
 
     :param cell: all men of the side to move are mobile in it.
-    :param slots: int64 (slots of the cell,): those of the table, canonical; -1 where there is no position.
-    :param swapped: whether the table has the colours the other way round.
     :param fresh: returns the fresh values of the positions that a zeroing route leads to.
 
     :raises DamagedTableError: if a block does not decode.
@@ -37,17 +35,9 @@ class PackedStates:
 
     timed: Final = False
 
-    def __init__(
-        self,
-        file: PackedFile,
-        cell: Cell,
-        side: Side,
-        slots: NDArray[np.int64],
-        swapped: bool,
-        fresh: Callable[[Route], Block],
-    ) -> None:
-        self._side, self._swapped = side, swapped
-        self._stored = SIDES[file.side ^ swapped]
+    def __init__(self, file: PackedFile, cell: Cell, side: Side, fresh: Callable[[Route], Block]) -> None:
+        self._side, (_, self._swapped) = side, cell.material()
+        self._stored = SIDES[file.side ^ self._swapped]
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         blocks = {route: fresh(route) for route in routes if self._counts(cell, route)}
@@ -58,7 +48,7 @@ class PackedStates:
         self._fresh = [values_of_ended(side, self._ranks[side]) for side in SIDES]
         of_stored = self._ranks[self._stored]
         on = np.flatnonzero((of_stored >= FIRST_LAYER) & (of_stored != NO_RANK))
-        value, functions = file.of_stored_side(slots[on])
+        value, functions = file.of_stored_side(slots_in_table(cell)[on])
         self._functions = functions.used()
         by_capture = game.best_exits(self._stored).value[on]
         self._fresh[self._stored][on] = np.where(value == NONE, by_capture, self._seen(value))
@@ -86,23 +76,23 @@ class PackedStates:
             value = self._derive(holder, rank)
         return Block(value, np.zeros(len(value), np.uint16))
 
-    def _of_stored(self, holder: Side, rank: int) -> _Codes:
+    def _of_stored(self, holder: Side, rank: int) -> Codes:
         """The same of the side that is stored."""
-        accrued = _code(holder, rank)
+        accrued = GScore(rank, holder == WHITE_TO_MOVE).code
         side, on, fresh = self._stored, self._on, self._fresh[self._stored]
         said = self._functions.said(Code(255 - accrued if self._swapped else accrued))[self._functions.number]
         said = np.where(said == NONE, accrued, np.where(said == FRESH, fresh[on], self._seen(said)))
-        own = self._ranks[side, on]
-        alone = (_rank(fresh[on]) < rank) | (own < rank) | (own == rank) & (holder != side)
+        alone = fresh_holds(fresh[on], self._ranks[side, on], side, holder, rank)
         value = fresh.copy()
         value[on] = np.where(alone, fresh[on], said)
         return value
 
-    def _derive(self, holder: Side, rank: int) -> _Codes:
+    def _derive(self, holder: Side, rank: int) -> Codes:
         """The same of the side that is not stored, whose fresh values are known of smaller ranks."""
         ranks, fresh = self._ranks[self._side], self._fresh[self._side]
         after = _merit(self._side, self._of_stored(holder, rank))
-        value = _code_of(self._side, np.maximum(self._quiet.best(after), self._zeroing))
+        best = np.maximum(self._quiet.best(after), self._zeroing)
+        value = best if self._side else ~best
         np.copyto(value, fresh, where=(ranks < rank) | (ranks == NO_RANK))
         if holder == self._stored and rank == self._known:  # who has moved has a position's own score
             own = ranks == rank
@@ -110,31 +100,18 @@ class PackedStates:
             self._known += 1
         return value
 
-    def _seen(self, value: _Codes) -> _Codes:
+    def _seen(self, value: Codes) -> Codes:
         """Return codes as seen with the colours of the cell; those of no score mean nothing."""
         return 255 - value if self._swapped else value
 
 
-def _code(holder: Side, rank: int) -> int:
-    return 255 - rank if holder else rank
-
-
-def _rank(code: _Codes) -> _Codes:
-    return np.minimum(code, 255 - code)
-
-
-def _merit(side: Side, code: _Codes) -> _Codes:
+def _merit(side: Side, code: Codes) -> Codes:
     """Return codes as the greater the better for a side, 0 for ``NONE``."""
     merit = code.copy() if side else ~code
     merit[code == NONE] = 0
     return merit
 
 
-def _code_of(side: Side, merit: _Codes) -> _Codes:
-    """Return the codes of merits."""
-    return merit if side else ~merit
-
-
-def values_of_ended(side: Side, ranks: NDArray[np.uint8]) -> _Codes:
+def values_of_ended(side: Side, ranks: NDArray[np.uint8]) -> Codes:
     """Return the values of positions that have ended, ``NONE`` elsewhere."""
     return np.where(ranks < FIRST_LAYER, ranks if side else 255 - ranks, NONE).astype(np.uint8)

@@ -9,28 +9,29 @@ import logging
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import methodcaller
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import chess
 import numpy as np
 
-from tbgen.board.score import NONE, Code
+from tbgen.board.score import NONE, Code, GScore, rank_of_code
 from tbgen.board.signed import code_of, of_code
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, side_after
-from tbgen.cells.cell import Cell, mobile_squares, side_of
+from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import Castling, frame_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.warmup import compile_kernels
-from tbgen.index.layout import SIDES, Side
+from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
 from tbgen.probe.castling.homes import Home, cells_before, effort, home_after, home_of, rights_left
 from tbgen.probe.castling.packed_states import PackedStates, values_of_ended
 from tbgen.probe.castling.table_states import TableStates
 from tbgen.probe.castling.without_rights import WithoutRights, board_after
 from tbgen.probe.moves import reached_by
+from tbgen.progress import Countdown
 from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.text import counted, duration
 
@@ -65,25 +66,16 @@ class HomeLayers:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays of accrued scores."""
-        arrays = {id(array): array.nbytes for layer in self.accrued.values() for array in layer}
-        return sum(arrays.values())
+        return sum({id(array): array.nbytes for layer in self.accrued.values() for array in layer}.values())
 
     def goal(self, position: CellPosition, accrued: Code) -> tuple[Code, int | None]:
         """Return code and depth in plies, if it is known, of a state whose accrued score has the position's
         own folded in."""
         at = side_of(position.board), position.slot
-        layer = self.accrued.get((SIDES[accrued > NONE], _rank(accrued)), self.fresh)
+        layer = self.accrued.get((SIDES[accrued > NONE], rank_of_code(accrued)), self.fresh)
         value, depth = self.fresh if layer.value[at] == NONE else layer
         code = Code(int(value[at]))
         return code, int(depth[at]) if self.timed else 0 if code == accrued else None
-
-    def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values and depths with the accrued score of a rank that a side has, the positions' own
-        folded in; shape (2, slots) each."""
-        layer = self.accrued.get((holder, rank), self.fresh)
-        fresh = layer.value == NONE  # where a position's own score is that score, both are the same
-        value = np.where(fresh, self.fresh.value, layer.value)
-        return Block(value, np.where(fresh, self.fresh.depth, layer.depth))
 
 
 class CellStates:
@@ -104,8 +96,12 @@ class CellStates:
         return block
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values and depths with an accrued score."""
-        return self._of_destination(self._layers.with_accrued(holder, rank))
+        """Return values and depths with the accrued score of a rank that a side has, the positions' own
+        folded in."""
+        fresh, layer = self._layers.fresh, self._layers.accrued.get((holder, rank), self._layers.fresh)
+        alone = layer.value == NONE  # where a position's own score is that score, both are the same
+        value = np.where(alone, fresh.value, layer.value)
+        return self._of_destination(Block(value, np.where(alone, fresh.depth, layer.depth)))
 
     def _of_destination(self, block: Block) -> Block:
         men = [(man.colour, man.kind) for man in self._layers.home.cell.mobile]
@@ -116,16 +112,16 @@ class CellStates:
 _Inheriting: TypeAlias = PackedStates | TableStates | CellStates
 
 
+@dataclass
 class _HomeExits:
     """What is known of the exits of a cell, which is all."""
 
-    def __init__(self) -> None:
-        self.inheriting: dict[Route, _Inheriting] = {}
-        """By quiet route what it leads to with any accrued score."""
-        self.fresh: dict[Route, Block] = {}
-        """By other routes what they lead to."""
-        self.timed = True
-        """Whether all depths are known."""
+    inheriting: dict[Route, _Inheriting] = field(default_factory=dict)
+    """By quiet route what it leads to with any accrued score."""
+    fresh: dict[Route, Block] = field(default_factory=dict)
+    """By other routes what they lead to."""
+    timed: bool = True
+    """Whether all depths are known."""
 
     def block(self, route: Route, _end: int) -> Block:
         """Return what is known of a route, as :class:`tbgen.cells.bounds.Knowledge` says."""
@@ -144,7 +140,6 @@ class CastlingSolver:
         self._without = WithoutRights(values)
         self._layers: dict[Home, HomeLayers] = {}
         self._course = _HomeProgress(set())
-        self._threads = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS))
 
     def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
         """Return the code of V(P, A), and D(P, A) in plies where it is known, for a position with castling
@@ -160,20 +155,15 @@ class CastlingSolver:
         self._course = _HomeProgress(cells_before(home, self._layers))
         return self._goal(board, accrued)
 
-    def close(self) -> None:
-        """End the threads."""
-        self._threads.shutdown()
-
     def _goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
         """Return what :meth:`goal` does."""
         if board.has_legal_en_passant():
             code = self._by_a_ply(board, accrued)
             return code, 0 if code == accrued else None
         home = home_of(board)
-        squares = [frozen.square for frozen in home.cell.frozen]
-        mobile = chess.SquareSet(mobile_squares(board)) - chess.SquareSet(squares)
-        code, depth = self._solved(home).goal(CellPosition(board, int(mobile)), accrued)
-        if not self._resets and _rank(accrued) <= _rank(code):
+        position = CellPosition(board, board.occupied & ~home.cell.still)
+        code, depth = self._solved(home).goal(position, accrued)
+        if not self._resets and rank_of_code(accrued) <= rank_of_code(code):
             return accrued, 0
         return code, depth
 
@@ -208,10 +198,15 @@ class CastlingSolver:
             game.recall(value, depth)
             for holder in SIDES:
                 with_accrued = methodcaller("with_accrued", holder, rank)
-                blocks = self._threads.map(with_accrued, exits.inheriting.values())
-                for route, block in zip(exits.inheriting, blocks, strict=True):
-                    game.set_block(route, block)
-                of_layer, plies = game.open_layer(holder, rank)
+                with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS)) as threads:
+                    list(
+                        map(
+                            game.set_block,
+                            exits.inheriting,
+                            threads.map(with_accrued, exits.inheriting.values()),
+                        )
+                    )
+                of_layer, plies = game.layer(GScore(rank, holder == WHITE_TO_MOVE), decided=False)
                 layers[holder, rank] = Block(of_layer, plies if exits.timed else depth)
             for side in SIDES:
                 settled = ranks[side] == rank
@@ -263,23 +258,20 @@ class _HomeProgress:
     def __init__(self, homes: set[Home]) -> None:
         # Cells whose tables are read as a whole are solved in no time.
         self._left = {home for home in homes if effort(home)}
-        self._all = sum(map(effort, self._left))
-        self._began = self._told = time.monotonic()
+        self._countdown = Countdown(sum(map(effort, self._left)))
+        self._countdown.begin({})
         if self._left:
-            cells = counted(len(self._left), "cell")
-            seconds = duration(self._all)
-            _logger.warning("castling rights: %s to solve with the help of tables, about %s", cells, seconds)
+            self._tell("to solve with the help of tables")
 
     def done(self, home: Home) -> None:
         """Say what is left, once in a while."""
         self._left.discard(home)
-        now, left = time.monotonic(), sum(map(effort, self._left))
-        if 0 < left < self._all and now - self._told >= _SILENT:
-            self._told = now
-            seconds = (now - self._began) * left / (self._all - left)
-            cells = counted(len(self._left), "cell")
-            _logger.warning("castling rights: %s left, about %s", cells, duration(seconds))
+        self._countdown.begin({"cell": effort(home)})
+        self._countdown.finish()
+        if self._left and time.monotonic() - self._told >= _SILENT:
+            self._tell("left")
 
-
-def _rank(code: Code) -> int:
-    return min(code, 255 - code)
+    def _tell(self, what: str) -> None:
+        self._told = time.monotonic()
+        cells, seconds = counted(len(self._left), "cell"), duration(self._countdown.seconds_left)
+        _logger.warning("castling rights: %s %s, about %s", cells, what, seconds)

@@ -3,15 +3,19 @@
 from functools import cached_property
 from typing import Final
 
+import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.score import NONE
-from tbgen.cells.bounds import NO_RANK, Block
-from tbgen.index.layout import SIDES, Side
+from tbgen.board.score import NONE, GScore
+from tbgen.cells.blocks import places_of
+from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge
+from tbgen.cells.cell import Cell
+from tbgen.cells.frames import frame_of_cell
+from tbgen.index.arrays import ranges, slots_of
+from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side, layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table
-
-_NO_RUN: Final = -1
+from tbgen.retro.kernels.bits import Codes
 
 
 class IndexedTable:
@@ -19,46 +23,47 @@ class IndexedTable:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self._bits = np.unpackbits(table.run_mask.view(np.uint8), bitorder="little").reshape(-1, 64)
-        self._before = np.concatenate([[0], np.cumsum(self._bits.sum(axis=1, dtype=np.int64))])
-        self._first = np.concatenate([[0], np.flatnonzero(table.run_rank & LAST_RUN) + 1])
+        self._mask = table.run_mask.ravel()
+        self._before = np.concatenate([[0], np.cumsum(np.bitwise_count(self._mask), dtype=np.int64)])
+        self._starts = np.concatenate([[0], np.flatnonzero(table.run_rank & LAST_RUN) + 1])
 
-    def first_runs(self, holder: int, side: Side, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of the first run of each slot for the accrued scores of a holder, -1 if it has
-        none."""
+    def runs(self, holder: Side, side: Side, slots: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return the runs of slots for the accrued scores of a holder, shape (n,) each: the place of the slot
+        among the slots, and the number of the run, those of a slot by rising rank."""
         word, bit = np.divmod((2 * holder + side) * self.table.layout.size + slots, 64)
-        bits = self._bits[word]
-        skipped = self._before[word] + np.where(np.arange(64) < bit[:, np.newaxis], bits, 0).sum(
-            axis=1, dtype=np.int64
-        )
-        return np.where(bits[np.arange(len(slots)), bit], self._first[skipped], _NO_RUN)
+        first_bit = np.uint64(1) << bit.astype(np.uint64)
+        place = np.flatnonzero(self._mask[word] & first_bit)
+        earlier = np.bitwise_count(self._mask[word] & (first_bit - np.uint64(1)))
+        number = (self._before[word] + earlier)[place]
+        counts = self._starts[number + 1] - self._starts[number]
+        return [np.repeat(place, counts), ranges(self._starts[number], counts)]
+
+
+def fresh_holds(fresh: Codes, ranks: Codes, side: Side, holder: Side, rank: int) -> NDArray[np.bool_]:
+    """Return where the accrued score of a rank that a side has does not matter, by the fresh values and the
+    ranks of positions with one side to move."""
+    own = (ranks == rank) & (holder != side)  # a position's own score is that of the side that has moved
+    return np.asarray((np.minimum(fresh, 255 - fresh) < rank) | (ranks < rank) | own, np.bool_)
 
 
 class TableStates:
     """Values and depths of some positions of a table in memory with one side to move.
 
-    :param side: the side to move as the table sees it.
-    :param slots: int64 (n,), canonical; -1 where there is no position.
-    :param swapped: whether the table has the colours the other way round.
-    :param ranks: uint8 (n,): ranks of the positions, ``NO_RANK`` where there is none.
+    :param cell: the positions are those of a cell without castling rights, which may have the colours the
+        other way round.
+    :param side: the side to move.
     """
 
     timed: Final = True
 
-    def __init__(
-        self,
-        stored: IndexedTable,
-        side: Side,
-        slots: NDArray[np.int64],
-        swapped: bool,
-        ranks: NDArray[np.uint8],
-    ) -> None:
-        table = self._table = stored.table
-        self._side, self._swapped, self._ranks = side, swapped, ranks
-        slots = np.where(ranks == NO_RANK, 0, slots)
-        self._stored, self._slots = stored, slots
-        self._value = np.where(ranks == NO_RANK, NONE, table.value[side][slots]).astype(np.uint8)
-        self._depth = table.depth[side][slots]
+    def __init__(self, stored: IndexedTable, cell: Cell, side: Side) -> None:
+        table, (_, self._swapped) = stored.table, cell.material()
+        self._table, self._side = table, SIDES[side ^ self._swapped]
+        self._ranks = ranks_of(cell)[side]
+        there = self._ranks != NO_RANK
+        self._stored, self._slots = stored, np.where(there, slots_in_table(cell), 0)
+        self._value = np.where(there, table.value[self._side][self._slots], NONE).astype(np.uint8)
+        self._depth = table.depth[self._side][self._slots]
 
     def fresh(self) -> Block:
         """Return fresh values and depths."""
@@ -68,38 +73,42 @@ class TableStates:
         """Return values and depths with the accrued score of a rank that a side has, the positions' own
         folded in; only of tables that store accrued scores."""
         holder = Side(holder ^ self._swapped)
-        accrued = rank if holder == 0 else 255 - rank
+        accrued = GScore(rank, holder == WHITE_TO_MOVE).code
         value = np.full(len(self._value), accrued, np.uint8)
         depth = np.zeros(len(self._value), np.uint16)
-        run = self._runs(holder, rank)
-        there = run != _NO_RUN
-        said = self._table.run_value[run[there]]
-        value[there] = np.where(said == NONE, accrued, said)
-        depth[there] = np.where(said == NONE, 0, self._table.run_depth[run[there]])
-        # A position's own score is that of the side that has moved.
-        own = (self._ranks == rank) & (holder == 1 - self._side)
-        fresh = (np.minimum(self._value, 255 - self._value) < rank) | (self._ranks < rank) | own
+        place, run = self._runs[holder]
+        counts = self._table.run_rank[run] % LAST_RUN <= rank
+        place, run = place[counts], run[counts]
+        value[place] = self._table.run_value[run]  # of several runs that count the last one stays
+        depth[place] = self._table.run_depth[run]
+        value[value == NONE] = accrued
+        fresh = fresh_holds(self._value, self._ranks, self._side, holder, rank)
         fresh |= (value == FRESH) | (self._value == NONE)
         return self._seen(np.where(fresh, self._value, value), np.where(fresh, self._depth, depth))
 
     @cached_property
-    def _first(self) -> list[NDArray[np.int64]]:
-        return [self._stored.first_runs(holder, self._side, self._slots) for holder in SIDES]
-
-    def _runs(self, holder: int, rank: int) -> NDArray[np.int64]:
-        """Return the number of the run that counts at a rank, for each position that has one."""
-        found = np.full(len(self._ranks), _NO_RUN)
-        run = self._first[holder].copy()
-        going = run != _NO_RUN
-        while going.any():
-            start = self._table.run_rank[run]
-            going &= start % LAST_RUN <= rank
-            found[going] = run[going]
-            going &= start < LAST_RUN
-            run[going] += 1
-        return found
+    def _runs(self) -> list[list[NDArray[np.int64]]]:
+        return [self._stored.runs(holder, self._side, self._slots) for holder in SIDES]
 
     def _seen(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Block:
         """Return codes as seen with the colours of the positions."""
         seen = np.where(value == NONE, NONE, 255 - value) if self._swapped else value
         return Block(seen.astype(np.uint8), depth.astype(np.uint16))
+
+
+def ranks_of(cell: Cell) -> NDArray[np.uint8]:
+    """Return the ranks of a cell's positions, shape (2 sides to move, slots); ``NO_RANK`` where there is
+    none."""
+    return BoundsGame(frame_of_cell(cell), [], SomeKnowledge(), LOWER).ranks()
+
+
+def slots_in_table(cell: Cell) -> NDArray[np.int64]:
+    """Return the canonical slots of a cell's positions in their table, -1 where there is none."""
+    material, swapped = cell.material()
+    layout, slots = layout_of(material), np.arange(cell.size)
+    places = places_of(cell, zip(layout.colours, layout.kinds, strict=True), swapped)
+    columns = [slots >> shift & 63 if shift >= 0 else np.full(cell.size, square) for shift, square in places]
+    for own in cell.pawns[::-1] if swapped else cell.pawns:
+        columns += [np.full(cell.size, square) for square in chess.scan_forward(own)]
+    squares = np.stack(columns, axis=1).astype(np.uint8)
+    return slots_of(layout, squares ^ np.uint8(56) if swapped else squares)

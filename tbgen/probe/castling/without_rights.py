@@ -1,6 +1,6 @@
 """What tables say of the positions without castling rights that routes lead to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import chess
@@ -10,25 +10,20 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.signed import code_of
-from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, side_after
-from tbgen.cells.cell import Cell, man_of
-from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.bounds import NO_RANK, Block, side_after
 from tbgen.cells.routes import Route
-from tbgen.errors import MissingLayerError, TbgenError
-from tbgen.index.arrays import slots_of
+from tbgen.errors import MissingLayerError
 from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import locate
-from tbgen.index.symmetry import swap_colours
 from tbgen.index.table import NO_SCORE
 from tbgen.probe.castling.packed_states import PackedStates
-from tbgen.probe.castling.table_states import IndexedTable, TableStates
+from tbgen.probe.castling.table_states import IndexedTable, TableStates, ranks_of, slots_in_table
 from tbgen.probe.states import State
 from tbgen.probe.zeroing import Place
 
 if TYPE_CHECKING:
     from tbgen.probe.values import Values
 
-_SWAP: Final = np.array([swap_colours(square) for square in range(64)], np.uint8)
 _READ_MEN: Final = 4
 """Most men of tables that are read as a whole, and kept in memory, even for a few positions."""
 _ASKED: Final = 1 << 12
@@ -44,23 +39,16 @@ class WithoutRights:
 
     def values_of(self, states: Sequence[State]) -> list[Code]:
         """Return the code of V(P, A) of each state."""
-        found = []
-        for goal in self._values.stored_of_many(states):
-            if isinstance(goal, TbgenError):
-                raise goal
-            found.append(code_of(goal.value))
-        return found
+        self._values.learn(self._values.questions_of(states))
+        return [code_of(self._values.stored(state).value) for state in states]
 
     def inheriting(self, route: Route) -> PackedStates | TableStates:
         """Return the states that a quiet route leads to, for every accrued score."""
         cell = route.destination
-        material, swapped = cell.material()
-        file = self._values.packed(material) if self._resets else None
+        file = self._values.packed(cell.material()[0]) if self._resets else None
         if file is None or not file.info.stores_accrued:
             return self._in_memory(route, accrued=self._resets)
-        return PackedStates(
-            file, cell, side_after(route), _slots(cell), swapped, lambda out: self.fresh(out)[0]
-        )
+        return PackedStates(file, cell, side_after(route), lambda out: self.fresh(out)[0])
 
     def fresh(self, route: Route) -> tuple[Block, bool]:
         """Return the states that a zeroing route leads to, whose accrued scores are their own, and whether
@@ -77,19 +65,18 @@ class WithoutRights:
         :raises MissingLayerError: if accrued scores are asked for, and it has none.
         """
         assert route.passed is None, "tables in memory have no en passant positions"
-        cell, side = route.destination, side_after(route)
-        material, swapped = cell.material()
+        material, _ = route.destination.material()
         stored = self._kept.get(material)
         if stored is None or (accrued and not stored.table.stores_accrued):
-            for other in [other for other in self._kept if other.men > _READ_MEN]:
-                del self._kept[other]  # one of them at a time: they are large
+            # Of those that are large one at a time.
+            self._kept = {other: kept for other, kept in self._kept.items() if other.men <= _READ_MEN}
             if accrued and not self._values.table(material).info.stores_accrued:
                 raise MissingLayerError(
                     f"{material} was built without accrued scores, and what castling rights are worth "
                     "depends on them: build it again (tbgen build --force)"
                 )
             stored = self._kept[material] = IndexedTable(self._values.plain_table(material).read())
-        return TableStates(stored, SIDES[side ^ swapped], _slots(cell), swapped, ranks_of(cell)[side])
+        return TableStates(stored, route.destination, side_after(route))
 
     def _asked(self, route: Route) -> NDArray[np.uint8]:
         """Return the fresh values of positions that are looked up one by one."""
@@ -99,7 +86,7 @@ class WithoutRights:
         if route.passed is None:
             material, swapped = cell.material()
             layout, mover = layout_of(material), SIDES[side ^ swapped]
-            places = [Place(layout, mover, Slot(slot), -1) for slot in _slots(cell)[there].tolist()]
+            places = [Place(layout, mover, Slot(slot), -1) for slot in slots_in_table(cell)[there].tolist()]
             self._values.learn((place, NO_SCORE) for place in places)
             found = [self._values.fresh(place)[0] for place in places]
             value[there] = [255 - code for code in found] if swapped else found
@@ -110,12 +97,6 @@ class WithoutRights:
         return value
 
 
-def ranks_of(cell: Cell) -> NDArray[np.uint8]:
-    """Return the ranks of a cell's positions, shape (2 sides to move, slots); ``NO_RANK`` where there is
-    none."""
-    return BoundsGame(frame_of_cell(cell), [], SomeKnowledge(), LOWER).ranks()
-
-
 def board_after(route: Route, slot: int) -> chess.Board | None:
     """Return a position that a route leads to, without castling rights; None if two men stand on one
     square."""
@@ -123,30 +104,3 @@ def board_after(route: Route, slot: int) -> chess.Board | None:
     if board is not None:
         board.ep_square = route.passed
     return board
-
-
-def _slots(cell: Cell) -> NDArray[np.int64]:
-    """Return the canonical slots of a cell's positions in their table, -1 where there is none."""
-    material, swapped = cell.material()
-    layout = layout_of(material)
-    columns = list(_columns(cell, swapped, list(zip(layout.colours, layout.kinds, strict=True))))
-    return slots_of(layout, np.stack(columns, axis=1))
-
-
-def _columns(cell: Cell, swapped: bool, men: list[tuple[int, int]]) -> Iterator[NDArray[np.uint8]]:
-    """Yield the squares of a table's men in all slots of a cell, one array of shape (slots,) for each man in
-    the table's order."""
-    slots = np.arange(cell.size)
-    last = len(cell.mobile) - 1
-    left = [
-        (man, (slots >> 6 * (last - place) & 63).astype(np.uint8)) for place, man in enumerate(cell.mobile)
-    ]
-    left += [(frozen.man, np.full(cell.size, frozen.square, np.uint8)) for frozen in cell.frozen]
-    for colour, kind in men:
-        wanted = man_of(SIDES[colour ^ swapped], kind)
-        found = next(each for each in left if each[0] == wanted)
-        left = [each for each in left if each is not found]
-        yield _SWAP[found[1]] if swapped else found[1]
-    for own in cell.pawns[::-1] if swapped else cell.pawns:
-        for square in chess.scan_forward(own):
-            yield np.full(cell.size, swap_colours(square) if swapped else square, np.uint8)
