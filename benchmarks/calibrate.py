@@ -12,12 +12,13 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.costs import RATES, file_size, seconds_of, seconds_to_build
-from tbgen.probe.values import tables_of
+from tbgen.probe.values import Values
 from tbgen.report import read_report
 from tbgen.store.form import form_of
 from tbgen.store.format import table_path
@@ -76,7 +77,7 @@ def calibrate(directory: Path, material: Material, variant: Variant) -> None:
     form = form_of(material)
     show("build, s", seconds_to_build(material, variant, form), info.build_seconds)
     show("file, kB", file_size(material, variant, form) / 1e3, info.bytes / 1e3)
-    with tables_of(directory, variant) as tables:
+    with closing(Values([directory], variant=variant)) as tables:
         steps = measured_steps(
             lambda watch: list(verify([material], directory, tables, watch, variant=variant)), material
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import reprlib
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from os import PathLike
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
+
+Result = TypeVar("Result")
 
 _QUOTED_LENGTH = 60
 _quoter = reprlib.Repr()
@@ -214,6 +216,15 @@ class NamedChoice(StrEnum):
             if each.replace("-", "") == cls._aliases.get(name, name):
                 return each
         raise UsageError(f"{quote(str(value))} is not {cls._what}: expected one of {', '.join(cls)}")
+
+
+def result_or_error(function: Callable[..., Result], *arguments: Any) -> Result | TbgenError:
+    """Return what a function returns, or the error that it raises, without its traceback: that would keep
+    what the function had in hand in memory."""
+    try:
+        return function(*arguments)
+    except TbgenError as error:
+        return error.with_traceback(None)
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import MobilityAnswer, ViewAnswer
-from tbgen.cli.options import Accrued, AsJson, Parsed, Rules, ScoringOptions, Setting, TableDirectory, command
+from tbgen.cli.options import Accrued, AsJson, Rules, ScoringOptions, Setting, TableDirectory, command
 from tbgen.cli.streams import batches_of_lines, print_json, say
-from tbgen.errors import MissingLayerError, TbgenError, UsageError
+from tbgen.errors import MissingLayerError, TbgenError, UsageError, result_or_error
 from tbgen.probe.batch import BATCH, MOVES_BATCH
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
@@ -35,7 +35,7 @@ def run(
     line: bool,
     no_moves: bool,
     depths: bool,
-    view: Annotated[View | None, Parsed("NAME", View.parse, lambda: View)],
+    view: View | None,
     variant: Rules = Variant.R_MOBILITY,
     points: ScoringOptions,
     json: AsJson,
@@ -201,7 +201,7 @@ class _Prober:
 
     def answers(self, texts: list[str]) -> Iterator[Answer]:
         """Yield an answer about each position, or what is wrong with it."""
-        fens = list(map(_fen, texts))
+        fens = [result_or_error(parse_fen, text) for text in texts]
         valid = [fen for fen in fens if isinstance(fen, Fen)]
         found = self._of_mobility(valid) if self.view is None else self._of_view(valid, self.view)
         for fen in fens:
@@ -243,10 +243,3 @@ class _Prober:
                     yield ViewAnswer(board, result, tables.moves(board) if self.moves else None)
                 except TbgenError as error:
                     yield error
-
-
-def _fen(text: str) -> Fen | TbgenError:
-    try:
-        return parse_fen(text)
-    except TbgenError as error:
-        return error.with_traceback(None)

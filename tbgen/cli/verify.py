@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,7 +69,7 @@ def run(
     :param proofs: list of completed proofs; new proofs are added
     :param json: print one JSON document about the tables
     """
-    from tbgen.probe.values import tables_of
+    from tbgen.probe.values import Values
     from tbgen.verify.proofs import Proofs
     from tbgen.verify.tables import verify  # needs numba, and --help does not
 
@@ -78,7 +79,7 @@ def run(
         raise NoTablesError(directory, given, variant)
     reporter = TableProgress()
     done = []
-    with reporter.line, tables_of(directory, variant) as tables:
+    with reporter.line, closing(Values([directory], variant=variant)) as tables:
         for proof in verify(
             wanted,
             directory,

@@ -9,7 +9,7 @@ import chess
 from tbgen.board.history import Fresh
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.errors import TbgenError, UsageError
+from tbgen.errors import TbgenError, UsageError, result_or_error
 from tbgen.probe.moves import RankedMove, order, ranked_moves, reached_by
 from tbgen.probe.states import AnyPosition, AnyScore, ProbeResult, State, result_of, state_of
 from tbgen.probe.values import Values
@@ -21,9 +21,6 @@ MOVES_BATCH: Final = 2048
 """Positions whose moves are looked up together."""
 
 Question: TypeAlias = tuple[AnyPosition, AnyScore]
-
-Answerable: TypeAlias = tuple[chess.Board, State]
-"""The board and the state that a question is about."""
 
 
 def questions(
@@ -78,12 +75,11 @@ def moves_many(
 
 
 def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[RankedMove] | TbgenError]:
-    variant = values.variant
-    about = [_asked(*question, variant) for question in batch]
+    about = [result_or_error(state_of, *question, values.variant) for question in batch]
     reached = [
         []
         if isinstance(asked, TbgenError) or asked[1].position.terminal
-        else reached_by(asked[0], asked[1].accrued, variant)
+        else reached_by(asked[0], asked[1].accrued, values.variant)
         for asked in about
     ]
     found = iter(values.of_many([successor.state for after in reached for successor in after]))
@@ -100,12 +96,5 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
 
 
 def _state(given: AnyPosition, accrued: AnyScore, variant: Variant) -> State | TbgenError:
-    about = _asked(given, accrued, variant)
+    about = result_or_error(state_of, given, accrued, variant)
     return about if isinstance(about, TbgenError) else about[1]
-
-
-def _asked(given: AnyPosition, accrued: AnyScore, variant: Variant) -> Answerable | TbgenError:
-    try:
-        return state_of(given, accrued, variant)
-    except TbgenError as error:
-        return error.with_traceback(None)

@@ -5,7 +5,7 @@ from typing import Any
 
 from tbgen.board.score import NONE, GScore
 from tbgen.board.signed import Signed, code_of, of_code
-from tbgen.errors import MissingLayerError, TbgenError
+from tbgen.errors import MissingLayerError, TbgenError, result_or_error
 from tbgen.probe.layers import Layers
 from tbgen.probe.search import DepthSearch
 from tbgen.probe.states import Goal, State
@@ -46,13 +46,8 @@ class DeepValues(Values):
         Each comes as soon as it is found, for those after it may take long.
         """
         for state, goal in zip(states, self.stored_of_many(states), strict=True):
-            yield self._of_or_error(state) if _lacks_depth(state, goal) else goal
-
-    def _of_or_error(self, state: State | TbgenError) -> Goal | TbgenError:
-        try:
-            return state if isinstance(state, TbgenError) else self.of(state)
-        except TbgenError as error:
-            return error.with_traceback(None)
+            known = isinstance(state, TbgenError) or not _lacks_depth(state, goal)
+            yield goal if known else result_or_error(self.of, state)
 
     def _layered(self, state: State, value: Signed | None) -> Goal:
         """Return the goal of a state whose depth is not stored, and maybe its value neither."""
@@ -71,8 +66,8 @@ class DeepValues(Values):
         return Goal(of_code(code, shape.swapped), depth)
 
 
-def _lacks_depth(state: State | TbgenError, goal: Goal | TbgenError) -> bool:
+def _lacks_depth(state: State, goal: Goal | TbgenError) -> bool:
     """Whether a layer is to give the depth; none does with castling rights."""
-    if isinstance(state, TbgenError) or state.position.castling is not None:
+    if state.position.castling is not None:
         return False
     return goal.depth is None if isinstance(goal, Goal) else isinstance(goal, MissingLayerError)

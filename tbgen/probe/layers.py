@@ -2,7 +2,6 @@
 
 import logging
 import os
-from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +15,7 @@ from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.machine import free_memory
 from tbgen.packed.copies import PlainCopies, passing_copies, to_unpack
-from tbgen.store.cache import ChunkCache
+from tbgen.store.cache import ChunkCache, Recent
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.stored_file import Entry, StoredFile
 from tbgen.text import duration, size_text
@@ -42,23 +41,21 @@ class Layers:
 
     def __init__(self, path_of: Callable[[Material], Path], cache: ChunkCache) -> None:
         self._path_of, self._cache = path_of, cache
-        self._open: OrderedDict[_Key, LayerFile] = OrderedDict()
+        self._open = Recent[LayerFile](_OPEN, lambda _: 1)
         self._elsewhere: dict[_Key, Path] = {}
         """Where layers lie that could not be kept beside their tables."""
-        self._lock = Lock()
         self._passing = ExitStack()
-        self._making: defaultdict[_Key, Lock] = defaultdict(Lock)
+        self._making: dict[_Key, Lock] = {}
 
     def close(self) -> None:
         """Close all layers, and remove what was made for them and is not kept."""
-        with self._lock:
-            self._open.clear()
+        self._open = Recent(_OPEN, lambda _: 1)
         self._passing.close()
 
     def has(self, table: StoredFile, slot: Slot, accrued: GScore) -> bool:
         """Return whether the layer of a slot is there; if it is not damaged, none has to be made."""
         key = layer_path(table, accrued, slot // table.info.phase_size), table.info.digest
-        return key in self._open or self._elsewhere.get(key, key[0]).exists()
+        return self._open.get(key) is not None or self._elsewhere.get(key, key[0]).exists()
 
     def get(self, table: StoredFile, side: Side, slot: Slot, accrued: GScore) -> Entry:
         """Return code of V(P, A) and D(P, A), as a table file's ``accrued`` does, for a table without them.
@@ -70,27 +67,20 @@ class Layers:
         try:
             return self._layer(key, table, accrued, phase).get(side, within)
         except DamagedTableError:  # found out only now: it is made again
-            with self._lock:
-                self._open.pop(key, None)
             key[0].unlink(missing_ok=True)
-        return self._layer(key, table, accrued, phase).get(side, within)
+        return self._layer(key, table, accrued, phase, anew=True).get(side, within)
 
-    def _layer(self, key: _Key, table: StoredFile, accrued: GScore, phase: int) -> LayerFile:
-        with self._lock:
-            making = self._making[key]
-        with making:  # only who wants the same layer waits while it is made
-            with self._lock:
-                if key in self._open:
-                    self._open.move_to_end(key)
-                    return self._open[key]
-            try:
-                layer = LayerFile(self._elsewhere.get(key, key[0]), table, accrued, phase, self._cache)
-            except (FileNotFoundError, DamagedTableError):  # or of a table that has been built anew since
-                layer = self._make(key, table, accrued, phase)
-            with self._lock:
-                self._open[key] = layer
-                if len(self._open) > _OPEN:
-                    self._open.popitem(last=False)
+    def _layer(
+        self, key: _Key, table: StoredFile, accrued: GScore, phase: int, anew: bool = False
+    ) -> LayerFile:
+        with self._making.setdefault(key, Lock()):  # only those wait that want the same layer
+            layer = None if anew else self._open.get(key)
+            if layer is None:
+                try:
+                    layer = LayerFile(self._elsewhere.get(key, key[0]), table, accrued, phase, self._cache)
+                except (FileNotFoundError, DamagedTableError):  # or of a table that has been built anew since
+                    layer = self._make(key, table, accrued, phase)
+                self._open.put(key, layer)
         return layer
 
     def _make(self, key: _Key, table: StoredFile, accrued: GScore, phase: int) -> LayerFile:
@@ -139,13 +129,8 @@ class Layers:
                 f"{what} needs about {size_text(needed)} of memory, but {size_text(free)} are free: do "
                 "without depths, end other programs, or probe on a larger machine"
             )
-        _logger.warning(
-            "%s takes about %s and %s of memory; they are kept in %s",
-            what,
-            duration(seconds),
-            size_text(needed),
-            path,
-        )
+        cost = f"{duration(seconds)} and {size_text(needed)} of memory"
+        _logger.warning("%s takes about %s; they are kept in %s", what, cost, path)
 
     def _is_at_hand(self, material: Material) -> bool:
         """Whether a table is plain, or has a plain copy."""

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import chess
 
+from tbgen.board.san import NotedMove
 from tbgen.board.score import GScore
 from tbgen.board.signed import to_gscore
 from tbgen.errors import DamagedTableError, MissingLayerError
@@ -19,7 +21,7 @@ _SOME_STATES: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class LinePly:
+class LinePly(NotedMove):
     """One move of a line.
 
     :ivar move: the move.
@@ -33,11 +35,6 @@ class LinePly:
     accrued: GScore
     depth: int
 
-    @property
-    def uci(self) -> str:
-        """The move in UCI notation."""
-        return self.move.uci()
-
 
 def best_line(values: Values, board: chess.Board, state: State) -> list[LinePly]:
     """Return the line of a valid board in a state.
@@ -50,7 +47,16 @@ def best_line(values: Values, board: chess.Board, state: State) -> list[LinePly]
     search = DepthSearch(values.of)
 
     def depth_of(state: State, goal: Goal) -> int:
-        return _depth(search, state, goal)
+        depth = search.depth_of(state, goal)
+        if depth is None:
+            raise MissingLayerError(
+                f"the line needs depths of accrued scores that {state.position.shape.material} does not "
+                "store: ask with --depths (in Python, open_tablebase(..., depths=True)), which makes them"
+                if state.position.castling is None
+                else "the line needs depths, which are not known with castling rights where tables are "
+                "packed: ask for the moves of one position after the other"
+            )
+        return depth
 
     accrued, goal = state.accrued, values.of(state)
     depth = depth_of(state, goal)
@@ -77,34 +83,13 @@ def _leading_to(
     none does.
 
     :param after: what the moves lead to, the best for the mover first.
-    :param depth_of: finds the depth of a state of which tables store the value alone.
+    :param depth_of: finds the depth of a state, whether tables store it or not.
     """
     for each in after:
         (_, _, state), goal = each
-        if goal.depth is None and goal.value == wanted.value:
-            goal = Goal(wanted.value, depth_of(state, goal))
-        if goal == wanted:
+        if goal.value == wanted.value and depth_of(state, goal) == wanted.depth:
             return each
     return None
-
-
-def _depth(search: DepthSearch, state: State, goal: Goal) -> int:
-    """Return the depth of a state, whether its table stores it or not.
-
-    :raises MissingLayerError: if it takes too long to find.
-    """
-    if goal.depth is not None:
-        return goal.depth
-    depth = search.depth(state, goal.value)
-    if depth is None:
-        raise MissingLayerError(
-            f"the line needs depths of accrued scores that {state.position.shape.material} does not store: "
-            "ask with --depths (in Python, open_tablebase(..., depths=True)), which makes them"
-            if state.position.castling is None
-            else "the line needs depths, which are not known with castling rights where tables are packed: "
-            "ask for the moves of one position after the other"
-        )
-    return depth
 
 
 def next_move(
@@ -129,11 +114,7 @@ def next_move(
         return ranked_moves(board, [best])[0]
     if state.position.castling is not None:  # depths with castling rights are not searched for
         return None
-    search = DepthSearch(values.of)
-
-    def depth_of(state: State, goal: Goal) -> int | None:
-        return search.depth(state, goal.value, _SOME_STATES)
-
+    depth_of = partial(DepthSearch(values.of).depth_of, most=_SOME_STATES)
     depth = goal.depth
     while patience():
         depth = depth or depth_of(state, goal)

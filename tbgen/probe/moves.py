@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import chess
 
-from tbgen.board.san import sans_without_check
+from tbgen.board.san import NotedMove, sans_without_check
 from tbgen.board.score import GScore
 from tbgen.board.signed import Signed, fold, merit, rank_of, to_gscore
 from tbgen.board.variant import Variant
@@ -16,7 +16,7 @@ from tbgen.probe.values import Values
 
 
 @dataclass(frozen=True, slots=True)
-class RankedMove:
+class RankedMove(NotedMove):
     """A legal move, valued as the state it leads to.
 
     :ivar move: the move.
@@ -35,11 +35,6 @@ class RankedMove:
     zeroing: bool
     position_score: GScore
     accrued: GScore
-
-    @property
-    def uci(self) -> str:
-        """The move in UCI notation."""
-        return self.move.uci()
 
 
 class Reached(NamedTuple):
@@ -119,6 +114,4 @@ def order(
 
 
 def _check_mark(position: Position) -> str:
-    if rank_of(position.score) & 1:
-        return ""
-    return "#" if position.terminal else "+"
+    return "" if rank_of(position.score) & 1 else "#" if position.terminal else "+"

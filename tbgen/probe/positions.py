@@ -1,7 +1,8 @@
 """All positions of a table as numpy arrays, for research and training."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
@@ -34,6 +35,8 @@ ValueChoice: TypeAlias = GScore | str | Iterable[GScore | str] | None
 DepthChoice: TypeAlias = int | range | None
 """One depth in plies, a range of them, or None for all."""
 
+_Selection: TypeAlias = Callable[[NDArray[np.uint8], NDArray[np.uint16]], NDArray[np.bool_]]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Positions:
@@ -60,8 +63,7 @@ class Positions:
 
     def __getitem__(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Self:
         """Return a part of the positions, chosen as from an array."""
-        side, slot, value, depth = (array[chosen] for array in self.arrays())
-        return type(self)(self.layout, side, slot, value, depth)
+        return type(self)(self.layout, *(array[chosen] for array in self.arrays()))
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return side, slot, value and depth."""
@@ -101,17 +103,14 @@ class PositionTable:
         self._tables, self._file = tables, file
         self.material = Material.parse(file.info.material)
         self.layout = layout_of(self.material)
+        self.positions_of_sides: tuple[int, int] = file.info.positions
+        """How many positions there are with White, and with Black to move."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return methodcaller("table", self.material.name), (self._tables,)
 
     def __repr__(self) -> str:
         return f"<positions of {self.material}>"
-
-    @property
-    def positions_of_sides(self) -> tuple[int, int]:
-        """How many positions there are with White, and with Black to move."""
-        return self._file.info.positions
 
     def count(
         self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
@@ -131,14 +130,13 @@ class PositionTable:
     def blocks(
         self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
     ) -> Iterator[Positions]:
-        """Yield the positions block by block, White to move first; blocks without any are left out.
+        """Return the positions block by block, White to move first; blocks without any are left out.
 
         :raises DamagedTableError: if the file cannot be read.
         """
-        chosen = _Selection(value, depth)
-        for mover, start in self._starts(side):
-            if len(block := self._block(mover, start, chosen)):
-                yield block
+        chosen = _selection(value, depth)
+        found = (self._block(*start, chosen) for start in self._starts(side))
+        return (block for block in found if len(block))
 
     def sample(
         self,
@@ -162,7 +160,7 @@ class PositionTable:
                 raise TypeError(f"the {what} cannot be {type(number).__name__}: expected a whole number")
             if number < 0:
                 raise UsageError(f"the {what} is {number}: expected 0 or more")
-        chosen, generator = _Selection(value, depth), np.random.default_rng(seed)
+        chosen, generator = _selection(value, depth), np.random.default_rng(seed)
         starts = list(self._starts(side))
         there = [len(self._block(*start, chosen)) for start in starts]
         if count > sum(there):
@@ -210,46 +208,38 @@ class PositionTable:
             raise TypeError(
                 f"the side cannot be {side!r}: expected chess.WHITE, chess.BLACK, or None for both"
             )
-        for mover in (0, 1) if side is None else (0 if side else 1,):
-            for start in range(0, self.layout.size, BLOCK_SLOTS):
-                yield mover, start
+        movers = (0, 1) if side is None else (0 if side else 1,)
+        return product(movers, range(0, self.layout.size, BLOCK_SLOTS))
 
-    def _block(self, side: int, start: int, chosen: "_Selection") -> Positions:
+    def _block(self, side: int, start: int, chosen: _Selection) -> Positions:
         size = min(BLOCK_SLOTS, self.layout.size - start)
         value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
         self._file.read_slots(side, start, value, depth)
-        found = np.flatnonzero(chosen.mask(value, depth))
+        found = np.flatnonzero(chosen(value, depth))
         return Positions(
             self.layout, np.full(len(found), side, np.uint8), start + found, value[found], depth[found]
         )
 
     def _joined(self, blocks: list[Positions]) -> Positions:
         parts = zip(_NOTHING, *(block.arrays() for block in blocks), strict=True)
-        side, slot, value, depth = (np.concatenate(arrays) for arrays in parts)
-        return Positions(self.layout, side, slot, value, depth)
+        return Positions(self.layout, *map(np.concatenate, parts))
 
 
-class _Selection:
-    """Which values and depths are wanted.
+def _selection(value: ValueChoice, depth: DepthChoice) -> _Selection:
+    """Return what tells by values and depths which positions of a block are wanted.
 
     :raises UsageError: if a text is no G-score.
     :raises TypeError: if something else is given.
     """
-
-    def __init__(self, value: ValueChoice, depth: DepthChoice) -> None:
-        self._codes = np.full(256, value is None)
-        for score in _scores(value):
-            self._codes[score.code] = True
-        self._codes[NONE] = False
-        plies = range(int(depth), int(depth) + 1) if isinstance(depth, int | np.integer) else depth
-        if not isinstance(plies, range | None):
-            raise TypeError(f"the depth cannot be {type(depth).__name__}: expected plies, or a range of them")
-        self._depths = None if plies is None else np.array(plies, np.int64)
-
-    def mask(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> NDArray[np.bool_]:
-        """Tell which positions of a block are wanted."""
-        wanted = self._codes[value]
-        return wanted if self._depths is None else wanted & np.isin(depth, self._depths)
+    codes = np.full(256, value is None)
+    codes[[score.code for score in _scores(value)]] = True
+    codes[NONE] = False
+    plies = range(int(depth), int(depth) + 1) if isinstance(depth, int | np.integer) else depth
+    if not isinstance(plies, range | None):
+        raise TypeError(f"the depth cannot be {type(depth).__name__}: expected plies, or a range of them")
+    if plies is None:
+        return lambda values, _: codes[values]
+    return lambda values, depths: codes[values] & np.isin(depths, np.array(plies, np.int64))
 
 
 def _scores(value: ValueChoice) -> Iterator[GScore]:

@@ -1,6 +1,7 @@
 """Depths that packed tables do not store, by looking some plies ahead: the values of all states are known."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from math import inf
 from typing import Final, TypeAlias
 
@@ -53,20 +54,19 @@ class DepthSearch:
             value, accrued = Signed(~value), Signed(~accrued)
         node = self._node(position, accrued, value)
         self._left = most
-        try:
-            while not self._within(node, node.least):
-                if node.least > MOST_PLIES:
-                    return None
-        except _UnfoundError:
-            return None
-        return node.least
+        with suppress(_UnfoundError):
+            while node.least <= MOST_PLIES:
+                if self._within(node, node.least):
+                    return node.least
+        return None
+
+    def depth_of(self, state: State, goal: Goal, most: int = MOST_STATES) -> int | None:
+        """Return the depth of a state with its goal: the stored one, or else what :meth:`depth` finds."""
+        return self.depth(state, goal.value, most) if goal.depth is None else goal.depth
 
     def _node(self, position: Position, accrued: Signed, value: Signed) -> "_Node":
         key = position.shape.layout, position.side, position.slot, accrued
-        node = self._nodes.get(key)
-        if node is None:
-            node = self._nodes[key] = _Node(key, value)
-        return node
+        return self._nodes.setdefault(key, _Node(key, value))
 
     def _within(self, node: "_Node", plies: int) -> bool:
         """Tell whether the depth of a node is at most so many plies.
@@ -95,20 +95,17 @@ class DepthSearch:
 
         :raises _UnfoundError: if there are none, or this is one node too many.
         """
-        layout, side, slot, accrued = node.key
-        unknown, known = [], []
-        if self._left:
-            self._left -= 1
-            for _, _, state in reached_by(board_of(layout, side, slot), accrued, Variant.R_MOBILITY):
-                value, depth = self._look_up(state)
-                if value == node.value:
-                    if depth is None:
-                        unknown.append(self._node(*state, value))
-                    else:
-                        known.append(depth)
-        if not unknown and not known:
+        if not self._left:
             raise _UnfoundError
-        node.unknown = unknown
+        self._left -= 1
+        layout, side, slot, accrued = node.key
+        reached = reached_by(board_of(layout, side, slot), accrued, Variant.R_MOBILITY)
+        goals = [(state, self._look_up(state)) for _, _, state in reached]
+        kept = [(state, goal.depth) for state, goal in goals if goal.value == node.value]
+        if not kept:
+            raise _UnfoundError
+        known = [depth for _, depth in kept if depth is not None]
+        unknown = node.unknown = [self._node(*state, node.value) for state, depth in kept if depth is None]
         if node.hurries:
             node.most = 1 + min(known, default=inf)
             node.least = int(min(node.most, 2)) if unknown else int(node.most)  # none of them is 0

@@ -132,7 +132,5 @@ def locate_state(board: chess.Board, told: GScore | Fresh | None, variant: Varia
 def result_of(state: State, goal: Goal) -> ProbeResult:
     """Return the answer about a state."""
     position, accrued = state
-    value, depth = goal
-    return ProbeResult(
-        position.shape.material, to_gscore(value), depth, to_gscore(position.score), to_gscore(accrued)
-    )
+    score = to_gscore(position.score)
+    return ProbeResult(position.shape.material, to_gscore(goal.value), goal.depth, score, to_gscore(accrued))

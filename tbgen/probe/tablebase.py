@@ -19,17 +19,13 @@ from tbgen.probe.batch import moves_many, probe_many, questions
 from tbgen.probe.line import LinePly, best_line, next_move
 from tbgen.probe.moves import RankedMove, ranked_moves, successors
 from tbgen.probe.states import AnyPosition, AnyScore, ProbeResult, locate_state, read, result_of, state_of
-from tbgen.probe.values import Values
+from tbgen.probe.values import CACHE_BYTES, MAX_OPEN_FILES, Values
 from tbgen.probe.views import View
 from tbgen.store.format import tables_in
 
 if TYPE_CHECKING:  # a probe does without
     from tbgen.probe.positions import PositionTable
     from tbgen.probe.view_tables import ClassicalTables, ViewTables
-
-MAX_OPEN_FILES: Final = 64
-CACHE_BYTES: Final = 64 << 20
-"""Decoded chunks that a tablebase keeps."""
 
 
 class Tablebase:
@@ -52,6 +48,10 @@ class Tablebase:
     :param cache_bytes: most bytes of decoded chunks to keep.
     :param depths: whether to make the depths of accrued scores that tables do not store, score by score,
         which may take minutes and some GiB of memory each time; without, these depths are None.
+
+    :ivar directories: where the tables lie, in the order in which they are searched.
+    :ivar directory: the first of the directories.
+    :ivar rules: the variant that the tables are built for.
     """
 
     def __init__(
@@ -71,6 +71,9 @@ class Tablebase:
         self._values = kind(
             given, variant=Variant.parse(rules), max_open=max_open_files, cache_bytes=cache_bytes
         )
+        self.directories: Final = self._values.directories
+        self.directory: Final = self.directories[0]
+        self.rules: Final = self._values.variant
         self._again: Final = partial(
             type(self),
             *given,
@@ -85,21 +88,6 @@ class Tablebase:
 
     def __repr__(self) -> str:
         return f"<tablebase of {' and '.join(map(str, self.directories))}, rules {self.rules}>"
-
-    @property
-    def directories(self) -> tuple[Path, ...]:
-        """Where the tables lie, in the order in which they are searched."""
-        return self._values.directories
-
-    @property
-    def directory(self) -> Path:
-        """The first of the directories."""
-        return self.directories[0]
-
-    @property
-    def rules(self) -> Variant:
-        """The variant that the tables are built for."""
-        return self._values.variant
 
     @property
     def materials(self) -> list[Material]:
@@ -190,8 +178,7 @@ class Tablebase:
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
         ...     board.push(tables.best_move(board))
         """
-        moves = self.moves(position, accrued)
-        return moves[0].move if moves else None
+        return next((ranked.move for ranked in self.moves(position, accrued)), None)
 
     def next_move(
         self, position: AnyPosition, accrued: AnyScore = None, *, patience: Callable[[], bool]

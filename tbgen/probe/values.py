@@ -1,8 +1,9 @@
 """Values of states from the tables of some directories."""
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -14,14 +15,15 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.signed import Signed, code_of, of_code, rank_of
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, result_or_error
+from tbgen.index.exits import ExitsOfMany
 from tbgen.index.layout import layout_of
 from tbgen.index.table import NO_SCORE
 from tbgen.packed.tables import AnyTable, open_plain, open_table
-from tbgen.probe.exits import TableExits
+from tbgen.probe.exits import best_exits
 from tbgen.probe.states import Goal, State
-from tbgen.probe.zeroing import Place
-from tbgen.store.cache import ChunkCache
+from tbgen.probe.zeroing import Place, zeroing_moves_of
+from tbgen.store.cache import ChunkCache, Recent
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import Entry
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
-"""Decoded chunks that are kept."""
+"""Decoded chunks that a tablebase keeps."""
 _SLOT_BITS: Final = 48
 _UNKNOWN: Final = Goal(Signed(0), 0)
 """Stands where nothing has been looked up yet."""
@@ -59,9 +61,9 @@ class Values:
         self.variant: Final = variant
         self._resets: Final = variant.resets
         self._given = given
-        self._max_open = max_open
         self._cache = ChunkCache(cache_bytes)
-        self._files: OrderedDict[Material, AnyTable] = OrderedDict()
+        # A file that is dropped closes with its last reference: another thread may be reading it.
+        self._files = Recent[AnyTable](max_open, lambda _: 1)
         self._lock = Lock()
         self._closed = False
         self._copies = ExitStack()
@@ -71,12 +73,10 @@ class Values:
     def close(self) -> None:
         """Close all files, each as soon as no other thread reads it, and remove copies of packed tables."""
         with self._lock:
-            self._files.clear()
+            self._files = Recent(0, lambda _: 1)
             self._closed = True
         with self._castling_lock:
-            if self._castling is not None:
-                self._castling.close()
-                self._castling = None
+            self._castling = None
         self._copies.close()
 
     def of(self, state: State) -> Goal:
@@ -150,9 +150,9 @@ class Values:
             raise table.damaged("it has no value for a legal position")
         return entry
 
-    def exits(self, material: Material) -> TableExits:
+    def exits(self, material: Material) -> ExitsOfMany:
         """Return what finds the exits of the positions of a table, whether it is there or not."""
-        return TableExits(layout_of(material), self.fresh, self.learn)
+        return partial(best_exits, self, zeroing_moves_of(layout_of(material)))
 
     def stored_of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
         """Return what :meth:`stored` does for each state, or else the error; errors among the states stay.
@@ -168,15 +168,12 @@ class Values:
                 part = (ep_square >= 0) << 1 | side
                 asked[shape.layout.material].append((part << _SLOT_BITS | slot, place, state))
         for keys in asked.values():
-            self.learn(self._questions_of(state for _, _, state in keys))
+            self.learn(self.questions_of(state for _, _, state in keys))
             for _, place, state in sorted(keys):
-                try:
-                    found[place] = self.stored(state)
-                except TbgenError as error:
-                    found[place] = error.with_traceback(None)
+                found[place] = result_or_error(self.stored, state)
         return found
 
-    def _questions_of(self, states: Iterable[State]) -> Iterator[tuple[Place, int]]:
+    def questions_of(self, states: Iterable[State]) -> Iterator[tuple[Place, int]]:
         """Yield what :meth:`stored` is going to ask about states: places and codes of accrued scores."""
         for (shape, side, slot, ep_square, score, terminal, castling), accrued in states:
             if not terminal and castling is None:
@@ -224,23 +221,13 @@ class Values:
             if self._closed:
                 raise ValueError("the tablebase is closed")
             file = self._files.get(material)
-            if file is not None:
-                self._files.move_to_end(material)
-                return file
-            try:
-                path = self.path_of(material)
-                file = open_table(path, material, cache=self._cache, exits=self.exits(material))
-            except MissingTableError as error:
-                error.__context__ = None
-                places: Sequence[str | PathLike[str] | None] = self._given or (None, *self.directories)
-                raise MissingTableError(material.name, places[0], self.variant, places[1:]) from None
-            self._files[material] = file
-            # A dropped file closes with its last reference: another thread may be reading it.
-            while len(self._files) > self._max_open:
-                self._files.popitem(last=False)
+            if file is None:
+                try:
+                    path = self.path_of(material)
+                    file = open_table(path, material, cache=self._cache, exits=self.exits(material))
+                except MissingTableError as error:
+                    error.__context__ = None
+                    places: Sequence[str | PathLike[str] | None] = self._given or (None, *self.directories)
+                    raise MissingTableError(material.name, places[0], self.variant, places[1:]) from None
+                self._files.put(material, file)
             return file
-
-
-def tables_of(directory: Path, variant: Variant) -> closing[Values]:
-    """Return a context with the tables of one directory, for a proof, which reads them as a whole."""
-    return closing(Values([directory], variant=variant))

@@ -10,6 +10,7 @@ import chess
 
 from tbgen.board.history import FRESH
 from tbgen.board.material import Material
+from tbgen.board.san import NotedMove
 from tbgen.board.score import MAX_RANK, GScore
 from tbgen.board.scoring import Points
 from tbgen.board.signed import Signed
@@ -54,7 +55,7 @@ class ViewResult(ViewValue):
 
 
 @dataclass(frozen=True, slots=True)
-class ViewMove(ViewValue):
+class ViewMove(ViewValue, NotedMove):
     """A legal move, valued as the position it leads to.
 
     :ivar move: the move.
@@ -71,11 +72,6 @@ class ViewMove(ViewValue):
     depth: int | None
     zeroing: bool
     position_score: GScore
-
-    @property
-    def uci(self) -> str:
-        """The move in UCI notation."""
-        return self.move.uci()
 
 
 class ViewTables:

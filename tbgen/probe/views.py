@@ -1,14 +1,13 @@
 """Views: classical chess and its kin as functions of r-mobility (docs/theory.md, section 10)."""
 
-from enum import StrEnum
 from typing import Final
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Points
-from tbgen.errors import UsageError, quote
+from tbgen.errors import NamedChoice
 
 
-class View(StrEnum):
+class View(NamedChoice, what="a view"):
     """A game with the moves of chess whose values are a function of those of r-mobility."""
 
     CLASSICAL = "classical"
@@ -24,10 +23,7 @@ class View(StrEnum):
 
         :raises UsageError: if there is none of that name.
         """
-        try:
-            return cls(text)
-        except ValueError:
-            raise UsageError(f"there is no view {quote(text)}: expected one of {', '.join(cls)}") from None
+        return cls(text)
 
     def points(self, value: GScore) -> Points:
         """Return what the game of the view gives where r-mobility gives a score.

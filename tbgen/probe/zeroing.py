@@ -1,7 +1,7 @@
 """Where the zeroing moves of one position lead, found from the squares of its men in some microseconds."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import chess
@@ -14,7 +14,7 @@ from tbgen.index.zeroing import CAPTURED_PAWN, PROMOTED, targets_of
 _PAWN_REACH: Final = tuple(tuple(chess.BB_PAWN_ATTACKS[colour]) for colour in (chess.WHITE, chess.BLACK))
 """Squares that a pawn attacks, by side and square."""
 _NOTHING: Final = 0
-"""Captured, as :func:`tbgen.index.zeroing.targets_of` numbers it."""
+"""Captured, as :func:`tbgen.index.zeroing.targets_of` numbers it: by a pawn that steps forward."""
 
 
 _Change: TypeAlias = tuple[Side, int, int]
@@ -44,10 +44,10 @@ class ReachedPlace(NamedTuple):
     swapped: bool
 
 
-_Move: TypeAlias = tuple[int, int, int, list[int], Placement, bool]
+_Move: TypeAlias = tuple[int, int, int, list[int], Placement, Sequence[int]]
 """A zeroing move, checks aside: from where, to where, the number of its capture, the squares of the free men
-after it (of one that is captured the one where it stood), the mover's pawns that stay where they are, and
-whether a pawn moves."""
+after it (of one that is captured the one where it stood), the mover's pawns after it, and what it promotes
+to."""
 
 
 class ZeroingMoves:
@@ -74,34 +74,28 @@ class ZeroingMoves:
         white = self._layout.white_pawns
         mine, theirs = (pawns[white:], pawns[:white]) if side else (pawns[:white], pawns[white:])
         enemies = {free[man]: man + 1 for man in self._men[1 - side][1:]}  # all but the king
-        for square in theirs:
-            enemies[square] = CAPTURED_PAWN
+        enemies |= dict.fromkeys(theirs, CAPTURED_PAWN)
         occupied = 0
         for square in (*free, *pawns):
             occupied |= 1 << square
         found: list[ReachedPlace] = []
-        for move in self._moves(side, free, mine, enemies, occupied, captures_only):
-            start, stop, captured, moved, staying, by_pawn = move
+        for start, stop, captured, moved, own, promotions in self._moves(side, free, mine, enemies, occupied):
+            if captured == _NOTHING and captures_only:
+                continue
             left = theirs
             if captured == CAPTURED_PAWN:
                 left = tuple(square for square in theirs if square != stop)
             men = occupied ^ 1 << start | 1 << stop
-            if self._in_check(side, moved, left, men, captured):
-                continue
-            if by_pawn:
-                found += self._reached_by_pawn(side, move, left, men)
-            else:
-                found.append(self._reached((side, captured, NO_PROMOTION), moved, staying, left))
+            if not self._in_check(side, moved, left, men, captured):
+                double = captured == _NOTHING and abs(stop - start) == 16
+                passed = self._passed(side, start, stop, moved, own, left, men) if double else -1
+                found += [
+                    self._reached((side, captured, kind), moved, own, left, passed) for kind in promotions
+                ]
         return found
 
     def _moves(
-        self,
-        side: Side,
-        free: list[int],
-        mine: Placement,
-        enemies: dict[int, int],
-        occupied: int,
-        captures_only: bool,
+        self, side: Side, free: list[int], mine: Placement, enemies: dict[int, int], occupied: int
     ) -> Iterator[_Move]:
         """Yield zeroing moves, checks aside.
 
@@ -114,58 +108,50 @@ class ZeroingMoves:
                 if reached >> stop & 1 and not between(self._layout.kinds[man], start, stop) & occupied:
                     moved = free.copy()
                     moved[man] = stop
-                    yield start, stop, captured, moved, mine, False
+                    yield start, stop, captured, moved, mine, (NO_PROMOTION,)
         forward, home = (-8, 6) if side else (8, 1)
         for start in mine:
             others = tuple(square for square in mine if square != start)
-            for stop, captured in enemies.items():
-                if _PAWN_REACH[side][start] >> stop & 1:
-                    yield start, stop, captured, free, others, True
-            steps = 0 if captures_only else 2 if start >> 3 == home else 1
+            targets = [target for target in enemies.items() if _PAWN_REACH[side][start] >> target[0] & 1]
+            steps = 2 if start >> 3 == home else 1
             for stop in range(start + forward, start + forward * (steps + 1), forward):
                 if occupied >> stop & 1:
                     break
-                yield start, stop, _NOTHING, free, others, True
+                targets.append((stop, _NOTHING))
+            for stop, captured in targets:
+                if 8 <= stop < 56:
+                    yield start, stop, captured, free, (*others, stop), (NO_PROMOTION,)
+                else:
+                    men = [*free, *[0] * (PROMOTED - len(free)), stop]
+                    yield start, stop, captured, men, others, PROMOTIONS
 
-    def _reached_by_pawn(
-        self, side: Side, move: _Move, theirs: Placement, occupied: int
-    ) -> Iterator[ReachedPlace]:
-        """Yield where a legal pawn move leads: to one position, or to four by promotion."""
-        start, stop, captured, free, mine, _ = move
-        if stop >> 3 in (0, 7):
-            men = [*free, *[0] * (PROMOTED - len(free)), stop]
-            for kind in PROMOTIONS:
-                yield self._reached((side, captured, kind), men, mine, theirs)
-        else:
-            passed = -1
-            if abs(stop - start) == 16:
-                middle, other = (start + stop) // 2, SIDES[1 - side]
-                for square in theirs:  # that may capture en passant
-                    men_after = occupied ^ 1 << square ^ 1 << stop | 1 << middle
-                    able = _PAWN_REACH[side][middle] >> square & 1
-                    if able and not self._in_check(other, free, mine, men_after, _NOTHING):
-                        passed = middle
-            yield self._reached((side, captured, NO_PROMOTION), free, (*mine, stop), theirs, passed)
+    def _passed(
+        self, side: Side, start: int, stop: int, free: list[int], mine: Placement, theirs: Placement, men: int
+    ) -> int:
+        """Return the square that a pawn has passed by a double step if it may be captured there, else -1."""
+        middle, others = (start + stop) // 2, mine[:-1]
+        for square in theirs:
+            men_after = men ^ 1 << square ^ 1 << stop | 1 << middle
+            able = _PAWN_REACH[side][middle] >> square & 1
+            if able and not self._in_check(SIDES[1 - side], free, others, men_after, _NOTHING):
+                return middle
+        return -1
 
     def _in_check(self, side: Side, free: list[int], theirs: Placement, occupied: int, captured: int) -> bool:
         """Tell whether the other side's men, but for a captured one, attack the king of a side."""
         king = free[side]
         for man in self._men[1 - side]:
             start = free[man]
-            if (
-                self._reach[man][start] >> king & 1
-                and man + 1 != captured
-                and not between(self._layout.kinds[man], start, king) & occupied
-            ):
+            attacks = self._reach[man][start] >> king & 1 and man + 1 != captured
+            if attacks and not between(self._layout.kinds[man], start, king) & occupied:
                 return True
-        attacks = _PAWN_REACH[side][king]  # from where pawns attack, who go the other way
-        return any(attacks >> square & 1 for square in theirs)
+        pawns = _PAWN_REACH[side][king]  # from where pawns attack, which go the other way
+        return any(pawns >> square & 1 for square in theirs)
 
     def _reached(
-        self, change: _Change, free: list[int], mine: Placement, theirs: Placement, passed: int = -1
+        self, change: _Change, free: list[int], mine: Placement, theirs: Placement, passed: int
     ) -> ReachedPlace:
-        side = change[0]
-        layout, swapped, source = self._targets[change]
+        side, (layout, swapped, source) = change[0], self._targets[change]
         other = SIDES[1 - side]
         white, black = (theirs, mine) if side else (mine, theirs)
         squares = [free[man] for man in source]
@@ -180,7 +166,5 @@ class ZeroingMoves:
         return ReachedPlace(Place(layout, other, layout.slot(squares, (*white, *black)), passed), swapped)
 
 
-@functools.cache
-def zeroing_moves_of(layout: Layout) -> ZeroingMoves:
-    """Return the zeroing moves in the positions of a table."""
-    return ZeroingMoves(layout)
+zeroing_moves_of: Final = functools.cache(ZeroingMoves)
+"""Returns the zeroing moves in the positions of a table."""

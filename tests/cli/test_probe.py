@@ -311,7 +311,7 @@ def test_views(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
     [
         (
             ["--view", "suicide"],
-            "there is no view 'suicide': expected one of classical, stalemate-wins, lasker",
+            "'suicide' is not a view: expected one of classical, stalemate-wins, lasker",
         ),
         (["--view", "lasker", "--accrued", "G3.5"], "--accrued means nothing with --view"),
         (["--view", "lasker", "--depths"], "--depths means nothing with --view"),

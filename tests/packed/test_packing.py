@@ -18,7 +18,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.index.exits import BestExit
+from tbgen.index.exits import BestExit, ExitsOfMany
 from tbgen.index.layout import SIDES, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate
 from tbgen.index.table import FRESH
@@ -27,7 +27,6 @@ from tbgen.packed.copies import COPIES
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource, Sources
 from tbgen.packed.unpack import promotions, unpack
-from tbgen.probe.exits import TableExits
 from tbgen.probe.values import Values
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
@@ -40,7 +39,7 @@ from tests.support.solved_tables import source_of
 R = Variant.R_MOBILITY
 
 
-def exits_of(values: Values, name: str) -> TableExits:
+def exits_of(values: Values, name: str) -> ExitsOfMany:
     return values.exits(Material.parse(name))
 
 

@@ -157,7 +157,7 @@ def test_positions_that_tables_do_not_hold(tablebase: Tablebase, classical: Clas
         with pytest.raises(UsageError):
             classical.probe(board)
         assert classical.get(board) is None
-    with pytest.raises(UsageError, match="there is no view 'suicide': expected one of classical, "):
+    with pytest.raises(UsageError, match="'suicide' is not a view: expected one of classical, "):
         tablebase.view("suicide")
     with pytest.raises(TypeError, match=r"the position is a float: expected a chess\.Board or a FEN"):
         classical.probe(1.5)  # type: ignore[arg-type]

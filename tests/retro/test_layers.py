@@ -16,6 +16,7 @@ from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, layout_of
 from tbgen.probe.depths import DeepValues
+from tbgen.store.cache import Recent
 from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.reader import TableFile
@@ -153,11 +154,13 @@ def test_a_table_built_anew_does_not_use_old_layers(bare: Path, caplog: pytest.L
         values = tables._values
         assert isinstance(values, DeepValues)
         layers = values._layers
-        (key,) = layers._open
-        layers._open[key[0], "the digest before"] = layers._open.pop(key)
+        ((key, layer),) = layers._open._items.items()
+        assert isinstance(key, tuple)
+        layers._open = Recent(8, lambda _: 1)
+        layers._open.put((key[0], "the digest before"), layer)
         assert tables.probe(BOARD, "G1.5") == expected
-        assert len(layers._open) == 2
-    assert not layers._open  # closed
+        assert layers._open.size == 2
+    assert layers._open.size == 0  # closed
 
 
 def test_what_a_layer_needs_is_missing(bare: Path) -> None:
