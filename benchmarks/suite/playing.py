@@ -14,10 +14,12 @@ def _thinker(with_tables: bool) -> Any:
     from pathlib import Path
 
     from tbgen.engine.memory import Memory
+    from tbgen.engine.options import Options
     from tbgen.engine.tables import EngineTables
     from tbgen.engine.thinker import Thinker
 
-    return Thinker(lambda _: None, EngineTables([Path(tables())], print) if with_tables else None, Memory(64))
+    playing = EngineTables([Path(tables())], print) if with_tables else None
+    return Thinker(lambda _: None, playing, Memory(64), Options())
 
 
 def _timer(words: str) -> Any:

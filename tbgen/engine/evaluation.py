@@ -9,11 +9,12 @@ from typing import Final
 
 import chess
 
+from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.score import GScore
 from tbgen.engine.game import SearchGame
 from tbgen.engine.scale import MATE, worth
 
-_VALUES: Final = (0, 100, 320, 330, 500, 900, 0)
+MAN_VALUES: Final = (0, *(int(100 * PIECE_VALUES[man]) for man in "PNBRQ"), 0)
 """In hundredths of a pawn, by the numbers that python-chess has for men."""
 _MOVE: Final = 4
 """Hundredths of a pawn for a legal move more than the other side has."""
@@ -35,11 +36,6 @@ _FROM_MIDDLE: Final = tuple(
 )
 
 
-def man_value(kind: chess.PieceType) -> int:
-    """Return what a man is worth, in hundredths of a pawn."""
-    return _VALUES[kind]
-
-
 def estimate(game: SearchGame) -> int:
     """Return what the current position with its accrued score may be worth, seen by White."""
     board = game.live
@@ -55,9 +51,8 @@ def _men(board: chess.Board) -> int:
     white, black = board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]
     masks = board.pawns, board.knights, board.bishops, board.rooks, board.queens
     lead = 0
-    for mask, value in zip(masks, _VALUES[1:-1], strict=True):
-        if mask:
-            lead += value * ((mask & white).bit_count() - (mask & black).bit_count())
+    for mask, value in zip(masks, MAN_VALUES[chess.PAWN :], strict=False):
+        lead += value * ((mask & white).bit_count() - (mask & black).bit_count())
     pawns = board.pawns
     while pawns:
         square = pawns.bit_length() - 1

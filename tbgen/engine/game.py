@@ -26,11 +26,6 @@ class SearchGame(Arbiter):
         return self._board
 
     @property
-    def rule(self) -> FiftyMoveRule:
-        """The 50-move rule."""
-        return self._rule
-
-    @property
     def length(self) -> int:
         """The positions of the game up to the current one."""
         return len(self._plies)
@@ -93,24 +88,17 @@ def read_game(
     :raises UsageError: if the words are no such command, play cannot go on from the position, or a move is
         illegal.
     """
-    words, moves = _split(words)
+    at = words.index("moves") if "moves" in words else len(words)
     if words[:1] == ["startpos"]:
         start = Fen(chess.Board(), None)
     elif words[:1] == ["fen"]:
-        start = parse_fen(" ".join(words[1:]))
+        start = parse_fen(" ".join(words[1:at]))
     else:
         raise UsageError(_EXPECTED)
     if start.seventh is None:
         start = replace(start, seventh=accrued)
     start.board.chess960 |= chess960
-    settings = GameSettings(Variant.R_MOBILITY, rule, rule.bare_kings_end, EXPONENTIAL)
-    game = SearchGame.of(start, settings)
-    for move in moves:
+    game = SearchGame.of(start, GameSettings(Variant.R_MOBILITY, rule, rule.bare_kings_end, EXPONENTIAL))
+    for move in words[at + 1 :]:
         game.push_uci(move)
     return game
-
-
-def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return what stands before and after the word ``moves``."""
-    at = words.index("moves") if "moves" in words else len(words)
-    return list(words[:at]), list(words[at + 1 :])

@@ -50,15 +50,15 @@ class Go:
         moves: list[str] = []
         numbers: dict[str, int] = {}
         wrong: list[str] = []
-        at_moves = False
+        keyword = ""
         for word, following in zip_longest(words, words[1:], fillvalue=""):
             if word in _NUMBERS and _WHOLE.fullmatch(following):
                 numbers[word] = int(following)
             elif word in _NUMBERS:
                 wrong.append(word)
             if word in _WORDS:
-                at_moves = word == "searchmoves"
-            elif at_moves:
+                keyword = word
+            elif keyword == "searchmoves":
                 moves.append(word)
         return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers, tuple(wrong))
 

@@ -13,7 +13,6 @@ from tbgen.store.format import default_directory
 
 _EMPTY: Final = "<empty>"
 _WHOLE: Final = re.compile("-?[0-9]{1,9}")
-_FULL_STRENGTH: Final = 100
 
 
 class OptionKind(NamedTuple):
@@ -60,16 +59,9 @@ OPTIONS: Final = {
         "directories", _TEXT, "", lambda text: [Path(part) for part in text.split(os.pathsep) if part]
     ),
     "Accrued": EngineOption("accrued", _TEXT, "", lambda text: GScore.parse(text) if text else None),
-    "FiftyMoveRule": EngineOption(
-        "rule", _one_of(*(rule.value for rule in FiftyMoveRule)), FiftyMoveRule.NONE.value, FiftyMoveRule
-    ),
+    "FiftyMoveRule": EngineOption("rule", _one_of(*FiftyMoveRule), FiftyMoveRule.NONE, FiftyMoveRule),
     "Solve": EngineOption("solve", _one_of("off", "auto", "on"), "off"),
-    "Strength": EngineOption(
-        "blunders",
-        _number(0, _FULL_STRENGTH),
-        str(_FULL_STRENGTH),
-        lambda text: 1 - int(text) / _FULL_STRENGTH,
-    ),
+    "Strength": EngineOption("blunders", _number(0, 100), "100", lambda text: 1 - int(text) / 100),
     "MultiPV": EngineOption("best", _number(1, 256), "1", int),
     "Move Overhead": EngineOption("overhead", _number(0, 10_000), "50", lambda text: int(text) / 1000),
     "Ponder": EngineOption("ponder", _YES_NO, "false"),

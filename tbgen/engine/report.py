@@ -11,33 +11,32 @@ import chess
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import SearchGame
 from tbgen.engine.scale import centipawns, mate_plies, nearest, reached, worth
-from tbgen.engine.search import Found
+from tbgen.engine.search import RootLine, TreeSearch
 from tbgen.text import plies as plies_text
 
 
-def of_search(
-    game: SearchGame, found: Found, seconds: float, permille: int, place: int | None = None
-) -> Iterator[str]:
-    """Yield what is told after an iteration.
+def of_search(search: TreeSearch, best: RootLine, seconds: float, place: int | None = None) -> Iterator[str]:
+    """Yield what is told of a line after an iteration.
 
-    :param permille: how full the transposition table is.
     :param place: of the move among the best ones; None if one alone is told of.
     """
-    milliseconds = int(1000 * seconds)
-    yield f"info string {_named(place)}G-score {_about(found.value)}, accrued {game.accrued}"
+    game, (before, number) = search.game, _numbers(place)
+    rate = int(search.nodes / seconds) if seconds else 0
+    yield f"info string {before}G-score {_about(best.value)}, accrued {game.accrued}"
     yield (
-        f"info depth {found.depth} seldepth {max(found.deepest, found.depth)} {_numbered(place)}"
-        f"{_score(found.value, game.live.turn)} nodes {found.nodes} nps {_rate(found.nodes, seconds)} "
-        f"hashfull {permille} tbhits {found.hits} time {milliseconds} pv {line_text(game, found.line)}"
+        f"info depth {best.depth} seldepth {max(search.deepest, best.depth)} {number}"
+        f"{_score(best.value, game.live.turn)} nodes {search.nodes} nps {rate} "
+        f"hashfull {search.memory.permille} tbhits {search.hits} time {int(1000 * seconds)} "
+        f"pv {_line_text(game, best.line)}"
     )
 
 
 def of_advice(
     game: SearchGame, advice: Advice, source: str, seconds: float, place: int | None = None
 ) -> Iterator[str]:
-    """Yield what is told of what somebody knows.
+    """Yield what is told of an advice.
 
-    :param source: who.
+    :param source: where it comes from.
     :param place: of the move among the best ones; None if one alone is told of.
     """
     white = game.live.turn
@@ -51,15 +50,16 @@ def of_advice(
         told = f"{advice.value} at a depth that is not known"
     else:
         told = f"{advice.value} in {plies_text(plies)}"
-    yield f"info string {_named(place)}G-score {told}, from {source}, accrued {game.accrued}"
+    before, number = _numbers(place)
+    yield f"info string {before}G-score {told}, from {source}, accrued {game.accrued}"
     yield (
-        f"info depth {depth} seldepth {depth} {_numbered(place)}{_score(value, white)}{bound} "
+        f"info depth {depth} seldepth {depth} {number}{_score(value, white)}{bound} "
         f"nodes 0 nps 0 tbhits {int(source == 'tables')} time {int(1000 * seconds)} "
-        f"pv {line_text(game, advice.line or advice.moves[:1])}"
+        f"pv {_line_text(game, advice.line or advice.moves[:1])}"
     )
 
 
-def line_text(game: SearchGame, line: Sequence[chess.Move]) -> str:
+def _line_text(game: SearchGame, line: Sequence[chess.Move]) -> str:
     """Return moves from the current position on as the protocol has them."""
     board, told = game.live.copy(stack=False), []
     for move in line:
@@ -68,12 +68,9 @@ def line_text(game: SearchGame, line: Sequence[chess.Move]) -> str:
     return " ".join(told)
 
 
-def _named(place: int | None) -> str:
-    return "" if place is None else f"{place}. "
-
-
-def _numbered(place: int | None) -> str:
-    return "" if place is None else f"multipv {place} "
+def _numbers(place: int | None) -> tuple[str, str]:
+    """Return the place of a move as it stands before a G-score, and as the protocol has it."""
+    return ("", "") if place is None else (f"{place}. ", f"multipv {place} ")
 
 
 def _score(value: int, white: bool) -> str:
@@ -92,7 +89,3 @@ def _about(value: int) -> str:
     if plies is not None:
         return f"{score} in {plies_text(plies)}"
     return "even" if score is None else f"about {score}"
-
-
-def _rate(nodes: int, seconds: float) -> int:
-    return int(nodes / seconds) if seconds else 0

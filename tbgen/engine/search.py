@@ -8,15 +8,15 @@ score is another one; where tables hold a position, it is a leaf with its true v
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import chess
 
 from tbgen.board.score import GScore
-from tbgen.engine.evaluation import estimate, man_value
+from tbgen.engine.evaluation import MAN_VALUES, estimate
 from tbgen.engine.game import SearchGame
-from tbgen.engine.memory import Bound, Memory, MemoryEntry
+from tbgen.engine.memory import Memory, MemoryEntry
 from tbgen.engine.scale import MATE, mate_plies, reached
 
 MOST_PLIES: Final = 100
@@ -37,23 +37,18 @@ KnownValue: TypeAlias = tuple[GScore, int | None] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a search has found so far.
+class RootLine:
+    """A move with best play after it, as far as a search has looked.
 
     :ivar line: best play as far as it is known, at least a move.
     :ivar value: of the game, on the scale of :mod:`tbgen.engine.scale`, seen by White.
-    :ivar depth: plies of the last iteration; 0 before the first one.
-    :ivar deepest: most plies looked ahead.
-    :ivar hits: states whose value was known.
+    :ivar depth: plies of the iteration that found it; 0 before the first one.
     :ivar place: of the line's first move among all of them, the best one's 1.
     """
 
     line: tuple[chess.Move, ...]
     value: int
     depth: int
-    deepest: int
-    nodes: int
-    hits: int
     place: int = 1
 
 
@@ -68,6 +63,10 @@ class TreeSearch:
     :param known: tells what is known of the current state of a game.
     :param over: tells by the number of nodes whether to stop.
     :param lines: how many of the best moves are looked for, each with its line.
+
+    :ivar nodes: states looked at so far.
+    :ivar hits: states among them whose value was known.
+    :ivar deepest: most plies looked ahead.
     """
 
     def __init__(
@@ -80,68 +79,60 @@ class TreeSearch:
         lines: int = 1,
     ) -> None:
         self._places = min(lines, len(moves))
-        self._game, self._known, self._memory, self._over = game, known, memory, over
-        self._number = memory.new_search()
+        self.game, self._known, self.memory, self._over = game, known, memory, over
+        self._number = next(memory.searches)
         self._first, self._held, self._white = game.length - 1, game.accrued, game.live.turn
-        self._killers: list[list[chess.Move]] = [[] for _ in range(4 * MOST_PLIES)]
         self._history: dict[tuple[chess.Square, chess.Square, bool], int] = {}
         self._lines: list[list[chess.Move]] = [[] for _ in range(4 * MOST_PLIES)]
         entry = memory.get(game.state)
         self._moves = self._ordered(list(moves), entry.move if entry else None)
-        self._nodes = self._hits = self._deepest = self._iteration = 0
-        self.found = Found((self._moves[0],), 0, 0, 0, 0, 0)
-        """The best so far; before the first iteration a legal move."""
+        self.nodes = self.hits = self.deepest = self._iteration = 0
+        self.best = RootLine((self._moves[0],), 0, 0)
+        """The best line so far; before the first iteration a legal move."""
 
-    def run(self, depth: int | None, enough: Callable[[], bool], tell: Callable[[Found], None]) -> Found:
-        """Search deeper and deeper, and return what is found when it is time.
+    def run(
+        self, depth: int | None, enough: Callable[[], bool], tell: Callable[[RootLine], None]
+    ) -> RootLine:
+        """Search deeper and deeper, and return the best line when it is time.
 
         :param depth: plies at most, None for as many as there is time for.
         :param enough: tells whether no other iteration should begin.
         :param tell: called with each line of an iteration, the best first, and when it was stopped in one.
         """
-        start = self._game.length
+        start = self.game.length
         for iteration in range(1, min(depth or MOST_PLIES, MOST_PLIES) + 1):
             self._iteration = iteration
             try:
                 for place in range(1, self._places + 1):
                     tell(self._root(place))
             except _TimeUpError:
-                while self._game.length > start:
-                    self._game.pop()
-                self.found = replace(self.found, nodes=self._nodes, hits=self._hits)
-                tell(self.found)
+                while self.game.length > start:
+                    self.game.pop()
+                tell(self.best)
                 break
-            plies = mate_plies(self.found.value)
+            plies = mate_plies(self.best.value)
             if enough() or (plies is not None and plies <= iteration):
                 break
-        return self.found
+        return self.best
 
-    def _root(self, place: int) -> Found:
+    def _root(self, place: int) -> RootLine:
         """Search all moves of the first state but for the better ones, which have been found.
 
         What is found of the best one counts as soon as the first move is through.
         """
-        game, alpha, depth = self._game, -_INFINITE, self._iteration
-        best = self.found
+        alpha, depth, best = -_INFINITE, self._iteration, self.best
         for number, move in enumerate(self._moves[place - 1 :]):
-            game.play(move)
-            value = -self._node(depth - 1, -alpha - 1, -alpha, 1) if number else alpha + 1
-            if value > alpha:
-                value = -self._node(depth - 1, -_INFINITE, -alpha, 1)
-            game.pop()
+            value = self._after(move, depth, min(number, 1), alpha, _INFINITE, 0)
             if value > alpha:
                 alpha = value
                 self._lines[0] = [move, *self._lines[1]]
-                seen, line = value if self._white else -value, tuple(self._lines[0])
-                best = Found(line, seen, depth, self._deepest, self._nodes, self._hits, place)
+                best = RootLine(tuple(self._lines[0]), value if self._white else -value, depth, place)
                 self._moves.remove(move)
                 self._moves.insert(place - 1, move)
                 if place == 1:
-                    self.found = best
-        best = replace(best, deepest=self._deepest, nodes=self._nodes, hits=self._hits)
+                    self.best = best
         if place == 1:
-            self.found = best
-            self._memory.put(game.state, MemoryEntry(self._number, depth, Bound.EXACT, alpha, best.line[0]))
+            self.memory.put(self.game.state, MemoryEntry(self._number, depth, alpha, alpha, best.line[0]))
         return best
 
     def _node(self, depth: int, alpha: int, beta: int, ply: int) -> int:
@@ -149,7 +140,7 @@ class TreeSearch:
         known = self._enter(ply)
         if known is not None:
             return known
-        game = self._game
+        game = self.game
         rank = game.position_score.rank
         few = not rank & 1 or rank >> 1 <= _FEW_MOVES
         if depth >= 0 and few and ply < 2 * self._iteration:
@@ -157,13 +148,13 @@ class TreeSearch:
         if depth <= 0:
             return self._leaf(depth, alpha, beta, ply)
         state = game.state
-        entry = self._memory.get(state)
+        entry = self.memory.get(state)
         if entry and entry.search == self._number and entry.depth >= depth and entry.decides(alpha, beta):
-            return entry.value
-        moves = self._ordered(list(game.live.legal_moves), entry.move if entry else None, ply)
+            return entry.lower if entry.lower >= beta else entry.upper
+        moves = self._ordered(list(game.live.legal_moves), entry.move if entry else None)
         best, chosen = self._best(moves, depth, -_INFINITE, alpha, beta, ply)
-        bound = Bound.LOWER if best >= beta else Bound.EXACT if best > alpha else Bound.UPPER
-        self._memory.put(state, MemoryEntry(self._number, depth, bound, best, chosen))
+        lower, upper = best if best > alpha else -_INFINITE, best if best < beta else _INFINITE
+        self.memory.put(state, MemoryEntry(self._number, depth, lower, upper, chosen))
         return best
 
     def _leaf(self, depth: int, alpha: int, beta: int, ply: int) -> int:
@@ -171,8 +162,8 @@ class TreeSearch:
 
         :param depth: 0, less 1 for each capture before.
         """
-        board = self._game.live
-        estimated = estimate(self._game)
+        board = self.game.live
+        estimated = estimate(self.game)
         best = estimated if board.turn else -estimated
         if best >= beta or depth <= -_QUIET_PLIES:
             return best
@@ -188,19 +179,13 @@ class TreeSearch:
 
         :returns: what it has with them, and the move that gives more than it had.
         """
-        game, board, chosen, alpha = self._game, self._game.live, None, max(alpha, best)
-        check = not game.position_score.rank & 1
+        board, chosen, alpha = self.game.live, None, max(alpha, best)
+        check = not self.game.position_score.rank & 1
         for number, move in enumerate(moves):
             quiet = not move.promotion and not board.is_capture(move)
             late = number >= _LATE and quiet and depth >= _LEAST_REDUCED and not check
-            whole = number == 0 or depth <= 0
-            game.play(move)
-            if not whole:
-                value = -self._node(depth - (2 if late else 1), -alpha - 1, -alpha, ply + 1)
-                whole = value > alpha and (late or value < beta)
-            if whole:
-                value = -self._node(depth - 1, -beta, -alpha, ply + 1)
-            game.pop()
+            plies = 0 if number == 0 or depth <= 0 else 2 if late else 1
+            value = self._after(move, depth, plies, alpha, beta, ply)
             if value > best:
                 best, chosen = value, move
                 if value > alpha:
@@ -208,36 +193,46 @@ class TreeSearch:
                     self._lines[ply] = [move, *self._lines[ply + 1]]
             if alpha >= beta:
                 if quiet:
-                    self._remember(move, depth, ply)
+                    self._remember(move, depth)
                 break
         return best, chosen
+
+    def _after(self, move: chess.Move, depth: int, less: int, alpha: int, beta: int, ply: int) -> int:
+        """Return the value of a move, seen by its side, as far as it lies between two.
+
+        :param less: plies less than the depth to find out first whether it is better than the lower one; 0 to
+            do without that.
+        """
+        self.game.play(move)
+        value = -self._node(depth - less, -alpha - 1, -alpha, ply + 1) if less else alpha
+        if not less or (value > alpha and (less > 1 or value < beta)):
+            value = -self._node(depth - 1, -beta, -alpha, ply + 1)
+        self.game.pop()
+        return value
 
     def _enter(self, ply: int) -> int | None:
         """Count a node, and return its value, seen by the side to move, if nobody has to search for it.
 
-        :raises _StoppedError: if there is no more time.
+        :raises _TimeUpError: if there is no more time.
         """
-        self._nodes += 1
-        if self._over(self._nodes) and self.found.depth:
+        self.nodes += 1
+        if self._over(self.nodes) and self.best.depth:
             raise _TimeUpError
-        self._deepest = max(self._deepest, ply)
+        self.deepest = max(self.deepest, ply)
         self._lines[ply] = []
-        game = self._game
+        game = self.game
         over = game.basis is not None or game.returns(self._first)
         found = (game.accrued, 0) if over else self._known(game)
         if found is None:
             return None
-        self._hits += not over
+        self.hits += not over
         value, depth = found
         seen = reached(value, self._held, None if depth is None else ply + depth)
         return seen if game.live.turn else -seen
 
-    def _ordered(
-        self, moves: list[chess.Move], hint: chess.Move | None, ply: int | None = None
-    ) -> list[chess.Move]:
-        """Return moves, those first that look best: the hint, much taken by little, killers, history."""
-        board = self._game.live
-        killers = () if ply is None else self._killers[ply]
+    def _ordered(self, moves: list[chess.Move], hint: chess.Move | None) -> list[chess.Move]:
+        """Return moves, those first that look best: the hint, much taken by little, what refuted much."""
+        board = self.game.live
 
         def key(move: chess.Move) -> int:
             if move == hint:
@@ -245,21 +240,16 @@ class TreeSearch:
             taken = board.piece_type_at(move.to_square)
             order = 0
             if taken and board.color_at(move.to_square) != board.turn:
-                order = 10**6 + 10 * man_value(taken) - man_value(board.piece_type_at(move.from_square) or 0)
+                order = (
+                    10**6 + 10 * MAN_VALUES[taken] - MAN_VALUES[board.piece_type_at(move.from_square) or 0]
+                )
             if move.promotion:
-                order += 10**6 + man_value(move.promotion)
-            if not order:
-                if move in killers:
-                    return -(10**5)
-                order = self._history.get((move.from_square, move.to_square, board.turn), 0)
-            return -order
+                order += 10**6 + MAN_VALUES[move.promotion]
+            return -(order or self._history.get((move.from_square, move.to_square, board.turn), 0))
 
         return sorted(moves, key=key)
 
-    def _remember(self, move: chess.Move, depth: int, ply: int) -> None:
+    def _remember(self, move: chess.Move, depth: int) -> None:
         """Note that a quiet move refuted what came before."""
-        killers = self._killers[ply]
-        if move not in killers:
-            self._killers[ply] = [move, *killers[:1]]
-        key = move.from_square, move.to_square, self._game.live.turn
+        key = move.from_square, move.to_square, self.game.live.turn
         self._history[key] = min(self._history.get(key, 0) + depth * depth, 10**5 - 1)

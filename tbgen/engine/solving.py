@@ -42,12 +42,11 @@ class BackgroundProof:
         seconds: float | None,
         command: Sequence[str] = COMMAND,
     ) -> None:
-        self._game, self._board = game, game.live.copy(stack=False)
-        self._accrued = game.accrued
+        self._board = game.live.copy(stack=False)
         self._output = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the attempt
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         time = f"{max(int(seconds), _LEAST_SECONDS)}s" if seconds is not None else "60m"
-        words = ["--accrued", str(self._accrued), "--json", "--line", "--time", time, "--memory", MEMORY]
+        words = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MEMORY]
         words += ["--dir", str(directories[0].absolute())]
         self._process = subprocess.Popen(
             [*command, self._board.fen(), *words],
@@ -98,12 +97,9 @@ class BackgroundProof:
         if lower == upper:
             kept = [move for move in kept if there[move][0] == sure]
         kept.sort(key=lambda move: there[move][0] != sure)
-        line = self._line(document.get("line", []))
+        board = self._board.copy()
+        line = [board.push_uci(ply["uci"]) for ply in document.get("line", [])]
         if line and line[0] in kept:
             return Advice((line[0],), lower, upper, document["depth"], tuple(line))
         most = max(most for _, most in there.values())
         return Advice(tuple(kept), *((sure, most) if white else (-most, -sure)))
-
-    def _line(self, plies: Sequence[dict[str, Any]]) -> list[chess.Move]:
-        board = self._board.copy()
-        return [board.push_uci(ply["uci"]) for ply in plies]

@@ -49,17 +49,14 @@ class EngineTables:
 
     def __init__(self, directories: Sequence[Path], say: Callable[[str], None]) -> None:
         self._base = open_tablebase(*directories)
+        self.directories = self._base.directories
+        """Where the tables lie."""
         self._there = frozenset(self._base.materials)
         self._say = say
         self._said: set[str] = set()
         self._lost: set[Material] = set()
         self._packed: dict[Material, bool] = {}
         self._loading: dict[_Compile, threading.Thread] = {}
-
-    @property
-    def directories(self) -> tuple[Path, ...]:
-        """Where the tables lie."""
-        return self._base.directories
 
     def known(self, game: SearchGame) -> tuple[GScore, int | None] | None:
         """Return value and depth of the current state, None if tables do not tell them at once.
@@ -110,24 +107,21 @@ class EngineTables:
 
     def ranked(self, game: SearchGame, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
         """Return each of some moves with what it comes to, best first; nothing if tables do not say."""
-        return [
-            Advice.of(move.move, move.value, _depth(game, move.value, move.depth))
-            for move in self._moves(game)
-            if move.move in allowed
-        ]
+        ranked = (move for move in self._moves(game) if move.move in allowed)
+        return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked]
 
     def line(self, game: SearchGame, best: Advice, timer: Timer) -> tuple[chess.Move, ...]:
         """Return best play from the first move of an advice on up to where the accrued score is the value, as
         far as depths are stored and there is time."""
         before = game.length
-        line = [best.moves[0]]
-        game.play(line[0])
-        while game.accrued != best.value and len(line) < _LONGEST_LINE and not timer.enough():
-            ranked = self._moves(game)
-            if not ranked or ranked[0].depth is None:
-                break
-            line.append(ranked[0].move)
-            game.play(ranked[0].move)
+        move: chess.Move | None = best.moves[0]
+        line = []
+        while move:
+            line.append(move)
+            game.play(move)
+            wanted = game.accrued != best.value and len(line) < _LONGEST_LINE and not timer.enough()
+            ranked = self._moves(game) if wanted else ()
+            move = ranked[0].move if ranked and ranked[0].depth is not None else None
         while game.length > before:
             game.pop()
         return tuple(line)
@@ -152,7 +146,7 @@ class EngineTables:
                 chosen = self._base.next_move(
                     board, accrued, patience=lambda: not timer.half() and timer.elapsed < until
                 )
-            if chosen is None and game.rule is FiftyMoveRule.NONE:
+            if chosen is None and game.settings.fifty_move_rule is FiftyMoveRule.NONE:
                 return Advice(_least_met(game, [move.move for move in kept]), value, value)
         if chosen is None:
             return None
@@ -162,12 +156,12 @@ class EngineTables:
     def _is_ready(self, game: SearchGame) -> bool:
         """Tell whether the code that a position takes is there; else it is being made ready from now on."""
         board = game.live
-        material = shape_of(board).material
-        if material not in self._packed:
-            self._packed[material] = self._is_packed(material)
-        if not board.castling_rights and not self._packed[material]:
+        if board.castling_rights:
+            compiled = _compile_cells
+        elif self._is_packed(shape_of(board).material):
+            compiled = asking.ensure_compiled
+        else:
             return True
-        compiled = _compile_cells if board.castling_rights else asking.ensure_compiled
         if compiled not in self._loading:
             self._loading[compiled] = threading.Thread(
                 target=self._load, args=(compiled, board.copy(stack=False), game.accrued), daemon=True
@@ -176,11 +170,11 @@ class EngineTables:
         return not self._loading[compiled].is_alive()
 
     def _is_packed(self, material: Material) -> bool:
-        for directory in self._base.directories:
+        for directory in () if material in self._packed else self._base.directories:
             path = table_path(directory, material.name, self._base.rules)
             with suppress(TbgenError), StoredFile(path, material=material) as file:
-                return file.info.packed
-        return False
+                self._packed.setdefault(material, file.info.packed)
+        return self._packed.get(material, False)
 
     def _load(self, compiled: _Compile, board: chess.Board, accrued: GScore) -> None:
         """Have code compiled if that is still to do, and ask for a value, which loads all that it takes."""
@@ -212,7 +206,7 @@ def _depth(game: SearchGame, value: GScore, after: int | None) -> int | None:
 
 def _in_time(game: SearchGame, value: GScore, depth: int | None) -> bool:
     """Tell whether a 50-move rule lets a goal be reached."""
-    if game.rule is FiftyMoveRule.NONE or value == game.accrued:
+    if game.settings.fifty_move_rule is FiftyMoveRule.NONE or value == game.accrued:
         return True
     return depth is not None and game.clock + depth < PLIES
 

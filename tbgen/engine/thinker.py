@@ -2,8 +2,8 @@
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from pathlib import Path
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import chess
@@ -15,7 +15,7 @@ from tbgen.engine.limits import Timer
 from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
 from tbgen.engine.scale import worth
-from tbgen.engine.search import Found, TreeSearch
+from tbgen.engine.search import RootLine, TreeSearch
 from tbgen.engine.solving import BackgroundProof, SolvingError
 from tbgen.engine.tables import EngineTables
 from tbgen.errors import printable
@@ -27,37 +27,29 @@ _LINE_SECONDS: Final = 0.5
 """What a move must have before best play is followed to its end, to be shown."""
 
 
-class Chosen(NamedTuple):
+class MoveChoice(NamedTuple):
     """A move, and the reply that is expected."""
 
     move: chess.Move
     reply: chess.Move | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class Thinker:
     """Chooses moves.
 
-    :param say: told the lines of the protocol that go before the move.
-    :param options: as they are when thinking begins.
-    :param start_solving: starts an attempt to solve a state.
+    :ivar say: told the lines of the protocol that go before the move.
+    :ivar options: as they are when thinking begins.
+    :ivar start_solving: starts an attempt to solve a state, by the arguments of :class:`BackgroundProof`.
     """
 
-    def __init__(
-        self,
-        say: Callable[[str], None],
-        tables: EngineTables | None,
-        memory: Memory,
-        options: Options | None = None,
-        start_solving: Callable[
-            [SearchGame, Sequence[Path], float | None], BackgroundProof
-        ] = BackgroundProof,
-    ) -> None:
-        self._say, self._tables, self._memory = say, tables, memory
-        given = options or Options()
-        self._solve, self._blunders, self._lines = given.solve, given.blunders, given.best
-        self._start_solving = start_solving
+    say: Callable[[str], None]
+    tables: EngineTables | None
+    memory: Memory
+    options: Options
+    start_solving: Callable[..., BackgroundProof] = BackgroundProof
 
-    def choose(self, game: SearchGame, timer: Timer) -> Chosen | None:
+    def choose(self, game: SearchGame, timer: Timer) -> MoveChoice | None:
         """Return the move to make, None if there is none.
 
         It is one of those that the command names, of all if none of these is legal. The game is as before
@@ -67,13 +59,13 @@ class Thinker:
         if not legal:
             return None
         allowed = self._named(game.live, timer.go.moves) or legal
-        if self._blunders and random.random() < self._blunders:
-            return Chosen(random.choice(allowed))
-        advice = self._tables and self._tables.advice(game, allowed, timer)
-        if self._tables and advice:
-            return self._by_tables(self._tables, game, advice, allowed, timer)
+        if self.options.blunders and random.random() < self.options.blunders:
+            return MoveChoice(random.choice(allowed))
+        advice = self.tables and self.tables.advice(game, allowed, timer)
+        if self.tables and advice:
+            return self._by_tables(self.tables, game, advice, allowed, timer)
         if len(allowed) == 1 and timer.limited:
-            return Chosen(allowed[0])
+            return MoveChoice(allowed[0])
         return self._by_thinking(game, allowed, timer)
 
     def _named(self, board: chess.Board, words: Sequence[str]) -> list[chess.Move]:
@@ -82,7 +74,7 @@ class Thinker:
         legal = {board.uci(move, chess960=form): move for move in board.legal_moves for form in forms}
         for word in words:
             if word not in legal:
-                self._say(f"info string {printable(word)} is not a legal move here, and is passed over")
+                self.say(f"info string {printable(word)} is not a legal move here, and is passed over")
         return list(dict.fromkeys(move for name, move in legal.items() if name in words))
 
     def _by_tables(
@@ -92,38 +84,36 @@ class Thinker:
         advice: Advice,
         allowed: Sequence[chess.Move],
         timer: Timer,
-    ) -> Chosen:
+    ) -> MoveChoice:
         """Return the move that tables give; among several that keep the value, search for progress."""
         decided = len(advice.moves) == 1
         if decided and (timer.share is None or timer.share >= _LINE_SECONDS):
             advice = replace(advice, line=tables.line(game, advice, timer))
         told = [advice]
-        if self._lines > 1:
+        if self.options.best > 1:
             others = tables.ranked(game, allowed)
             told += [other for other in others if other.moves[0] != advice.moves[0]]
-        for place, each in enumerate(told[: self._lines], 1):
+        for place, each in enumerate(told[: self.options.best], 1):
             self._tell(report.of_advice(game, each, "tables", timer.elapsed, self._place(place)))
-        return Chosen(*advice.line[:2]) if decided else self._by_search(game, advice.moves, timer)
+        return MoveChoice(*advice.line[:2]) if decided else self._by_search(game, advice.moves, timer)
 
-    def _by_thinking(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Chosen:
+    def _by_thinking(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> MoveChoice:
         """Search, and take what is proved meanwhile."""
         solving = self._solving(game, timer)
         if solving is None:
             return self._by_search(game, allowed, timer)
-        try:
+        with closing(solving):
             chosen = self._by_search(game, allowed, timer, solving.done)
             if not solving.done():
                 return chosen
             try:
                 advice = solving.advice(allowed)
             except SolvingError as error:
-                self._say(f"info string {error}")
+                self.say(f"info string {error}")
                 return chosen if timer.enough() else self._by_search(game, allowed, timer)
-        finally:
-            solving.close()
         self._tell(report.of_advice(game, advice, "proof", timer.elapsed))
         if len(advice.moves) == 1:
-            return Chosen(*(advice.line or advice.moves)[:2])
+            return MoveChoice(*(advice.line or advice.moves)[:2])
         return self._by_search(game, advice.moves, timer, sure=advice if advice.value is None else None)
 
     def _by_search(
@@ -133,7 +123,7 @@ class Thinker:
         timer: Timer,
         interrupted: Callable[[], bool] = lambda: False,
         sure: Advice | None = None,
-    ) -> Chosen:
+    ) -> MoveChoice:
         """Search until the timer says so, or until something else is known.
 
         :param sure: what is proved; if the search promises less, the move is the one that is sure.
@@ -141,15 +131,14 @@ class Thinker:
         search = TreeSearch(
             game,
             allowed,
-            self._tables.known if self._tables else lambda _: None,
-            self._memory,
+            self.tables.known if self.tables else lambda _: None,
+            self.memory,
             lambda nodes: timer.over(nodes) or (nodes & 63 == 0 and interrupted()),
-            self._lines,
+            self.options.best,
         )
 
-        def tell(found: Found) -> None:
-            place, permille = self._place(found.place), self._memory.permille
-            self._tell(report.of_search(game, found, timer.elapsed, permille, place))
+        def tell(best: RootLine) -> None:
+            self._tell(report.of_search(search, best, timer.elapsed, self._place(best.place)))
 
         found = search.run(timer.go.depth, lambda: timer.enough() or interrupted(), tell)
         if sure is not None:
@@ -157,23 +146,22 @@ class Thinker:
             promised = found.value if white else -found.value
             proved = worth(sure.lower) if white else -worth(sure.upper)
             if promised < proved:
-                return Chosen(sure.moves[0])
-        return Chosen(*found.line[:2])
+                return MoveChoice(sure.moves[0])
+        return MoveChoice(*found.line[:2])
 
     def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
         """Return an attempt to solve the state if there is time for it; a 50-move rule is not solved with."""
         has_time = timer.share is not None and timer.share >= AUTO_SECONDS
-        wanted = self._solve == "on" or (self._solve == "auto" and has_time)
-        if not wanted or self._tables is None or game.live.castling_rights:
+        wanted = self.options.solve == "on" or (self.options.solve == "auto" and has_time)
+        known_game = game.settings.fifty_move_rule is FiftyMoveRule.NONE and not game.live.castling_rights
+        if not wanted or self.tables is None or not known_game:
             return None
-        if game.rule is not FiftyMoveRule.NONE:
-            return None
-        return self._start_solving(game, self._tables.directories, timer.share)
+        return self.start_solving(game, self.tables.directories, timer.share)
 
     def _place(self, place: int) -> int | None:
         """Return the place of a move among the best ones, if several are told of."""
-        return place if self._lines > 1 else None
+        return place if self.options.best > 1 else None
 
     def _tell(self, lines: Iterable[str]) -> None:
         for line in lines:
-            self._say(line)
+            self.say(line)

@@ -19,7 +19,7 @@ from tbgen.engine.limits import Go, Timer
 from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
 from tbgen.engine.tables import EngineTables
-from tbgen.engine.thinker import Chosen, Thinker
+from tbgen.engine.thinker import MoveChoice, Thinker
 from tbgen.errors import TbgenError, printable
 
 _NO_MOVE: Final = "bestmove (none)"
@@ -35,11 +35,9 @@ class UciEngine:
     def __init__(self, write: Callable[[str], None], directories: Sequence[Path] = ()) -> None:
         self._write, self._lock = write, threading.Lock()
         self._options = Options(directories)
-        self._memory = Memory(self._options.hash)
         self._tables: EngineTables | None = None
-        self._tables_open = False
-        self._position: Sequence[str] = ["startpos"]
         self._game: SearchGame | None = None
+        self._new_game([])
         self._deaf = False
         self._thinking: tuple[threading.Thread, Timer] | None = None
         self._commands: dict[str, Callable[[list[str]], None]] = {
@@ -98,7 +96,8 @@ class UciEngine:
     def _new_game(self, _words: list[str]) -> None:
         self._memory = Memory(self._options.hash)
         self._tables_open = False
-        self._position, self._game = ["startpos"], None
+        self._position: Sequence[str] = ["startpos"]
+        self._game = None
 
     def _set_position(self, words: list[str]) -> None:
         """Take a position, or say what is wrong with it; no move can be made in one that is wrong."""
@@ -137,8 +136,7 @@ class UciEngine:
             chosen = thinker.choose(game, timer)
         except Exception as error:  # a fault of the engine must not lose the game on time
             self._note(f"this move is any legal one, because of an error: {error!r}")
-            legal = list(board.legal_moves)
-            chosen = Chosen(legal[0]) if legal else None
+            chosen = next(map(MoveChoice, board.legal_moves), None)
         timer.wait()
         self._say(_NO_MOVE if chosen is None else _best_move(board, chosen))
 
@@ -175,7 +173,7 @@ class UciEngine:
                 self._deaf = True
 
 
-def _best_move(board: chess.Board, chosen: Chosen) -> str:
+def _best_move(board: chess.Board, chosen: MoveChoice) -> str:
     told = f"bestmove {board.uci(chosen.move)}"
     if chosen.reply is not None:
         board.push(chosen.move)

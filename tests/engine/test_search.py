@@ -15,7 +15,7 @@ from tbgen.engine.evaluation import estimate
 from tbgen.engine.game import SearchGame
 from tbgen.engine.memory import Memory
 from tbgen.engine.scale import mate_plies, nearest, worth
-from tbgen.engine.search import Found, TreeSearch
+from tbgen.engine.search import RootLine, TreeSearch
 from tbgen.engine.tables import EngineTables
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.depths import known
@@ -27,7 +27,7 @@ def unknown(_: SearchGame) -> None:
     """What is known where there are no tables."""
 
 
-def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> Found:
+def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> RootLine:
     """What a search of so many plies finds."""
     moves = list(arbiter.live.legal_moves)
     before = arbiter.live.fen(), arbiter.accrued, arbiter.length
@@ -129,12 +129,14 @@ def test_the_value_of_a_search_with_tables_is_that_of_the_tables(tables: Path) -
 def test_a_capture_into_a_table_is_known(tables: Path) -> None:
     """Five men in no table; the capture of the rook leads to one of four."""
     leaves = EngineTables([tables], print)
-    found = searched(game("8/8/8/8/3k4/8/1r6/K1RB4 w - - 0 1"), 1, leaves)
+    arbiter = game("8/8/8/8/3k4/8/1r6/K1RB4 w - - 0 1")
+    search = TreeSearch(arbiter, list(arbiter.live.legal_moves), leaves.known, Memory(16), lambda _: False)
+    found = search.run(1, lambda: False, lambda _: None)
     with open_tablebase(tables) as truth:
         promised = truth.probe("8/8/8/8/3k4/8/1K6/2RB4 b - - 0 1")
     assert promised.value == GScore("G0.0")
     assert (found.line[0].uci(), mate_plies(found.value)) == ("a1b2", 1 + known(promised.depth))
-    assert found.hits > 0
+    assert search.hits > 0
 
 
 def test_moves_are_legal_and_lines_can_be_played() -> None:
@@ -170,9 +172,9 @@ def test_a_stopped_search_has_a_move() -> None:
     for nodes in (1, 2, 25, 300):
         over = partial(operator.le, nodes)
         search = TreeSearch(arbiter, list(arbiter.live.legal_moves), unknown, Memory(1), over)
-        told: list[Found] = []
+        told: list[RootLine] = []
         found = search.run(None, lambda: False, told.append)
         assert arbiter.live.is_legal(found.line[0])
         assert arbiter.length == 1
         assert told[-1] == found
-        assert nodes <= found.nodes < nodes + 60
+        assert nodes <= search.nodes < nodes + 60

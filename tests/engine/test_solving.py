@@ -16,7 +16,7 @@ from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
 from tbgen.engine.solving import BackgroundProof, SolvingError
 from tbgen.engine.tables import EngineTables
-from tbgen.engine.thinker import Chosen, Thinker
+from tbgen.engine.thinker import MoveChoice, Thinker
 from tbgen.games.settings import FiftyMoveRule
 from tests.support.engines import game, timer
 
@@ -120,7 +120,7 @@ def test_no_answer(tmp_path: Path) -> None:
 
 def chosen(
     folder: Path, words: str, command: list[str], solve: str = "on"
-) -> tuple[Chosen | None, list[str]]:
+) -> tuple[MoveChoice | None, list[str]]:
     """The move that is chosen with a command that solves, and what is said."""
     said: list[str] = []
     options = Options()
@@ -136,7 +136,7 @@ def test_a_proof_ends_the_search(tmp_path: Path) -> None:
     moves = worst(game(FEN).board, g4g5=("G3.5", "G3.5"))
     command = answering(tmp_path, document("G3.5", "G3.5", moves, "g4g5", "h6g5"), seconds=0.5)
     move, said = chosen(tmp_path, "infinite", command)
-    assert move == Chosen(chess.Move.from_uci("g4g5"), chess.Move.from_uci("h6g5"))
+    assert move == MoveChoice(chess.Move.from_uci("g4g5"), chess.Move.from_uci("h6g5"))
     assert said[-2] == "info string G-score G3.5 in 2 plies, from proof, accrued G4.5"
 
 
@@ -173,7 +173,7 @@ def test_no_proof_under_a_fifty_move_rule_which_it_would_not_know(tmp_path: Path
     command, asked = answering(tmp_path, {}), []
 
     def start(arbiter: SearchGame, directories: Sequence[Path], seconds: float | None) -> BackgroundProof:
-        asked.append(arbiter.rule)
+        asked.append(arbiter.settings.fifty_move_rule)
         return BackgroundProof(arbiter, directories, seconds, command)
 
     tables = EngineTables([tmp_path], print)

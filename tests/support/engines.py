@@ -9,6 +9,7 @@ from pathlib import Path
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.limits import Go, Timer
 from tbgen.engine.memory import Memory
+from tbgen.engine.options import Options
 from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import Thinker
 from tbgen.engine.uci import UciEngine
@@ -29,7 +30,7 @@ def timer(words: str = "") -> Timer:
 def thinker(said: list[str] | None = None, tables: EngineTables | None = None) -> Thinker:
     """A thinker that says its lines to a list."""
     unheard: list[str] = []
-    return Thinker((unheard if said is None else said).append, tables, Memory(16))
+    return Thinker((unheard if said is None else said).append, tables, Memory(16), Options())
 
 
 class Talk:
