@@ -282,9 +282,8 @@ class Engine:
                     f"{self.settings.name} has no option {quote(name)}: expected some of "
                     f"{printable(', '.join(self._uci.options))}"
                 )
-            options[name] = value.lower() in ("true", "on", "1", "yes") if known.type == "check" else value
-            if known.type == "button":
-                options[name] = None
+            switch = {"check": value.lower() in ("true", "on", "1", "yes"), "button": None}
+            options[name] = switch.get(known.type, value)
         try:
             await self._in_time(self._uci.configure(options))
         except EngineFault as fault:

@@ -72,9 +72,8 @@ class GamesFile:
                     game = self._finished(raw)
                     key = Key.parse(game.round)
                     if key in found:
-                        place_of = f"{self.path}, game {raw.number}, line {raw.line}"
                         raise UsageError(
-                            f"{place_of}: game {key} is there a second time: take one of them out"
+                            f"{self._place(raw)}: game {key} is there a second time: take one of them out"
                         )
                     found[key] = game
                     whole = place
@@ -132,7 +131,7 @@ class GamesFile:
 
         :raises UsageError: if it is none.
         """
-        place = f"{self.path}, game {raw.number}, line {raw.line}"
+        place = self._place(raw)
         if raw.values.get(SCHEDULE) != self._digest:
             raise UsageError(
                 f"{place}: it is none of this event, which has other players, options, time controls, "
@@ -145,6 +144,9 @@ class GamesFile:
             )
         self._games += 1
         return game
+
+    def _place(self, raw: RawGame) -> str:
+        return f"{self.path}, game {raw.number}, line {raw.line}"
 
 
 def _complete(raw: RawGame) -> bool:
