@@ -10,7 +10,7 @@ from tbgen.cli.options import command
 
 @command
 def run(shell: Annotated[str, click.Choice(["bash", "zsh", "fish"])]) -> None:
-    """Print a script by which a shell completes the commands of tbgen, their options, materials and files.
+    """Print a script that lets a shell complete the commands of tbgen, their options, materials and files.
 
     \b
     For example:
@@ -18,7 +18,7 @@ def run(shell: Annotated[str, click.Choice(["bash", "zsh", "fish"])]) -> None:
       tbgen completion zsh > ~/.zfunc/_tbgen      # with fpath+=~/.zfunc before compinit in ~/.zshrc
       tbgen completion fish > ~/.config/fish/completions/tbgen.fish
 
-    :param shell: the shell that is to read it
+    :param shell: the shell that reads the script
     """
     from tbgen.cli.main import COMPLETION_VARIABLE, tbgen
 

@@ -35,8 +35,8 @@ class RefereeOptions(OptionGroup):
 
     :param fifty_move_rule: improving, legacy, cutermob-legacy, otb or none (default: improving for FENs and
         for games that cuteRMob refereed by it, else legacy)
-    :param bare_kings: whether bare kings with eight free moves each end a game (default: as the 50-move rule
-        has it)
+    :param bare_kings: whether bare kings with eight free moves each end a game (default: depends on the
+        50-move rule)
     """
 
     variant: Annotated[Rules, Setting(default=Variant.R_MOBILITY)]
@@ -65,9 +65,9 @@ class RefereeOptions(OptionGroup):
 class Requirements(OptionGroup):
     """What adjudication fails without.
 
-    :param require_tables: fail if a table is missing that could say more
-    :param require_proof: fail also where no table can hold the final position of a stopped game, and nothing
-        else proves its points
+    :param require_tables: fail if a table that the result needs is missing
+    :param require_proof: fail also if no table can hold the final position of a stopped game and its points
+        are not proved otherwise
     """
 
     require_tables: bool
@@ -79,7 +79,7 @@ class AdjudicationOptions(OptionGroup):
     """How the games of files are adjudicated, and on how many processes.
 
     :param strict: fail at the first game that cannot be read
-    :param jobs: processes to work with (default: one per processor)
+    :param jobs: number of processes (default: one per processor)
     """
 
     strict: bool

@@ -31,23 +31,22 @@ def run(
     json: AsJson,
     given: TableDirectory,
 ) -> int:
-    """List the tables of the directory, or describe those of some materials.
+    """List the tables of the directory, or describe the tables of some materials.
 
-    Without materials, those of up to four men that are missing are named; once there is one of five men,
-    those of five men too, or they are counted while they are many. With materials, each table is described
-    and its values are counted: positions up to symmetry, per side to move. Depths are the longest of the
-    table, those of accrued scores included where it stores them: plain tables do, packed ones have the values
-    of accrued scores alone, so that the two forms of one table may differ. Layers are what tbgen probe
-    --depths has worked out and kept beside them.
+    Without materials, the list also names the missing tables of up to four men. If there is a table of five
+    men, it names those of five men too, or counts them if they are many. With materials, each table is
+    described and its values are counted: positions up to symmetry, per side to move. The longest depth of a
+    plain table includes those of accrued scores; a packed table does not store these, so the two forms of one
+    table may differ. Layers are the depths that tbgen probe --depths has computed and kept beside a table.
 
-    Tables for whole-game mobility (--rules wg) are listed apart from those for r-mobility; a list ends with
-    how many there are of the other kind.
+    Tables for whole-game mobility (--rules wg) are listed separately from those for r-mobility; a list ends
+    with the number of tables for the other variant.
 
-    --manifest prints, for each table that is there or is named, what two people need to compare theirs: the
-    digest of the fresh values (the same in both forms, whether or not accrued scores are stored), whether
-    accrued scores are stored (values: without depths, as packed tables have them), and the digest of
-    everything; the last line has both digests of all lines. It repeats what the files say; tbgen verify
-    checks it.
+    --manifest prints a line for each existing or named table, for comparison with other builds: the digest of
+    the fresh values (the same in both forms, whether or not accrued scores are stored), whether accrued
+    scores are stored (values means: without depths, as in packed tables), and the digest of the whole
+    content. The last line has both digests of all lines. The digests are those stated in the files; tbgen
+    verify checks them.
 
     \b
     For example:

@@ -14,22 +14,22 @@ from tbgen.cli.streams import SigtermError, check_output, discard, say
 from tbgen.errors import TbgenError, printable
 
 COMMANDS: Final = {
-    "build": "make tables, missing sub-tables first",
-    "probe": "value, best moves and best play of a position",
-    "solve": "the value of a position beyond the tables, or proven bounds of it",
-    "adjudicate": "what a game is worth that was stopped, from its PGN or its final position",
-    "tag": "results and points into the games of a PGN file",
-    "score": "standings, crosstable, Elo and more of the games of PGN files",
-    "match": "engines play each other by r-mobility, adjudicated exactly",
-    "engine": "a UCI engine that plays r-mobility, for any chess program",
-    "serve": "positions on a page, and values, moves and lines by HTTP",
-    "report": "a site about tables: statistics, records, what every endgame gives",
+    "build": "build tables, missing sub-tables first",
+    "probe": "print the value, best moves and best play of a position",
+    "solve": "prove the value of a position beyond the tables, or bounds of it",
+    "adjudicate": "find the result of a stopped game, from its PGN or its final position",
+    "tag": "write results and points into the games of a PGN file",
+    "score": "print standings, crosstable, Elo and more of the games in PGN files",
+    "match": "let engines play each other by r-mobility, adjudicated exactly",
+    "engine": "play r-mobility as a UCI engine, for any chess program",
+    "serve": "serve a page to explore positions, and an HTTP API",
+    "report": "write a site about tables: statistics, records, typical results",
     "verify": "prove tables by generating all moves of all positions",
-    "fetch": "tables that others have published",
-    "publish": "tables for others to fetch, from any web server",
-    "info": "which tables are there, and what is in them",
-    "cache": "where compiled kernels are kept, and how to remove them",
-    "completion": "a script by which a shell completes commands, options and names",
+    "fetch": "fetch published tables",
+    "publish": "publish tables for others to fetch, from any web server",
+    "info": "list and describe tables",
+    "cache": "show or clear the cache of compiled kernels",
+    "completion": "print a script that lets a shell complete commands, options and names",
 }
 """The commands and their summaries; each is the module of that name next to this one."""
 
@@ -65,7 +65,7 @@ class Commands(click.Group):
 def tbgen() -> None:
     """Endgame tablebases of reset-mobility (r-mobility) chess.
 
-    Tables lie in the directory of --dir, else of the environment variable TBGEN_DIR, else in ./data.
+    Tables are in the directory of --dir, else of the environment variable TBGEN_DIR, else in ./data.
 
     Exit codes: 0 done, 1 failed (a damaged file, a full disk), 2 bad input, 3 a table is missing,
     130 interrupted (Ctrl-C), 143 terminated (SIGTERM).

@@ -205,14 +205,14 @@ def run(
 ) -> None:
     """Let UCI engines play each other by r-mobility.
 
-    An arbiter decides every end on the board; where tables hold a position the game is stopped, and its
+    An arbiter decides every end on the board. When tables hold its position, a game is stopped, and its
     result is the exact value of the position with its accrued score.
 
-    The PGN file of --pgn is all that an event keeps: games are added to it one by one. The same command goes
-    on with what is there, after Ctrl-C, a crash or more --rounds.
+    The PGN file of --pgn is the complete state of an event: games are appended one by one. The same command
+    resumes the event after Ctrl-C or a crash, also with more --rounds.
 
-    Options are those of cutechess-cli where it has them, with one minus or two. EVENT.toml may hold them too:
-    a key for each option, a table for one with key=value, [[engine]] for each engine.
+    Options that cutechess-cli also has are named as there, with one minus or two. EVENT.toml may set them
+    too: a key for each option, a table for an option with KEY=VALUE, [[engine]] for each engine.
 
     \b
     For example:
@@ -220,12 +220,12 @@ def run(
       tbgen match --engine cmd=new --engine cmd=old --each nodes=9999 --rounds 99 --sprt elo0=0 elo1=5 --pgn t
       tbgen match event.toml
 
-    :param file: settings; options here come on top
-    :param play_on: do not stop games because tables hold them
+    :param file: file of settings; options on the command line override them
+    :param play_on: do not stop games when tables hold their positions
     :param live: show the event on a page while it is played (extra tbgen[web]; default: 127.0.0.1:8043, for
         this machine only)
     :param quiet: print nothing before the end
-    :param json: print what it has come to as one JSON document
+    :param json: print the results as one JSON document
     """
     from tbgen.match.event import run_event
     from tbgen.match.live import LiveWriter

@@ -365,8 +365,8 @@ CellDirectory: TypeAlias = Annotated[
     Path | None,
     Setting(
         metavar="DIR",
-        help="keep solved cells in a directory, made if need be, for the next position that needs them: up "
-        "to 10 GiB, those used last",
+        help="keep solved cells in a directory, created if missing, for later positions: up to 10 GiB, "
+        "those used last",
     ),
 ]
 Accrued: TypeAlias = Annotated[
@@ -392,12 +392,12 @@ TableDirectories: TypeAlias = Annotated[
 class ScoringOptions(OptionGroup):
     """How results become points.
 
-    :param scheme: how a result becomes points: exponential, harmonic, classical, winner, komi, full, otb
-        (default: exponential, for games what their tag says)
-    :param cutoff: score from which on winner and komi give no point for it, and the 50-move rule improving
-        sees no progress (default: G6.0, for games what their tag says)
+    :param scheme: how results become points: exponential, harmonic, classical, winner, komi, full, otb
+        (default: for games that of their tag, else exponential)
+    :param cutoff: score from which on all results count alike with winner and komi, and are no improvement
+        for the 50-move rule improving (default: for games that of their tag, else G6.0)
     :param komi: score to beat with komi and full, in quarters, such as G5.75 for White or mG5.75 for Black
-        (default: G5.75; of games with a tag Komi that one counts in any case)
+        (default: G5.75; the tag Komi of a game overrides this)
     """
 
     scheme: Annotated[Scheme | None, Setting("--scoring")]

@@ -43,26 +43,27 @@ def run(
 ) -> int:
     """Print the value, the depth and the moves of a position under optimal play of both sides.
 
-    The depth is how many plies it takes until the accrued score is the value. All legal moves are listed,
-    best first, each with value and depth of the state it leads to.
+    The depth is the number of plies until the accrued score is the value. All legal moves are listed, best
+    first, each with the value and depth of the state after it.
 
     A G-score is held by the side that just moved: G3.5 by White, -G3.5 by Black. The accrued score comes from
     --accrued, else from a seventh field of the FEN (unless the halfmove clock is 0); the score of the
-    position itself is folded in. In whole-game mobility (--rules wg) no move resets it, and the seventh field
-    counts at every clock.
+    position itself is folded in. In whole-game mobility (--rules wg) no move resets the accrued score, and
+    the seventh field counts at every clock.
 
-    Positions are FENs, with spaces or, as Lichess has them, underscores, or EPD with operations. A word with
-    a slash begins the next one, so a FEN needs no quotes. Several are answered one after the other, with
-    --json in one list. What is wrong with one does not keep the others from an answer; the worst exit code
-    counts.
+    Positions are FENs, with spaces or underscores between the fields, or EPD with operations. A word with a
+    slash begins the next position, so a FEN needs no quotes. Several positions are answered one after the
+    other, with --json in one list. An error in one position does not affect the others; the exit code is that
+    of the worst error.
 
-    A packed table stores no depths of most accrued scores: they show as ? (in JSON null), and moves without
-    one stand last among those of their value, in no order of depth. --depths finds them; a --line that takes
-    them is left out (in JSON null) with a sentence on stderr.
+    A packed table does not store the depths of most accrued scores. They are shown as ? (null in JSON), and
+    moves without a depth come last among the moves of their value, in no particular order. --depths finds
+    these depths. If a --line needs such depths, it is left out (null in JSON), and a sentence on stderr says
+    so.
 
-    --view answers in another game: classical (win, draw, loss, plies to mate, no 50-move rule),
-    stalemate-wins (who stalemates wins), or lasker (who stalemates gets 3/4 of the point). No score accrues
-    there.
+    --view gives the answer for another game: classical (win, draw or loss, plies to mate, no 50-move rule),
+    stalemate-wins (stalemate wins for the side that gives it), or lasker (stalemate gives that side 3/4 of
+    the point). These games have no accrued score.
 
     \b
     For example:
@@ -75,11 +76,11 @@ def run(
 
     :param words: a position, or several; - reads one FEN per line and answers each in a JSON line, except
         blank lines, which are skipped without an answer
-    :param line: add best play of both sides to the goal
-    :param no_moves: leave the moves out, which take nine tenths of the time
-    :param depths: find the depths of accrued scores that a table does not store; some take minutes and some
-        GiB of memory for each score, which is said first, and are kept beside the table
-    :param view: answer in another game: classical, stalemate-wins, lasker
+    :param line: add best play of both sides to the value
+    :param no_moves: leave out the moves, which take nine tenths of the time
+    :param depths: find depths of accrued scores that a table does not store; some take minutes and some GiB
+        of memory for each score (a message says so first) and are kept beside the table
+    :param view: give the answer for another game: classical, stalemate-wins, lasker
     :param json: print one JSON document, for several positions a list
     """
     if view is not None:

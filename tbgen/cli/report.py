@@ -37,24 +37,24 @@ def run(
     saved: Annotated[Directory | None, Setting("--from")],
     given: TableDirectory,
 ) -> None:
-    """Write a site about tables, to be opened at OUT/index.html.
+    """Write a website about tables; open it at OUT/index.html.
 
-    It says how many positions have which value and depth, the longest way to every score with its line, what
-    becomes of accrued scores, what every endgame gives, and which materials mate. Every page has its data
-    beside it as JSON and CSV, its plots as SVG and PNG, its lines as PGN. The pages need no server and
-    nothing from elsewhere. Without materials, all tables that are there count.
+    The site shows the distribution of values and depths, the longest way to every score with its line, how
+    many accrued scores survive, the typical results of every endgame, and mating potential. The data of every
+    page are stored beside it as JSON and CSV, plots as SVG and PNG, lines as PGN. The pages need no server
+    and load nothing from other sites. Without materials, the report covers all existing tables.
 
-    Progress goes to stderr, and before it what time and memory it takes. A packed table is unpacked in
-    memory; of some that it rests on there are copies beside the tables meanwhile. What becomes of its accrued
-    scores is counted with --layers, by solving it again: that takes as long as its build, and 10 GiB for five
-    men. Lines that lead to tables that are missing are left out, and so are those that need depths which
-    tables do not store; with --depths these are made, which may take minutes and some GiB of memory for each
-    score, and kept beside the tables. A file with its final name is complete; the pages over all tables come
-    last. Pages of an earlier report stay where they are.
+    Progress goes to stderr, after an estimate of time and memory. A packed table is unpacked in memory; some
+    tables that it rests on have copies beside the tables meanwhile. With --layers its accrued scores are
+    counted too, by solving the table again: that takes as long as its build, and 10 GiB for five men. Lines
+    are left out if they lead to missing tables or need depths that tables do not store. With --depths these
+    depths are made, which may take minutes and some GiB of memory for each score, and kept beside the tables.
+    A file with its final name is complete; the pages about all tables are written last. Pages of an earlier
+    report are not removed.
 
-    With --save DIR the data go into files of a few kB each, which outlast the tables; tables whose data are
-    there are passed over, so the same command goes on where it was stopped; --depths adds the lines that they
-    lack, and --layers the accrued scores. With --from DIR a report is made of such files, without tables.
+    With --save DIR the data are saved in files of a few kB each, which can replace the tables. Tables whose
+    data are already saved are skipped, so the same command resumes an interrupted one; --depths adds missing
+    lines, and --layers the accrued scores. With --from DIR a report is made from such files, without tables.
 
     \b
     For example:
@@ -65,14 +65,14 @@ def run(
       tbgen report --from docs/tables --out site
 
     :param materials: such as KBvK
-    :param variant: tables for these rules only (default: for all)
-    :param out: directory of the site, made if need be
+    :param variant: only tables for these rules (default: for both)
+    :param out: directory of the site, created if missing
     :param threads: threads (default: one per processor, at most 16)
-    :param json: print one JSON document of all data; then the site is written only with --out
-    :param layers: count what becomes of accrued scores in packed tables too
-    :param depths: make the depths that lines need and tables lack
-    :param save: save the data there, and write no site
-    :param saved: data saved there, not tables
+    :param json: print all data as one JSON document; the site is then written only with --out
+    :param layers: count the accrued scores of packed tables too
+    :param depths: make depths that lines need and tables do not store
+    :param save: save the data in DIR, and write no site
+    :param saved: read data saved in DIR instead of tables
     """
     if save is not None and (json or out or saved):
         raise UsageError("--save writes data of tables only: save them, then make a report with: --from DIR")

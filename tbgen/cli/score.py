@@ -69,16 +69,16 @@ def run(
     judge_again: bool,
     adjudication: AdjudicationOptions,
 ) -> None:
-    """Print what the games of PGN files add up to by r-mobility.
+    """Print standings and statistics of the games in PGN files by r-mobility.
 
-    That is: standings with tiebreaks, points by every scoring, results by colour, crosstable, Elo by games
-    and by pairs of games, histograms of results, and what best play, as tables or solving prove it, has
-    changed.
+    The tables are: standings with tiebreaks, points by every scoring, results by colour, crosstable, Elo by
+    games and by pairs of games, histograms of results, and the changes of results by best play, as proved by
+    tables or solving.
 
-    Games that tbgen has tagged count as their tags say, unless an option says how to referee them or they are
-    tagged as unproven; all others are adjudicated first, as tbgen tag does it, with --solve too. Games whose
-    result is * are left out, as are those that cannot be read, and counted; if no other is left, the command
-    fails. Players without a name are players of their own in each game.
+    Games tagged by tbgen count by their tags, unless their result is unproven or an option sets how they are
+    refereed. All other games are adjudicated first, as by tbgen tag, also with --solve. Games with the result
+    * and unreadable games are left out and counted; if no other game is left, the command fails. Players
+    without a name count as a separate player in each game.
 
     \b
     For example:
@@ -89,21 +89,21 @@ def run(
       tbgen score season.pgn --solve --solve-results results.jsonl
 
     :param files: the games; - for standard input
-    :param order: by points per game, by points, or as TCEC has it: by points in chess, then direct
+    :param order: percent, points per game; points; or tcec, the order of TCEC: points in chess, then direct
         encounters, then points (default: percent)
-    :param sprt: ELO0 ELO1 [ALPHA BETA]: test the player that appears first against the other one (alpha and
-        beta default to 0.05)
-    :param sprt_model: what ELO0 and ELO1 are: logistic, normalised, or bayesian as in Cute Chess (default:
-        logistic)
-    :param pairs: let --sprt test pairs of games: same start, colours reversed
-    :param tables: which tables to print, with commas between: standings, scorings, ratings, colours,
-        crosstable, meetings, given, suffered, endings, left_out, changed_games, changed_players, sprt,
-        games; or all (default: all but meetings and games, for CSV all)
-    :param form: what to print (default: text)
+    :param sprt: ELO0 ELO1 [ALPHA BETA]: test the player that appears first against the other player (alpha
+        and beta default to 0.05)
+    :param sprt_model: the model of ELO0 and ELO1: logistic, normalised, or bayesian as in Cute Chess
+        (default: logistic)
+    :param pairs: let --sprt test pairs of games with the same start and reversed colours
+    :param tables: tables to print, separated by commas: standings, scorings, ratings, colours, crosstable,
+        meetings, given, suffered, endings, left_out, changed_games, changed_players, sprt, games; or all
+        (default: all but meetings and games, for CSV all)
+    :param form: output format (default: text)
     :param json: the same as --format json
-    :param out: write each table to a CSV file in a directory, made if need be
+    :param out: write each table to a CSV file in a directory, created if missing
     :param title: title of the HTML page
-    :param judge_again: judge games that are tagged as if they were not
+    :param judge_again: adjudicate tagged games again
     """
     if not files:
         raise UsageError("there is no file to score; see: tbgen score --help")

@@ -74,21 +74,20 @@ def run(
     stream: bool,
     given: TableDirectory,
 ) -> None:
-    """Solve a position of any number of men.
+    """Solve a position with any number of men.
 
-    The result is its value with an accrued score if that can be proved, else an interval that the value is
-    proved to lie in, lower end first, seen by White.
+    The result is the value of the position with its accrued score if it can be proved, else an interval that
+    is proved to contain the value, with the end that is worse for White first.
 
-    Men are mobile or stand still; all kings and pieces are mobile unless --mobile chooses them, at most four.
-    All positions that differ in the squares of mobile men only are a cell, which is solved as a whole.
-    Captures, pawn moves and moves of pieces that stand still lead out of it: into tables of plain form if
-    they are there, else into other cells, which are solved as long as that narrows the interval and time and
-    memory last.
+    Men are mobile or frozen. By default all kings and pieces are mobile; --mobile chooses others, at most
+    four. All positions that differ only in the squares of the mobile men are a cell, which is solved as a
+    whole. Captures, pawn moves and moves of frozen men lead out of the cell: into existing tables, or else
+    into other cells, which are solved as long as this narrows the interval and time and memory last.
 
-    With --mobile, and one mobile man of each side, it is shown how one holds the other: where he stands for
-    every square that the other may come to.
+    With --mobile and one mobile man of each side, the answer also shows how one man holds the other: its
+    square for every square of the other man.
 
-    Repetition and the 50-move rule play no part.
+    Repetition and the 50-move rule are ignored.
 
     \b
     For example:
@@ -96,17 +95,18 @@ def run(
       tbgen solve "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1" --time 5m
       tbgen solve "6k1/5pp1/7p/8/8/2b4P/5PP1/3R2K1 w - - 0 1" --mobile d1,g1,g8 --time 10s
 
-    :param words: the fields of one FEN, maybe a seventh too, in one argument or in several
-    :param mobile: the men that are mobile, such as e4,f6; auto tries one set after the other, small ones
-        first (default: all kings and pieces, auto where these are more than four)
+    :param words: the fields of one FEN, optionally with a seventh, in one argument or in several
+    :param mobile: squares of the mobile men, such as e4,f6; auto tries one set after another, small ones
+        first (default: all kings and pieces, or auto if there are more than four)
     :param time: time to spend (default: 60s)
     :param memory: memory to use (default: 8G)
-    :param syzygy: Syzygy files (.rtbw) to use where there are no tables: who can force mate bounds the value
-    :param verify: prove forward what is found, in time that does not count
-    :param line: add the play that shows what is proved
+    :param syzygy: directory of Syzygy files (.rtbw), used where tables are missing: a forced mate, or its
+        absence, bounds the value
+    :param verify: prove the results forward; this does not count towards --time
+    :param line: add the play behind the result
     :param svg: with --mobile and one mobile man of each side: write pictures of the hold to DIR
     :param json: print one JSON document
-    :param stream: with --json: a line for every interval on the way, at last the document in one line
+    :param stream: with --json: print a line for every interval found, and the document as the last line
     """
     if variant != Variant.R_MOBILITY:
         raise UsageError("only r-mobility is solved beyond the tables: leave --rules out")

@@ -24,12 +24,12 @@ class SolvingOptions(OptionGroup):
     """Whether and how positions are solved; None leaves it to the solver.
 
     :param solve: solve final positions of stopped games that no table holds, as tbgen solve does: one after
-        the other in one process, whatever --jobs says
+        the other in one process, for any --jobs
     :param solve_time: time for one position (default: 60s)
-    :param solve_total: time for all positions together (default: what they take)
+    :param solve_total: time for all positions together (default: no limit)
     :param solve_memory: memory to solve with (default: 8G)
-    :param solve_results: keep what is proved in a file, made if need be, and go on with what it has: a run
-        that was stopped is carried on by the same command
+    :param solve_results: keep proved results in a file, created if missing, and use its results, so that the
+        same command resumes an interrupted run
     """
 
     solve: bool

@@ -25,22 +25,24 @@ def run(
 ) -> None:
     """Add to every game its r-mobility result as tags.
 
-    They are RMobilityResult, Points, RMobilityCutoff, RMobilityScoring, Komi (if it counts), the 50-move rule
-    it was refereed by, and the basis of the result: what ended the game, or tablebase for the exact value of
-    a stopped game; or, where the accrued score has to do, played if no table can hold the final position, and
-    table missing if one could. With --rules wg these tags begin with WGMobility.
+    The tags are RMobilityResult, Points, RMobilityCutoff, RMobilityScoring, Komi (if it counts), the 50-move
+    rule by which the game was refereed, and the basis of the result. The basis is the end of the game, or
+    tablebase for the exact value of a stopped game. If the accrued score counts as the result, the basis is
+    played if no table can hold the final position, or table missing if a table could. With --rules wg these
+    tags begin with WGMobility.
 
-    With --solve these positions are solved as tbgen solve does it. The basis is then solved for an exact
-    value, and bounded where an interval is proved whose scores all give the same points; the result is the
-    one of them that is nearest to the accrued score. The tag RMobilityBounds has such an interval, also where
-    the points are not proved.
+    With --solve these positions are solved as by tbgen solve. The basis is then solved for an exact value,
+    and bounded if an interval is proved whose scores all give the same points; the result is then the score
+    of the interval that is nearest to the accrued score. The tag RMobilityBounds has every such interval,
+    even if the points are not proved.
 
-    Tags that were there under these names are replaced; everything else stays as it is, byte for byte, the
-    classical Result too. Games that cannot be read are reported and passed through unchanged; if there are no
-    others, nothing is written (but standard output, a device or a pipe gets what is beyond 16 MiB of them).
+    Existing tags of these names are replaced. Everything else stays byte for byte, the classical Result
+    included. Games that cannot be read are reported and copied unchanged. If there are no other games,
+    nothing is written (except that standard output, a device or a pipe gets such games once they exceed 16
+    MiB).
 
-    IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is understood;
-    an OUT that ends in .gz, .bz2, .xz or .zst is compressed. OUT appears when it is complete.
+    IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is accepted;
+    OUT is compressed if its name ends in .gz, .bz2, .xz or .zst. OUT gets its name when it is complete.
 
     \b
     For example:
@@ -50,8 +52,8 @@ def run(
       tbgen tag games.pgn tagged.pgn --solve --solve-time 5m --solve-total 10h --solve-results results.jsonl
 
     :param source: the games
-    :param target: where they go with their tags; may be IN itself
-    :param json: print what became of the games as one JSON document, instead of a line on stderr
+    :param target: file for the tagged games; may be IN itself
+    :param json: print counts of the games as one JSON document, instead of a line on stderr
     """
     if json and target == "-":
         raise UsageError("--json prints to standard output, where the games go too: name a file for them")

@@ -78,7 +78,7 @@ def test_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         ("probe", "--rules r|wg r-mobility"),
         ("build", "--jobs N|auto tables"),
         ("probe", "blank lines, which are skipped without an answer"),
-        ("info", "the longest of the table, those of accrued scores included where it stores them"),
+        ("info", "The longest depth of a plain table includes those of accrued scores"),
     ],
 )
 def test_what_the_help_says(command: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
