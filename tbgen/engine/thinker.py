@@ -128,14 +128,12 @@ class Thinker:
 
         :param sure: what is proved; if the search promises less, the move is the one that is sure.
         """
-        search = TreeSearch(
-            game,
-            allowed,
-            self.tables.known if self.tables else lambda _: None,
-            self.memory,
-            lambda nodes: timer.over(nodes) or (nodes & 63 == 0 and interrupted()),
-            self.options.best,
-        )
+
+        def over(nodes: int) -> bool:
+            return timer.over(nodes) or (nodes & 63 == 0 and interrupted())
+
+        known = self.tables.known if self.tables else lambda _: None
+        search = TreeSearch(game, allowed, known, self.memory, over, self.options.best)
 
         def tell(best: RootLine) -> None:
             self._tell(report.of_search(search, best, timer.elapsed, self._place(best.place)))
@@ -143,9 +141,8 @@ class Thinker:
         found = search.run(timer.go.depth, lambda: timer.enough() or interrupted(), tell)
         if sure is not None:
             white = game.live.turn
-            promised = found.value if white else -found.value
-            proved = worth(sure.lower) if white else -worth(sure.upper)
-            if promised < proved:
+            proved = worth(sure.lower if white else sure.upper)
+            if found.value < proved if white else found.value > proved:
                 return MoveChoice(sure.moves[0])
         return MoveChoice(*found.line[:2])
 

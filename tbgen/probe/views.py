@@ -37,9 +37,8 @@ class View(NamedChoice, what="a view"):
 
     def depth(self, value: GScore, depth: int | None) -> int | None:
         """Return the plies to mate of a value with its depth, 0 without; None in views that know none."""
-        if self is not View.CLASSICAL:
-            return None
-        return 0 if value.rank else depth
+        mate = 0 if value.rank else depth
+        return mate if self is View.CLASSICAL else None
 
 
 _HOLDERS_SHARE: Final = {

@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from operator import methodcaller
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import chess
 import numpy as np
@@ -109,14 +109,11 @@ class CellStates:
         return gathered(self._destination.apart_from(self._layers.home.cell), men, 0, stored)
 
 
-_Inheriting: TypeAlias = PackedStates | TableStates | CellStates
-
-
 @dataclass
 class _HomeExits:
     """What is known of the exits of a cell, which is all."""
 
-    inheriting: dict[Route, _Inheriting] = field(default_factory=dict)
+    inheriting: dict[Route, PackedStates | TableStates | CellStates] = field(default_factory=dict)
     """By quiet route what it leads to with any accrued score."""
     fresh: dict[Route, Block] = field(default_factory=dict)
     """By other routes what they lead to."""
