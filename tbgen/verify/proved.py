@@ -25,7 +25,7 @@ from tbgen.verify.sub_tables import Fresh, SubTables
 
 class OpenTables(Protocol):
     """The tables of a directory, opened as a probe opens them, so that what is proved is what a probe reads:
-    :func:`tbgen.probe.values.tables_of`."""
+    :class:`tbgen.probe.values.Values`."""
 
     def table(self, material: Material) -> AnyTable:
         """Return an open table.
