@@ -113,28 +113,29 @@ class EventOptions(OptionGroup):
         without a clock
     :param format: round-robin (a match, with two engines), gauntlet of the first engine, knockout by the
         order of engines, or swiss (default: round-robin)
-    :param rounds: rounds; of a knockout encounters of a duel (default: 1)
-    :param games: games of an encounter: 2, with one opening and colours reversed, or 1 (default: 2)
+    :param rounds: rounds; in a knockout, encounters of a duel (default: 1)
+    :param games: games of an encounter: 2, with the same opening and reversed colours, or 1 (default: 2)
     :param seeds: engines of a gauntlet that meet the others
     :param concurrency: games at once (default: 1)
-    :param processors: share out processors, such as 0-3,6 or all, among the games at once, before engines
+    :param processors: processors, such as 0-3,6 or all, to divide among simultaneous games before engines
         start
-    :param pgn: where games go, and come from
+    :param pgn: file of the games, which also holds the games played so far
     :param event: tag Event
     :param site: tag Site
     :param recover: whether the event goes on after an engine has crashed or stalled (default: yes)
-    :param log: log what engines say, a file for each
-    :param openings: file=FILE, of FENs and EPDs or of PGN games; format=epd or pgn, order=random, plies=N of
-        PGN, start=N, policy=round for one opening a round
-    :param start: standard, chess960 or dfrc: where games without a file start
-    :param seed: seed of all lots
-    :param repeat: as in any case: colours are reversed with --games 2
+    :param log: log the input and output of engines, one file per engine
+    :param openings: file=FILE of FENs and EPDs or of PGN games; format=epd or pgn, order=random, plies=N of
+        PGN, start=N, policy=round for one opening per round
+    :param start: start positions without a file: standard, chess960 or dfrc
+    :param seed: seed of all random choices
+    :param repeat: no effect: colours are always reversed with --games 2
     :param resign: movecount=N score=CENTIPAWNS: an engine resigns; twosided=true if the other must agree
-    :param draw: movenumber=N movecount=N score=CENTIPAWNS: a game stops, worth what best play makes of it
-    :param moves: moves of a game after which it is stopped
-    :param verify: play so many of the games that tables have stopped on with best play, from 0 to 1, and
+    :param draw: movenumber=N movecount=N score=CENTIPAWNS: a game stops, and its result is that of best play
+    :param moves: stop a game after N moves
+    :param verify: continue this share (0 to 1) of the games that tables have stopped with best play, and
         compare
-    :param test: elo0=E elo1=E alpha=P beta=P model=logistic, normalised or bayesian: end a decided match
+    :param test: elo0=E elo1=E alpha=P beta=P model=logistic, normalised or bayesian: end a match when the
+        test is decided
     :param interval: games between two standings of more than two engines (default: 10)
     """
 
