@@ -106,7 +106,7 @@ def write_overview(report: Report, path: Path) -> None:
     _strangest(page, tables, report.records[Variant.R_MOBILITY])
     _upsets(page, tables)
     _decided(page, tables)
-    page.add("## Who can mate, and what else there is to force")
+    page.add("## Mating potential, and other scores that can be forced")
     page.add("Of the materials without pawns:")
     page.add_list(mating_highlights([table for table in tables if not table.material.pawns]))
     _differences(page, report)
@@ -127,16 +127,16 @@ def _beginning(page: Page, report: Report) -> None:
         )
     page.add(
         "# What the tables say",
-        "R-mobility knows no draws: every position is worth a score that one side holds. This page says what "
-        f"that makes of the endgames of chess. It is made from {'; '.join(parts)}. White is the first side "
-        "of a name, scores with a minus are Black's, and depths count plies until the accrued score is the "
+        "R-mobility has no draws: every position is worth a score that one side holds. This page shows the "
+        f"results for the endgames of chess. It is made from {'; '.join(parts)}. White is the side named "
+        "first, scores with a minus are Black's, and depths count plies until the accrued score is the "
         "value.",
-        "A score says how few moves somebody was left with, and half a point more if it was without a check: "
-        "G0.0 is mate, G0.5 stalemate, G3.5 three moves and no check; the lowest since the last capture or "
-        "pawn move counts ([theory](theory.md), [words](glossary.md)).",
-        "Every number comes from the data in `docs/tables`, which `tbgen report --save docs/tables` saved: "
-        "`scripts/overview.py` makes this page of them, and `tbgen report --from docs/tables --out site` a "
-        "site with all numbers, lines and plots.",
+        "A score is the number of moves that a side was left with, plus one half if it was not in check: "
+        "G0.0 is mate, G0.5 stalemate, G3.5 three moves and no check. The lowest score since the last "
+        "capture or pawn move counts ([theory](theory.md), [words](glossary.md)).",
+        "Every number comes from the data in `docs/tables`, which `tbgen report --save docs/tables` saved. "
+        "`scripts/overview.py` makes this page from these data, and `tbgen report --from docs/tables --out "
+        "site` makes a site with all numbers, lines and plots.",
     )
 
 
@@ -144,15 +144,15 @@ def _records(page: Page, records: Sequence[OverallRecord]) -> None:
     page.add("## The longest ways")
     page.add_list(record_highlights(records))
     page.add(
-        "Below, a line begins with the score of its position, and the accrued score stands behind every move "
-        "that changes it."
+        "Below, a line begins with the score of its position, and the accrued score follows every move that "
+        "changes it."
     )
     longest = sorted(records, key=lambda record: -record.depth)[:SHOWN]
     for record in longest:
         _shown(page, _way(record.holders[0]), record.holders[0])
     page.add(
-        "For every score, the longest way to it, and how many positions take as long; those that are one and "
-        "the same up to symmetry and colours count once."
+        "The table has, for every score, the longest way to it and the number of positions with a way as "
+        "long; positions that differ only by symmetry or colours count once."
     )
     page.add_table(
         ("score", "plies", "positions", "material", "example"),
@@ -176,7 +176,7 @@ def _shown(page: Page, title: str, record: Record, *sentences: str) -> None:
     page.add(f"{mover} to move, `{record.fen}`{f': {_movetext(record)}' if record.line else ''}")
     if record.depth and not record.line:
         page.add(
-            "The line is left out, for it takes depths that the table does not store: "
+            "The line is left out because it needs depths that the table does not store: "
             f'`tbgen probe "{record.fen}" --line --depths` finds it.'
         )
 
@@ -199,7 +199,7 @@ def _movetext(record: Record) -> str:
 def _strangest(page: Page, tables: Sequence[TableReport], records: Sequence[OverallRecord]) -> None:
     page.add(
         "## The strangest positions",
-        "Of every material the longest way to every value is known. The extremes among these positions:",
+        "The data have the longest way to every value for every material. These positions are the extremes:",
     )
     behind = [
         (record.value.rank, -table.mating.rule.advantage, -record.depth, record.material, record)
@@ -214,7 +214,7 @@ def _strangest(page: Page, tables: Sequence[TableReport], records: Sequence[Over
             page,
             _way(record),
             record,
-            f"Nobody who mates is further behind than {_holder(record)} here, by {counted_pawns(-lead)}.",
+            f"No side that mates is further behind than {_holder(record)} here, by {counted_pawns(-lead)}.",
         )
     alone = [found for found in behind if found[-1].material.black == "K"]
     if alone:
@@ -244,8 +244,8 @@ def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
     page.add(
         "## Where less is more",
         "In these endgames the side with less, by the rule of thumb of [reports](report.md), holds the score "
-        "most often where chess would call it a draw. It mates besides in the part of the positions that the "
-        "last column says.",
+        "most often in positions that are drawn in chess. The last column has the share of the positions in "
+        "which it mates.",
     )
     page.add_table(
         ("material", "with less", "to move", "holds what chess calls drawn in", "mates in"),
@@ -294,10 +294,10 @@ def _decided(page: Page, tables: Sequence[TableReport]) -> None:
     found.sort(key=lambda entry: (*entry[:2], entry[2].material))
     page.add(
         "## Drawn in chess, decided here",
-        f"At least {percent(DRAWN)} of the positions of these endgames are drawn in chess, whoever is to "
-        "move. Here one side holds the score in most quiet positions (below), whoever is to move: shown is "
-        "the most frequent value, and in which part of the quiet positions it is the value; the lowest ones "
-        "come first.",
+        f"At least {percent(DRAWN)} of the positions of these endgames are drawn in chess, with either side "
+        "to move. In r-mobility one side holds the score in most quiet positions (below), with either side "
+        "to move. The table has the most frequent value and its share of the quiet positions, lowest values "
+        "first.",
     )
     page.add_table(
         ("material", "drawn in chess", "White to move", "in", "Black to move", "in"),
@@ -334,7 +334,7 @@ def _differences(page: Page, report: Report) -> None:
             _, material, fen, example = min(turned)
             page.add(
                 f"### {material}: {meaning(example.r)} in {plies(example.r_depth)}, or {meaning(example.wg)}",
-                f"Without resetting the score is the other side's, in {plies(example.wg_depth)}.",
+                f"Without resets the other side holds the score, in {plies(example.wg_depth)}.",
             )
             page.add_diagram(f"{material}.rules", fen)
             page.add(f"{NAMES[not chess.Board(fen).turn]} to move, `{fen}`")
@@ -344,10 +344,10 @@ def _endgames(page: Page, tables: Sequence[TableReport]) -> None:
     page.add("## What every endgame gives")
     page.add_list(endgame_highlights(tables))
     page.add(
-        "The typical value is the most frequent one of quiet positions, in which the game is not over and "
-        "nothing can be captured; then come the part of the quiet positions that has it, and the longest way "
-        "in the whole table. All placements count, also those with two bishops of a side on squares of one "
-        "colour, nearly half of all."
+        "The typical value is the most frequent value of quiet positions, in which the game is not over and "
+        "nothing can be captured. The table has this value, its share of the quiet positions, and the "
+        "longest way in the whole table. All placements count, including those with both bishops of a side "
+        "on squares of one colour, nearly half of all."
     )
     page.add_table(
         ("material", "White to move", "in", "Black to move", "in", "longest way"),

@@ -93,12 +93,13 @@ def page(tables: Sequence[_Facts], data: Path) -> Iterable[str]:
     yield from (
         "# The set, table by table",
         "",
-        "Every table of two to five men that was built here: how many legal positions it has up to symmetry, "
-        "its longest way to the goal (with every accrued score where tables store the depths of these, which "
-        "those of up to four men do), its file, how long it took to build from its sub-tables (by the clock: "
-        "most were built two at a time, and beside other work), and how many states have been proved, each "
-        "from its successors (`tbgen verify`). SHA-256 of files and digests of contents are in "
-        "`docs/tables/set.json`; `scripts/set_page.py` makes this page of it and of the lists of proofs.",
+        "This page lists every table of two to five men. The columns are its number of legal positions up to "
+        "symmetry; its longest way to the goal (with every accrued score in tables that store the depths of "
+        "these, as those of up to four men do); the size of its file; the time to build it from its "
+        "sub-tables (by the clock; most tables were built two at a time, while the machine did other work); "
+        "and the number of states that have been proved, each from its successors (`tbgen verify`), with the "
+        "time of the proof. `docs/tables/set.json` has the SHA-256 of the files and the digests of the "
+        "contents; `scripts/set_page.py` makes this page from it and from the lists of proofs.",
         "",
     )
     for variant, entries in by_variant.items():
@@ -118,7 +119,7 @@ def _summary(variant: Variant, entries: Sequence[tuple[_Facts, ProofDone | None]
     )
     return (
         f"By {variant.label}: {counted(len(entries), 'table')}, {number(positions)} positions, "
-        f"{size_text(size)} ({number(size)} bytes), built in {duration(seconds)} if one after the other; "
+        f"{size_text(size)} ({number(size)} bytes), built in {duration(seconds)} if built one after another; "
         f"{len(done)} of them are proved in full, {number(sum(proof.states for proof in done))} states."
     )
 

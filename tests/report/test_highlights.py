@@ -83,7 +83,7 @@ def test_what_contradicts_chess(reports: dict[str, TableReport]) -> None:
         "The move is a burden: the typical value is -G5.5 with White to move, G5.5 with Black to move."
     )
     assert first["KBvK"] == (
-        "White cannot mate even with help, but can generally force G1.5, whoever is to move."
+        "White cannot mate even with help, but can generally force G1.5 with either side to move."
     )
     board = data(reports["KRvK"])["distribution"]["board"]["black"]
     held = sum(count for value, count in board.items() if value.startswith("-"))

@@ -57,7 +57,7 @@ def test_few_tables_make_a_page(three_men: Path, tmp_path: Path) -> None:
     text = page.read_text()
     assert "| G1.5 | 46 | 3 | KBvK | `8/8/8/8/8/2k5/8/K2B4 b - - 0 1` |" in text
     assert "| KBvK | G1.5 | 96.2 % | G1.5 | 99.1 % | 46 plies, to G1.5 |" in text
-    assert "Nobody who mates" not in text, "neither side can"
+    assert "No side that mates" not in text, "neither side can"
     assert "### KBvK: -G1.5 in 1 ply\n\nBlack has nothing but the king, and holds the score." in text
     assert "](page/KBvK.mG1.5.svg)" in text
     assert re.search(r"Black to move, `[^`]+`: \(G\d+\.\d\) 1\.\.\. \S+ \(-G1\.5\)", text), (

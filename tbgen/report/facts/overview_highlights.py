@@ -66,7 +66,7 @@ def _upset(reports: Sequence[TableReport]) -> str:
 
 def _burdens(reports: Sequence[TableReport]) -> str:
     names = _names(report.material for report in reports if is_burden(report))
-    holder = "the typical score belongs to whoever is not to move"
+    holder = "the side that is not to move holds the typical score"
     return f"The move is a burden in {names}: {holder}." if names else ""
 
 

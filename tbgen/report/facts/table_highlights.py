@@ -121,11 +121,11 @@ def _without_mate(report: TableReport) -> str:
     share = percent(max(truth.to_move.share, truth.waiting.share))
     text = NO_MATE.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
     name = NAMES[not best.white]
-    return f"{name} {text}, but can generally force {meaning(best)}, whoever is to move."
+    return f"{name} {text}, but can generally force {meaning(best)} with either side to move."
 
 
 def generally_forced(mating: MatingPotential) -> GScore | None:
-    """Return what the side that is ahead can generally force whoever is to move, if that is its own score."""
+    """Return the best score that the leader can force with either side to move, if that is its own score."""
     truth = mating.leading
     values = [] if truth is None else [truth.to_move.best, truth.waiting.best]
     own = [value for value in values if value is not None and value.holder == mating.rule.leader]
@@ -133,7 +133,7 @@ def generally_forced(mating: MatingPotential) -> GScore | None:
 
 
 def is_burden(report: TableReport) -> bool:
-    """Whether the typical score belongs to whoever is not to move."""
+    """Whether the side that is not to move holds the typical score."""
     white, black = (typical.mode for typical in report.endgame.sides)
     return white is not None and black is not None and black.white > white.white
 
