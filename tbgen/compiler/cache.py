@@ -114,15 +114,10 @@ class CachedKernels(NamedTuple):
 
 def cached_kernels() -> CachedKernels:
     """Return where the kernels of all versions lie, and how much room they take."""
-    current, other = 0, 0
-    for path in home().rglob("*"):
-        size = path.stat().st_size if path.is_file() else 0
-        name = path.relative_to(home()).parts[0]
-        if _is_current(name):
-            current += size
-        else:
-            other += size
-    return CachedKernels(home(), current, other)
+    sizes = {True: 0, False: 0}
+    for path in filter(Path.is_file, home().rglob("*")):
+        sizes[_is_current(path.relative_to(home()).parts[0])] += path.stat().st_size
+    return CachedKernels(home(), sizes[True], sizes[False])
 
 
 @cache
