@@ -92,15 +92,8 @@ def locate(board: chess.Board) -> Position:
     moves, check = mobility(board)
     rank = 2 * moves + (not check)
     score: Any = ~rank if board.turn else rank  # a Signed, without the time that saying so takes
-    return Position(
-        shape,
-        SIDES[board.turn == swapped],
-        slot,
-        ep_square,
-        score,
-        moves == 0,
-        board.copy(stack=False) if board.castling_rights else None,
-    )
+    castling = board.copy(stack=False) if board.castling_rights else None
+    return Position(shape, SIDES[board.turn == swapped], slot, ep_square, score, moves == 0, castling)
 
 
 def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> chess.Board:
