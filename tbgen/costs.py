@@ -190,7 +190,7 @@ def layers_memory(layout: Layout) -> int:
 def layer_memory(layout: Layout, phase: int) -> int:
     """Return the bytes of memory in which one layer of a phase is made."""
     around = _slots_of_fewer_men(layout)
-    around += sum(map(block_slots, reached_by_promotion(layout, [phase])))
+    around += 2 * sum(map(block_slots, reached_by_promotion(layout, [phase])))
     return memory_of("layer", layout.phase_size) + BYTES_PER_SLOT * (6 * layout.phase_size + around)
 
 

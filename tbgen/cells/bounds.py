@@ -24,8 +24,7 @@ from tbgen.index.zeroing import CAPTURED_PAWN
 from tbgen.retro.kernels.bits import Codes, Plies, Words
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.phase import NOTHING, empty_record
-from tbgen.retro.kernels.resets import side_exits
+from tbgen.retro.kernels.phase import NOTHING, empty_record, side_exits
 from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
@@ -174,7 +173,7 @@ class BoundsGame:
             raise NoCodeError(self.cell_frame.cell)
         self._count()
         none = empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0)
-        solver = PhaseSolver(self._workspace, self._pool, self._fresh, (none, none), NOTHING)
+        solver = PhaseSolver(self._workspace, self._pool, self._fresh, (none, none))
         ranks = len(list(solver.ranks()))
         deepest = max(attacker.scratch.deepest[0] for attacker in self._workspace.attackers)
         if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
@@ -187,10 +186,9 @@ class BoundsGame:
     def best_exits(self, side: Side) -> Block:
         """Return the best of the zeroing moves that a side has to move, of all positions: what it is worth,
         and its depth with the move itself; ``NONE`` where there is none."""
-        frame, phase, exits = self._workspace.frame, self._workspace.phase, self._workspace.exits
-        words = frame.words
-        legal_words(frame, phase.legal, 0, words)
-        side_exits(frame, self._pool, exits, phase, side, False, phase.legal[side], 0, words)
+        phase, exits, words = self._workspace.phase, self._workspace.exits, self._workspace.frame.words
+        legal_words(self._workspace.frame, phase.legal, 0, words)
+        side_exits(self._workspace, self._pool, side, False, phase.legal[side], 0, words)
         part = slice(side * 64 * words, (side + 1) * 64 * words)
         value, depth = exits.value[part].copy(), exits.nearest[part] + np.uint16(1)
         nothing = exits.nearest[part] == NO_EXIT

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from tbgen.cells.cell import Cell
 from tbgen.index.layout import SIDES
 from tbgen.retro.kernels.bits import ALL
-from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import FROZEN, NO_DIGIT, Frame
 from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.workspace import make_attacker, make_phase
+from tbgen.retro.workspace import make_attacker, make_phase, room_for_exits
 
 _MOBILE: Final = -1
 """Stands for the square of a mobile man."""
@@ -88,6 +87,6 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
 def room_for_cell(frame: Frame, resets: bool = True) -> Workspace:
     """Return room to solve a cell: that of a phase, with exits that results leave alone."""
     phase = make_phase(frame.words, resets)
-    white, black = (make_attacker(side, frame.words, phase.quiet[1 - side], resets, 1) for side in SIDES)
+    white, black = (make_attacker(side, frame, phase, 1) for side in SIDES)
     no_like_men: NDArray[np.int64] = np.zeros((0, 2), np.int64)
     return Workspace(frame, phase, (white, black), room_for_exits(2 * frame.words * 64), no_like_men)

@@ -92,10 +92,9 @@ def solve_and_write(
     from tbgen.retro.solver import solve
     from tbgen.retro.stages import Stages
 
-    begun = clock = time.perf_counter()
-    stages = Stages()
-    around = sources.around(material)
-    stages.add("sub-tables", clock)
+    begun, stages = time.perf_counter(), Stages()
+    with stages.timed("sub-tables"):
+        around = sources.around(material)
     form = form_of(material)
     finder = NeedFinder(layout_of(material)) if form is AccruedForm.FUNCTIONS else None
     table = solve(
@@ -109,19 +108,19 @@ def solve_and_write(
         side=stored_side(layout_of(material)),
         after_phase=finder,
     )
-    clock = time.perf_counter()
+    seconds = time.perf_counter() - begun
     progress("writing", None, 0)
-    info = write_table(
-        table,
-        table_path(directory, material.name, variant),
-        version=__version__,
-        build_seconds=clock - begun,
-        parameters={"threads": threads, "layers": stages.layers},
-        threads=threads,
-        content=None if finder is None else packed_content(table, finder.needed(), threads),
-    )
-    if finder is not None and material in copied:
-        sources.copies.keep(table, info, threads)
-    stages.add("write", clock)
+    with stages.timed("write"):
+        info = write_table(
+            table,
+            table_path(directory, material.name, variant),
+            version=__version__,
+            build_seconds=seconds,
+            parameters={"threads": threads, "layers": stages.layers},
+            threads=threads,
+            content=None if finder is None else packed_content(table, finder.needed(), threads),
+        )
+        if finder is not None and material in copied:
+            sources.copies.keep(table, info, threads)
     sources.put(table)
     return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), process_peak())

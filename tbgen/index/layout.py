@@ -93,14 +93,12 @@ class Layout:
         if not pawns:
             king = free[0]
             return Slot(min(self._slot_of_image(IMAGE[s], free) for s in INTO_TRIANGLE[king]))
-        best = -1
+        slots = []
         for symmetry in (0, MIRROR_FILES):
             row = self.rows.get(self.placement_of(pawns, symmetry))
             if row is not None:
-                slot = row * self.phase_size + self._slot_of_image(IMAGE[symmetry], free)
-                if best < 0 or slot < best:
-                    best = slot
-        return Slot(best)
+                slots.append(row * self.phase_size + self._slot_of_image(IMAGE[symmetry], free))
+        return Slot(min(slots, default=-1))
 
     def placement_of(self, pawns: Sequence[int], symmetry: int = 0) -> Placement:
         """Return the placement, canonical or not, of the images of pawns: White's, then Black's, each in any
@@ -132,7 +130,7 @@ class Layout:
 
 
 def _placement(pawns: Sequence[int], white: int) -> Placement:
-    """The placement of pawns, of which so many are White's."""
+    """The placement of pawns, the first of which are White's."""
     return (*sorted(pawns[:white]), *sorted(pawns[white:]))
 
 

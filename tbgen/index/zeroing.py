@@ -104,10 +104,8 @@ def is_wide(layout: Layout) -> bool:
 
 def phase_groups(layout: Layout) -> list[list[int]]:
     """Return the phases in the order of solving; those of one group do not depend on each other."""
-    phases = range(len(layout.placements))
-    return [
-        list(group) for _, group in groupby(phases, lambda row: layout.steps_left(layout.placements[row]))
-    ]
+    steps = [layout.steps_left(placement) for placement in layout.placements]
+    return [list(group) for _, group in groupby(range(len(steps)), steps.__getitem__)]
 
 
 _WINDOW_SLOTS: Final = 1 << 23
@@ -162,8 +160,8 @@ def reached_by_promotion(layout: Layout, phases: Iterable[int]) -> list[Block]:
 
 
 def block_slots(block: Block) -> int:
-    """Return the number of slots of a block, both sides to move."""
-    return 2 * layout_of(block[0]).phase_size
+    """Return the number of slots of a block, for one side to move."""
+    return layout_of(block[0]).phase_size
 
 
 def places_of_promoted(layout: Layout, group: Sequence[int], beyond: int) -> dict[tuple[Block, Side], int]:
@@ -177,15 +175,15 @@ def places_of_promoted(layout: Layout, group: Sequence[int], beyond: int) -> dic
     places = {}
     free = [side * layout.size + (group[-1] + 1) * layout.phase_size for side in SIDES]
     for block in reached_by_promotion(layout, group):
-        half = block_slots(block) // 2
+        slots = block_slots(block)
         for side in sorted(to_move[block[0]]):
-            fitting = [own for own in SIDES if free[own] + half <= (own + 1) * layout.size]
+            fitting = [own for own in SIDES if free[own] + slots <= (own + 1) * layout.size]
             if fitting:
                 places[block, side] = free[fitting[0]]
-                free[fitting[0]] += half
+                free[fitting[0]] += slots
             else:
                 places[block, side] = beyond
-                beyond += half
+                beyond += slots
     return places
 
 
@@ -202,16 +200,11 @@ def sides_after_promotion(layout: Layout) -> dict[Material, set[Side]]:
 @functools.cache
 def most_promoted_slots(layout: Layout) -> int:
     """Return how many slots the blocks that promotions reach take beyond the table's own, at most."""
-    own = 2 * layout.size
-    return max(
-        (
-            begin + block_slots(block) // 2 - own
-            for group in phase_groups(layout)
-            for (block, _), begin in places_of_promoted(layout, group, own).items()
-            if begin >= own
-        ),
-        default=0,
-    )
+    own = ends = 2 * layout.size
+    for group in phase_groups(layout):
+        places = places_of_promoted(layout, group, own)
+        ends = max([ends, *(begin + block_slots(block) for (block, _), begin in places.items())])
+    return ends - own
 
 
 def _block(target: Target, white: list[int], black: list[int]) -> Block:

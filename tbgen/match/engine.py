@@ -282,8 +282,9 @@ class Engine:
                     f"{self.settings.name} has no option {quote(name)}: expected some of "
                     f"{printable(', '.join(self._uci.options))}"
                 )
-            switch = {"check": value.lower() in ("true", "on", "1", "yes"), "button": None}
-            options[name] = switch.get(known.type, value)
+            options[name] = value.lower() in ("true", "on", "1", "yes") if known.type == "check" else value
+            if known.type == "button":
+                options[name] = None
         try:
             await self._in_time(self._uci.configure(options))
         except EngineFault as fault:

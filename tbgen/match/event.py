@@ -230,7 +230,8 @@ class Event:
     async def _tell_standing(self) -> None:
         """Tell the score or the standings; long computations run in a thread, for clocks run meanwhile."""
         games = self._games
-        await asyncio.to_thread(games.test)
+        if games.untested:
+            await asyncio.to_thread(games.test)
         if len(self.settings.engines) == 2:
             self._tell(Standing(games.score(), None))
         elif len(games) % self.settings.interval == 0 and (records := games.whole()):

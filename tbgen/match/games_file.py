@@ -72,8 +72,9 @@ class GamesFile:
                     game = self._finished(raw)
                     key = Key.parse(game.round)
                     if key in found:
+                        place_of = f"{self.path}, game {raw.number}, line {raw.line}"
                         raise UsageError(
-                            f"{self._place(raw)}: game {key} is there a second time: take one of them out"
+                            f"{place_of}: game {key} is there a second time: take one of them out"
                         )
                     found[key] = game
                     whole = place
@@ -131,7 +132,7 @@ class GamesFile:
 
         :raises UsageError: if it is none.
         """
-        place = self._place(raw)
+        place = f"{self.path}, game {raw.number}, line {raw.line}"
         if raw.values.get(SCHEDULE) != self._digest:
             raise UsageError(
                 f"{place}: it is none of this event, which has other players, options, time controls, "
@@ -144,9 +145,6 @@ class GamesFile:
             )
         self._games += 1
         return game
-
-    def _place(self, raw: RawGame) -> str:
-        return f"{self.path}, game {raw.number}, line {raw.line}"
 
 
 def _complete(raw: RawGame) -> bool:

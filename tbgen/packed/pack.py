@@ -26,7 +26,7 @@ from tbgen.packed.rooms import THREAD
 from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.canonical import expand_words
 from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.kernels.resets import side_exits
+from tbgen.retro.kernels.phase import side_exits
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import Map
 from tbgen.retro.workspace import mirrors_itself
@@ -81,9 +81,9 @@ class NeedFinder:
                 do(expand_words, frame, like, mirrored, pool.value[own], pool.depth[own])
 
         if resets := ply.phase.score_resets:  # then the layers have taken the room of the exits
-            do(side_exits, frame, pool, ply.exits, ply.phase, derived, False, ply.phase.canonical)
+            do(side_exits, workspace, pool, derived, False, ply.phase.canonical)
         if resets or layout.pawns:  # else all zeroing moves are captures
-            do(side_exits, frame, pool, ply.exits, ply.phase, side, True, ply.phase.canonical)
+            do(side_exits, workspace, pool, side, True, ply.phase.canonical)
         do(find_ranks, ply.phase, ply.rank)
         do(mark_captures, ply, side)
         needed = np.zeros(size, np.uint8)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, Self
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
-from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.source import Source
 from tbgen.index.table import Table
@@ -25,13 +25,19 @@ from tbgen.packed.parts import parts_of
 from tbgen.packed.rooms import THREAD
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
-from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.kernels.phase import count_moves
-from tbgen.retro.kernels.resets import side_exits
+from tbgen.retro.kernels.phase import count_moves, side_exits
 from tbgen.retro.pool import PoolLoader
-from tbgen.retro.workspace import frame_of, like_men, make_attacker, make_phase, mirrors_itself, place_pawns
+from tbgen.retro.workspace import (
+    frame_of,
+    like_men,
+    make_attacker,
+    make_phase,
+    mirrors_itself,
+    place_pawns,
+    room_for_exits,
+)
 
 _PARTS: Final = 4
 """Parts of a phase per thread."""
@@ -135,10 +141,11 @@ class _Unpacker:
         self._layout, self._side, self.derived = layout, file.side, SIDES[1 - file.side]
         self._loader = PoolLoader(layout, sources)
         self._threads = ThreadPoolExecutor(threads)
-        frame, exits = frame_of(layout), python_of(room_for_exits)(2 * layout.phase_size)
+        frame, exits = frame_of(layout), room_for_exits(2 * layout.phase_size)
         phase, pool = make_phase(frame.words, True), self._loader.pool
         # Nothing is attacked here, so that attackers need no room.
-        white, black = (make_attacker(side, 0, np.zeros(0, np.uint8), False, 1) for side in SIDES)
+        nothing = replace(frame, words=0), make_phase(0, False)
+        white, black = (make_attacker(side, *nothing, 1) for side in SIDES)
         self._workspace = Workspace(frame, phase, (white, black), exits, like_men(layout))
         start, rank = np.zeros(2, np.int64), np.zeros((2, layout.phase_size), np.uint8)
         known = np.zeros((2, frame.words), np.uint64)
@@ -195,13 +202,13 @@ class _Unpacker:
         """Enter a phase whose stored side is decoded: count its moves, find its exits, and complete the side,
         canonical slots only; flags stay."""
         self._enter(phase)
-        ply, frame, pool = self._ply, self._ply.frame, self._loader.pool
+        ply, pool = self._ply, self._loader.pool
         ply.phase.slices[:] = 0
         self._run(count_moves, self._workspace, pool, self._mirrored)
         self._run(find_ranks, ply.phase, ply.rank)
         if self._layout.pawns:  # only captures of the stored side
             among = ply.phase.canonical
-            self._run(side_exits, frame, pool, ply.exits, ply.phase, int(self._side), True, among)
+            self._run(side_exits, self._workspace, pool, int(self._side), True, among)
         self._check(all(self._run(explain, ply, int(self._side))))
 
     def complete(self, phase: int) -> None:

@@ -1,11 +1,11 @@
 """Every layer of a table, one after the other, by solving it once more.
 
-A layer that is made alone (``tbgen.retro.layer``) takes a sweep of its own. Who wants them all gets them in
-much less time as the solver does: each follows from the one before.
+A layer that is made alone (``tbgen.retro.layer``) takes a sweep of its own. All together take much less time
+as the solver makes them, each from the one before.
 """
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -17,10 +17,9 @@ from tbgen.index.source import ArrayTable, Source
 from tbgen.index.table import Table
 from tbgen.index.zeroing import phase_groups, phases_of_window, slots_of_window
 from tbgen.retro.cache_lines import zeros
-from tbgen.retro.kernels.layers import FIRST_LAYER, Workspace
+from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.retro.kernels.phase import NOTHING, empty_record
 from tbgen.retro.kernels.single_layer import WindowLayer, show_layer
-from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import MAX_PARTS, Crew, PhaseSolver, WidePhaseSolver, find_moves
 from tbgen.retro.stages import Stages
@@ -52,7 +51,7 @@ class EveryLayer:
         self._loader.recall_en_passant(whole, range(len(layout.placements)))
         self._most = phases_of_window(layout)
         self._groups = phase_groups(layout)
-        self._crew = Crew(threads)
+        self._crew = Crew(threads, Stages())
         parts = min(threads, MAX_PARTS) if self._most == 1 else 1
         most = slots_of_window(layout)
         self._workspaces = [
@@ -86,55 +85,39 @@ class EveryLayer:
             if group[0] == first:
                 self._loader.prepare(group, self._crew.threads.map)
         slots = (last - first) * self._layout.phase_size
-        pairs = [(_within(white, slots), _within(black, slots)) for white, black in self._room]
+        pairs = [(_part(white, slots), _part(black, slots)) for white, black in self._room]
         # A phase alone has all threads.
         crew, run = (self._crew, map) if self._most == 1 else (None, self._crew.threads.map)
-        phases = list(run(lambda phase: self._begin(phase, phase - first, crew), range(first, last)))
-        rank, left = 0, True
-        while left:
-            shown = pairs[rank % _SHOWN]
-            left = any(list(run(partial(_ShownPhase.take, rank=rank, by_holder=shown), phases)))
-            # Where nothing is left, every pair has to be told once.
-            phases = [phase for phase in phases if phase.empty < _SHOWN]
-            if left and rank >= FIRST_LAYER:
-                yield shown
+        phases = [self._show(phase, phase - first, crew, pairs) for phase in range(first, last)]
+        rank = 0
+        while any(list(run(next, phases))):
+            if rank >= FIRST_LAYER:
+                yield pairs[rank % _SHOWN]
             rank += 1
 
-    def _begin(self, phase: int, number: int, crew: Crew | None) -> "_ShownPhase":
-        """Set a phase up, which is one of that number in its window."""
+    def _show(
+        self, phase: int, number: int, crew: Crew | None, pairs: Sequence[tuple[Layer, Layer]]
+    ) -> Iterator[bool]:
+        """Solve a phase, which is one of that number in its window, rank by rank, and show its layers; yield
+        whether any position is in them."""
         layout, pool, workspace = self._layout, self._loader.pool, self._workspaces[number]
         place_pawns(workspace.frame, layout, phase)
         self._loader.clear(phase)
         parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
         find_moves(workspace, pool, mirrors_itself(layout, phase), parts, run)
-        at = phase * layout.phase_size
-        fresh = SweepResults(pool.value, pool.depth, np.array([at, layout.size + at]))
         none = empty_record(NOTHING, layout.phase_size, np.empty(0, np.uint32), 0)
-        given = workspace, pool, fresh, (none, none), NOTHING
-        solver = WidePhaseSolver(*given, crew, Stages()) if crew else PhaseSolver(*given)
-        return _ShownPhase(solver.ranks(), workspace, number * layout.phase_size)
-
-
-class _ShownPhase:
-    """A phase of a window.
-
-    :param ranks: its ranks, while they are solved.
-    :param at: where its slots begin in the window.
-    """
-
-    def __init__(self, ranks: Iterator[int], workspace: Workspace, at: int) -> None:
-        self._ranks, self._workspace, self._at = ranks, workspace, at
-        self.empty = 0
-        """How many pairs of layers have been shown without any position."""
-
-    def take(self, rank: int, by_holder: tuple[WindowLayer, WindowLayer]) -> bool:
-        """Solve a rank, from 0 on, and show its layers; return whether any position is in them."""
-        left = next(self._ranks, None) is not None
-        if rank >= FIRST_LAYER:
-            for holder, shown in zip(SIDES, by_holder, strict=True):
-                show_layer(self._workspace, 1 - holder, rank, self._at, shown)
-            self.empty += not left
-        return left
+        given = workspace, pool, self._loader.fresh(phase), (none, none)
+        ranks = (WidePhaseSolver(*given, crew) if crew else PhaseSolver(*given)).ranks()
+        empty = 0
+        for rank in count():
+            left = next(ranks, None) is not None
+            # Where nothing is left, every pair has to be told once.
+            if rank >= FIRST_LAYER and empty < _SHOWN:
+                for holder, shown in zip(SIDES, pairs[rank % _SHOWN], strict=True):
+                    attacker = workspace.attackers[1 - holder]
+                    show_layer(attacker, rank, number * layout.phase_size, shown)
+                empty += not left
+            yield left
 
 
 def _empty(slots: int) -> WindowLayer:
@@ -144,7 +127,7 @@ def _empty(slots: int) -> WindowLayer:
     )
 
 
-def _within(room: WindowLayer, slots: int) -> WindowLayer:
+def _part(room: WindowLayer, slots: int) -> WindowLayer:
     """Return room for a layer of so many slots, which is part of a larger one."""
     return WindowLayer(
         room.value[: 2 * slots].reshape(2, -1),

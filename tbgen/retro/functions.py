@@ -1,7 +1,7 @@
 """Gathering the functions of a table phase by phase, and numbering them for good."""
 
 import threading
-from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -34,19 +34,12 @@ class FunctionBook:
         White's accrued scores, and in the end those of functions."""
         return self._number[phase * self._phase_size : (phase + 1) * self._phase_size]
 
-    def add(
-        self,
-        phase: Phase,
-        by_holder: tuple[Paths, Paths],
-        fresh: Codes,
-        parts: Iterable[tuple[int, int]],
-        run: Map,
-    ) -> None:
+    def add(self, phase: Phase, by_holder: tuple[Paths, Paths], fresh: Codes, parts: int, run: Map) -> None:
         """Turn the paths of a phase into functions.
 
         ``by_holder`` are the paths of White's accrued scores, which lie in ``of_phase``, and of Black's;
-        ``fresh`` uint8 (phase size,) the fresh values. ``parts`` are ranges of words, on
-        which ``run`` may work at once; like the threads, they change nothing in the end.
+        ``fresh`` uint8 (phase size,) the fresh values. ``run`` may work on ``parts`` parts
+        of the words at once; like the threads, they change nothing in the end.
         """
 
         def finish(part: tuple[int, int]) -> None:
@@ -55,7 +48,8 @@ class FunctionBook:
                 self._known, names = functions_of(endings, by_holder, self._known)
             rename(by_holder[0].of_slot[64 * part[0] : 64 * part[1]], names)
 
-        for _ in run(finish, parts):
+        edges = np.linspace(0, len(phase.canonical), parts + 1).astype(int).tolist()
+        for _ in run(finish, pairwise(edges)):
             pass
 
     def finish(self) -> Functions:

@@ -16,15 +16,12 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
-from tbgen.compiler.jit import python_of
 from tbgen.index.layout import Layout
 from tbgen.index.source import Source, StoredTable
-from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.single_layer import solve_layer
-from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import find_moves
-from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
+from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, room_for_exits
 
 
 class LayerSolver:
@@ -36,22 +33,16 @@ class LayerSolver:
     """
 
     def __init__(
-        self,
-        table: StoredTable,
-        layout: Layout,
-        phase: int,
-        sources: Mapping[Material, Source],
-        *,
-        threads: int = 2,
+        self, table: StoredTable, layout: Layout, phase: int, sources: Mapping[Material, Source], threads: int
     ) -> None:
         loader = PoolLoader(layout, sources, table)
         loader.prepare([phase])
         loader.recall(phase)
         self._phase_size = layout.phase_size
         pool = loader.pool
-        self._fresh = SweepResults(pool.value, pool.depth, pool.targets.begin[phase].copy())
+        self._fresh = loader.fresh(phase)
         # Layers are solved one after the other, so the exits need room of their own.
-        exits = python_of(room_for_exits)(2 * layout.phase_size)
+        exits = room_for_exits(2 * layout.phase_size)
         self._workspace = replace(make_workspace(layout, Variant.R_MOBILITY), exits=exits)
         place_pawns(self._workspace.frame, layout, phase)
         with ThreadPoolExecutor(threads) as executor:

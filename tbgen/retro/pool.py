@@ -25,6 +25,7 @@ from tbgen.index.zeroing import (
     targets_of,
 )
 from tbgen.retro.expansion import expand
+from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
 
 _PART: Final = 1 << 22
@@ -128,12 +129,11 @@ class PoolLoader:
         places, end = {}, own
         for block, side in product(kept, SIDES):
             places[block, side] = end
-            end += block_slots(block) // 2
-        self._room_at = end
-        room = most_promoted_slots(layout)
+            end += block_slots(block)
+        self._room_at, slots = end, end + most_promoted_slots(layout)
         self.pool: Final = Pool(
-            np.empty(self._room_at + room, np.uint8),
-            np.empty(self._room_at + room, np.uint16),
+            np.empty(slots, np.uint8),
+            np.empty(slots, np.uint16),
             make_directory(layout, block_at, blocks),
             no_routes(),
         )
@@ -142,16 +142,17 @@ class PoolLoader:
             self._clear(2 * layout.size, own)
         self._load(places, map)
 
+    def fresh(self, phase: int) -> SweepResults:
+        """Return where the fresh values and depths of a phase go."""
+        return SweepResults(self.pool.value, self.pool.depth, self.pool.targets.begin[phase].copy())
+
     def recall(self, phase: int) -> None:
         """Bring what pawn moves from a phase reach into the pool, and the phase itself, from the table that
         was solved before."""
         assert self._table is not None
-        size, phases = self._layout.phase_size, {phase, *reached_by_pawn_steps(self._layout, phase)}
-        for reached in phases:
-            for side in SIDES:
-                self._copy(
-                    self._table, self._layout, reached, side, side * self._layout.size + reached * size
-                )
+        phases = {phase, *reached_by_pawn_steps(self._layout, phase)}
+        for reached, side in product(phases, SIDES):
+            self._copy(self._table, self._layout, reached, side, int(self.pool.targets.begin[reached, side]))
         self.recall_en_passant(self._table, phases)
 
     def recall_en_passant(self, table: StoredTable, phases: Container[int]) -> None:
@@ -176,13 +177,9 @@ class PoolLoader:
 
     def clear(self, phase: int, run: Map = map) -> None:
         """Empty the table's own slots of a phase; ``run`` as for ``prepare``."""
-        size = self._layout.phase_size
+        begins, size = self.pool.targets.begin[phase].tolist(), self._layout.phase_size
         edges = [*range(0, size, _PART), size]
-        parts = [
-            (begin + first, begin + last)
-            for begin in (phase * size, self._layout.size + phase * size)
-            for first, last in pairwise(edges)
-        ]
+        parts = [(begin + first, begin + last) for begin in begins for first, last in pairwise(edges)]
         for _ in run(lambda part: self._clear(*part), parts):
             pass
 

@@ -2,7 +2,6 @@
 shared out among them."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Final, NamedTuple
 
 from tbgen.compiler.jit import int64, python_of
 from tbgen.index.layout import SIDES, Side
-from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right, side_with_right
+from tbgen.retro.kernels.en_passant import prepare, resolve, side_with_right
 from tbgen.retro.kernels.events import NEVER, Agenda
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import (
@@ -24,6 +23,7 @@ from tbgen.retro.kernels.layers import (
     settle,
 )
 from tbgen.retro.kernels.phase import (
+    Records,
     SweepRecord,
     count_moves,
     first_events,
@@ -44,6 +44,7 @@ from tbgen.retro.kernels.sweep import (
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import Map
 from tbgen.retro.stages import Stages
+from tbgen.retro.workspace import room_for_right
 
 _WORTH_SHARING: Final = int64(1 << 12)
 """Words that lead to a level from which on it is shared out: a millisecond or two of work."""
@@ -85,10 +86,11 @@ class Crew:
     all parts of a level must not occupy one that they need.
 
     :param width: as many phases, sweeps or parts are at work at once.
+    :param stages: told how long stages of their work take.
     """
 
-    def __init__(self, width: int) -> None:
-        self.width = width
+    def __init__(self, width: int, stages: Stages) -> None:
+        self.width, self.stages = width, stages
         self.threads = ThreadPoolExecutor(width)
         self.helpers = ThreadPoolExecutor(width, "part")
 
@@ -103,26 +105,18 @@ class PhaseSolver:
     rank.
 
     :param fresh: where the fresh values and depths go.
-    :param records: empty ones of the inner sweeps of White and of Black.
-    :param keep: what to keep of accrued scores.
+    :param records: empty ones.
     :param run: called like ``map``; may spread work over threads.
     """
 
     def __init__(
-        self,
-        workspace: Workspace,
-        pool: Pool,
-        fresh: SweepResults,
-        records: tuple[SweepRecord, SweepRecord],
-        keep: int,
-        run: Map = map,
+        self, workspace: Workspace, pool: Pool, fresh: SweepResults, records: Records, run: Map = map
     ) -> None:
         self._workspace, self._pool, self._fresh = workspace, pool, fresh
-        self._white, self._black = run(lambda side: first_events(workspace, side, 255), SIDES)
-        self.keep = keep
-        """What to keep of accrued scores from now on."""
+        white, black = run(lambda side: first_events(workspace, side, 255), SIDES)
+        self._agendas = white, black
         self.records = records
-        """What the sweeps have changed so far."""
+        """What the sweeps have changed so far; empty ones in their place go on from there."""
         self.rank = 0
         """The rank that is to be solved, or that has been; in the end the first without a layer."""
 
@@ -143,25 +137,21 @@ class PhaseSolver:
 
     def _sweep(self) -> bool:
         """Take the sweeps of the rank; return whether any position is in its layers."""
-        events = self._white, self._black
-        left, self.records = solve_rank(
-            self._workspace, self._pool, self._fresh, self.rank, events, self.records, self.keep
-        )
+        given = self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
+        left, self.records = solve_rank(*given)
         return bool(left)
 
     def _leave(self) -> None:
         """Settle the positions of the rank, and find the events of the next one."""
-        events = self._white, self._black
-        self._white, self._black = leave_rank(self._workspace, self._fresh, self.rank, events)
+        self._agendas = leave_rank(self._workspace, self._fresh, self.rank, self._agendas)
 
     def _right(self, config: EnPassant) -> Callable[[tuple[int, int]], None]:
         """Return what solves the positions of the phase with a right, given a range of ranks."""
         workspace, nodes = self._workspace, self._workspace.frame.words * 64
         right, at = room_for_right(nodes), self._pool.targets.ep_offset + config.row * nodes
-        prepare(workspace.frame, self._pool, workspace.exits, workspace.phase, config.square, right)
+        prepare(workspace, self._pool, config.square, right)
         attacker = workspace.attackers[python_of(side_with_right)(config.square)]
-        given = workspace.frame, workspace.phase, attacker, self._fresh, right
-        return lambda ranks: resolve(*given, ranks, at)
+        return lambda ranks: resolve(attacker, self._fresh, right, ranks, at)
 
 
 class WidePhaseSolver(PhaseSolver):
@@ -172,62 +162,53 @@ class WidePhaseSolver(PhaseSolver):
     """
 
     def __init__(
-        self,
-        workspace: Workspace,
-        pool: Pool,
-        fresh: SweepResults,
-        records: tuple[SweepRecord, SweepRecord],
-        keep: int,
-        crew: Crew,
-        stages: Stages,
+        self, workspace: Workspace, pool: Pool, fresh: SweepResults, records: Records, crew: Crew
     ) -> None:
-        self._crew, self._stages = crew, stages
+        self._crew, self._stages = crew, crew.stages
         self._ranges = _ranges(workspace, 4 * crew.width)
         self._lock, self._running = threading.Lock(), 0
-        clock = time.perf_counter()
-        super().__init__(workspace, pool, fresh, records, keep, crew.threads.map)
-        stages.add("events", clock)
+        with crew.stages.timed("events"):
+            super().__init__(workspace, pool, fresh, records, crew.threads.map)
 
     def _sweep(self) -> bool:
-        clock, run = time.perf_counter(), self._crew.threads.map
-        list(run(self._outer, SIDES))
-        left = any(list(run(lambda part: retire(self._workspace, *part), self._ranges)))
-        clock = self._stages.add("outer sweeps", clock)
+        run = self._crew.threads.map
+        with self._stages.timed("outer sweeps"):
+            list(run(self._outer, SIDES))
+            left = any(list(run(lambda part: retire(self._workspace, *part), self._ranges)))
         if left and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
-            white, black = run(self._inner, SIDES)
-            self.records = white, black
-            self._stages.add("inner sweeps", clock)
+            with self._stages.timed("inner sweeps"):
+                white, black = run(self._inner, SIDES)
+                self.records = white, black
         return left
 
     def _leave(self) -> None:
-        clock, run = time.perf_counter(), self._crew.threads.map
-        list(run(lambda part: settle(self._workspace, self._fresh, self.rank, *part), self._ranges))
-        self._white, self._black = run(self._next_events, SIDES)
-        self._stages.add("settling", clock)
-
-    def _events(self, side: Side) -> Agenda:
-        return self._black if side else self._white
+        run = self._crew.threads.map
+        with self._stages.timed("settling"):
+            list(run(lambda part: settle(self._workspace, self._fresh, self.rank, *part), self._ranges))
+            white, black = run(self._next_events, SIDES)
+            self._agendas = white, black
 
     def _next_events(self, side: Side) -> Agenda:
-        return next_events(side, self.rank, self._workspace.phase, self._events(side), self._fresh)
+        return next_events(side, self.rank, self._workspace.phase, self._agendas[side], self._fresh)
 
     def _outer(self, side: Side) -> None:
         """Take the outer sweep of an attacker."""
-        sweep = python_of(outer_sweep)(self._workspace, side, self.rank, self._events(side), self._fresh)
+        attacker = self._workspace.attackers[side]
+        sweep = python_of(outer_sweep)(attacker, self.rank, self._agendas[side], self._fresh)
         self._take(sweep, self.rank - 1)
 
     def _inner(self, side: Side) -> SweepRecord:
         """Take the inner sweep of an attacker, if it can bring anything new; return the record of it."""
-        workspace, rank = self._workspace, self.rank
-        updated = update_inner(workspace, self._pool, self._fresh, side, rank)
+        attacker, rank = self._workspace.attackers[side], self.rank
+        updated = update_inner(attacker, self._pool, self._fresh, rank)
         if updated < 0:
-            sweep = python_of(inner_sweep)(workspace, side, 255 - rank, self._events(side))
-            workspace.attackers[side].last_key[0] = self._take(sweep, rank)
-        return record_inner(workspace, side, rank, updated, self.records[side], self.keep)
+            sweep = python_of(inner_sweep)(attacker, 255 - rank, self._agendas[side])
+            attacker.last_key[0] = self._take(sweep, rank)
+        return record_inner(attacker, rank, updated, self.records[side])
 
     def _take(self, sweep: Sweep, low: int) -> int:
         """Take all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
-        parts = range(len(sweep.scratch.front))
+        parts = range(len(sweep.attacker.scratch.front))
         with self._lock:
             self._running += 1
         try:

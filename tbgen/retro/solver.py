@@ -1,10 +1,11 @@
 """Solving a whole table: its phases in order, on several threads."""
 
 import threading
-import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise, product
+from itertools import product
 from queue import SimpleQueue
 
 import numpy as np
@@ -21,8 +22,8 @@ from tbgen.progress import Progress, silent
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.functions import FunctionBook
 from tbgen.retro.kernels.layers import FIRST_LAYER, Workspace
-from tbgen.retro.kernels.phase import FUNCTIONS, NOTHING, RUNS, SweepRecord, empty_record
-from tbgen.retro.kernels.runs import Runs, weave
+from tbgen.retro.kernels.phase import NOTHING, RUNS, Records, empty_record
+from tbgen.retro.kernels.runs import Log, Runs, weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import Map, PoolLoader
@@ -54,7 +55,7 @@ def solve(
     ``sources`` maps every successor material to its table of the same variant. ``wide`` says whether to
     put all threads on one phase after the other, rather than one thread on each phase; by default that
     depends on the phases' size.
-    ``accrued`` says what to keep of accrued scores, ``side`` of which side to move the functions are. With
+    ``accrued`` says what to keep of accrued scores, and ``side`` is the side to move of functions. With
     more than ``max_runs`` runs the table goes without any; in whole-game mobility there is nothing to keep.
     ``after_phase`` is called with every phase.
 
@@ -62,62 +63,49 @@ def solve(
     :raises OverflowError: if a value has no code or a depth no room; no material of five men comes near.
     """
     layout, stages = layout_of(material), stages or Stages()
-    en_passant = len(en_passant_configs(layout)) > 0
-    if wide and en_passant:
+    if wide and len(en_passant_configs(layout)):
         raise ValueError(f"{material} has en passant positions: it cannot be solved wide")
-    if wide is None:
-        wide = is_wide(layout)
-    clock = time.perf_counter()
-    loader = PoolLoader(layout, sources)
-    stages.add("sub-tables", clock)
-    solver = _TableSolver(layout, loader, variant, threads, wide, progress, stages)
+    wide = is_wide(layout) if wide is None else wide
+    with stages.timed("sub-tables"):
+        loader = PoolLoader(layout, sources)
+    solver = _TableSolver(layout, loader, variant, threads, wide, progress, stages, after_phase)
     if variant.resets and max_runs != 0:
         solver.keep_accrued(accrued, max_runs, side)
-    solver.after_phase = after_phase
     solver.run()
-    clock = time.perf_counter()
-    table = solver.table()
-    stages.add("assemble", clock)
-    return table
+    with stages.timed("assemble"):
+        return solver.table()
 
 
+@dataclass
 class _TableSolver:
     """One run over all phases of a table."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        loader: PoolLoader,
-        variant: Variant,
-        threads: int,
-        wide: bool,
-        progress: Progress,
-        stages: Stages,
-    ) -> None:
-        self.variant, self.wide = variant, wide
-        self.after_phase: AfterPhase | None = None
-        self.keep = NOTHING
-        self.max_runs: int | None = None
-        self.kept = 0
-        self.functions: FunctionBook | None = None
-        self.layout, self.loader, self.stages, self.progress = layout, loader, stages, progress
-        self.pool = loader.pool
-        self.configs = en_passant_configs(layout)
+    layout: Layout
+    loader: PoolLoader
+    variant: Variant
+    threads: int
+    wide: bool
+    progress: Progress
+    stages: Stages
+    after_phase: AfterPhase | None = None
+    max_runs: int | None = None
+    functions: FunctionBook | None = None
+
+    def __post_init__(self) -> None:
+        self.keep, self.kept = NOTHING, 0
         self.runs_of: dict[int, list[Runs]] = {}
-        self.canonical = np.empty((len(layout.placements), layout.phase_size // 64), np.uint64)
-        self.crew = Crew(threads)
+        self.pool, self.configs = self.loader.pool, en_passant_configs(self.layout)
+        self.canonical = np.empty((len(self.layout.placements), self.layout.phase_size // 64), np.uint64)
+        self.crew = Crew(self.threads, self.stages)
         # What all threads do together of one phase, and in how many parts.
-        self.together: Map = self.crew.threads.map if wide else map
-        self.parts = 4 * threads if wide else 1
+        self.together: Map = self.crew.threads.map if self.wide else map
+        self.parts = 4 * self.threads if self.wide else 1
         self._lock = threading.Lock()
 
     def keep_accrued(self, form: AccruedForm, max_runs: int | None, side: Side) -> None:
         """Say what to keep of accrued scores."""
-        self.max_runs = max_runs
-        if form is AccruedForm.RUNS:
-            self.keep = RUNS
-        elif form is AccruedForm.FUNCTIONS:
-            self.keep = FUNCTIONS
+        self.keep, self.max_runs = list(AccruedForm).index(form), max_runs
+        if form is AccruedForm.FUNCTIONS:
             self.functions = FunctionBook(self.layout, side)
 
     def run(self) -> None:
@@ -129,15 +117,47 @@ class _TableSolver:
         each: Map = map if self.wide else self.crew.threads.map
         try:
             for group in phase_groups(self.layout):
-                clock = time.perf_counter()
-                self.loader.prepare(group, self.crew.threads.map)
-                self.stages.add("sub-tables", clock)
+                with self.stages.timed("sub-tables"):
+                    self.loader.prepare(group, self.crew.threads.map)
                 for _ in each(partial(self.solve_phase, idle), group):
                     done += 1
                     self.progress("phases", done, phases)
         finally:
             # After an interruption nobody wants to wait for the kernels that are still at work.
             self.crew.close(wait=done == phases)
+
+    def solve_phase(self, idle: "SimpleQueue[Workspace]", phase: int) -> None:
+        """Solve one phase in a workspace that is idle: on one thread, or on all of them."""
+        workspace = idle.get()
+        try:
+            with self.stages.timed("moves"):
+                place_pawns(workspace.frame, self.layout, phase)
+                self.loader.clear(phase, self.together)
+                mirrored = mirrors_itself(self.layout, phase)
+                find_moves(workspace, self.pool, mirrored, self.parts, self.together)
+                self.canonical[phase] = workspace.phase.canonical
+            self._solve_ranks(phase, workspace)
+            if self.after_phase is not None:
+                with self.stages.timed("one ply"):
+                    self.after_phase(phase, workspace, self.pool, self.parts, self.together)
+        finally:
+            idle.put(workspace)
+
+    def _solve_ranks(self, phase: int, workspace: Workspace) -> None:
+        """Solve all ranks of a phase, and keep what the inner sweeps have changed."""
+        given = workspace, self.pool, self.loader.fresh(phase), self._records(phase)
+        rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
+        # Of a wide phase the stages are timed one by one.
+        with nullcontext() if self.wide else self.stages.timed("layers"):
+            solver = WidePhaseSolver(*given, self.crew) if self.wide else PhaseSolver(*given)
+            for rank in solver.ranks([EnPassant(row, int(self.configs[row, 1])) for row in rows]):
+                if self.wide:
+                    self.progress("layer" if self.variant.resets else "rank", rank, 0)
+                    if not self._room_for(sum(int(record.log.length[0]) for record in solver.records)):
+                        solver.records = self._records(phase)
+            self._check(workspace, solver.rank)
+        with self.stages.timed("accrued scores"):
+            self._keep(phase, workspace, solver.records)
 
     def _check(self, workspace: Workspace, rank: int) -> None:
         """Count the layers of a phase whose first rank without a layer is ``rank``; check that all fits."""
@@ -149,52 +169,10 @@ class _TableSolver:
             with self._lock:
                 self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
-    def solve_phase(self, idle: "SimpleQueue[Workspace]", phase: int) -> None:
-        """Solve one phase in a workspace that is idle: on one thread, or on all of them."""
-        workspace = idle.get()
-        try:
-            place_pawns(workspace.frame, self.layout, phase)
-            self.loader.clear(phase, self.together)
-            clock, mirrored = time.perf_counter(), mirrors_itself(self.layout, phase)
-            find_moves(workspace, self.pool, mirrored, self.parts, self.together)
-            self.canonical[phase] = workspace.phase.canonical
-            self.stages.add("moves", clock)
-            records = self._solve_ranks(phase, workspace)
-            self._keep(phase, workspace, records)
-            del records
-            if self.after_phase is not None:
-                clock = time.perf_counter()
-                self.after_phase(phase, workspace, self.pool, self.parts, self.together)
-                self.stages.add("one ply", clock)
-        finally:
-            idle.put(workspace)
-
-    def _solve_ranks(self, phase: int, workspace: Workspace) -> tuple[SweepRecord, SweepRecord]:
-        """Solve all ranks of a phase; return what the inner sweeps of White and of Black have changed."""
-        clock, fresh = time.perf_counter(), self._fresh(phase)
-        given = workspace, self.pool, fresh, self._records(phase), self.keep
-        solver = WidePhaseSolver(*given, self.crew, self.stages) if self.wide else PhaseSolver(*given)
-        rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
-        for rank in solver.ranks([EnPassant(row, int(self.configs[row, 1])) for row in rows]):
-            if self.wide:
-                self.progress("layer" if self.variant.resets else "rank", rank, 0)
-                if not self._room_for(sum(int(record.log.length[0]) for record in solver.records)):
-                    solver.keep, solver.records = self.keep, self._records(phase)
-        self._check(workspace, solver.rank)
-        if not self.wide:
-            self.stages.add("layers", clock)
-        return solver.records
-
-    def _fresh(self, phase: int) -> SweepResults:
-        """Where the fresh values of a phase go."""
-        at = phase * self.layout.phase_size
-        return SweepResults(self.pool.value, self.pool.depth, np.array([at, self.layout.size + at]))
-
-    def _records(self, phase: int) -> tuple[SweepRecord, SweepRecord]:
-        """Empty records of the inner sweeps of both attackers, White's first: of Black's and of White's A."""
+    def _records(self, phase: int) -> Records:
+        """Empty records of both attackers' inner sweeps."""
         size = self.layout.phase_size
-        none = np.empty(0, np.uint32)
-        by_black, by_white, side = none, none, 0
+        by_black, by_white, side = *np.empty((2, 0), np.uint32), 0
         if self.functions is not None:
             side = int(self.functions.side)
             by_black, by_white = zeros(size, np.uint32), self.functions.of_phase(phase)
@@ -207,25 +185,22 @@ class _TableSolver:
             self.runs_of.clear()
         return self.keep != NOTHING
 
-    def _keep(self, phase: int, workspace: Workspace, records: tuple[SweepRecord, SweepRecord]) -> None:
+    def _keep(self, phase: int, workspace: Workspace, records: Records) -> None:
         """Keep the runs or functions of a solved phase."""
-        clock, (of_black, of_white), words = time.perf_counter(), records, workspace.frame.words
+        (of_black, of_white), words = records, workspace.frame.words
         if self.functions is not None:
             at = self.functions.side * self.layout.size + phase * self.layout.phase_size
             fresh = self.pool.value[at : at + self.layout.phase_size]
-            edges = np.linspace(0, words, (self.crew.width if self.wide else 1) + 1).astype(int).tolist()
-            both = of_white.paths, of_black.paths
-            self.functions.add(workspace.phase, both, fresh, pairwise(edges), self.together)
+            both, parts = (of_white.paths, of_black.paths), self.threads if self.wide else 1
+            self.functions.add(workspace.phase, both, fresh, parts, self.together)
         elif self.keep == RUNS:
-            solved = self._fresh(phase)
-            runs = list(self.together(lambda record: weave(record.log, words, solved), (of_white, of_black)))
+            solved = self.loader.fresh(phase)
+            runs = list(self.together(lambda each: runs_of(each.log, words, solved), (of_white, of_black)))
             with self._lock:
                 more = sum(len(each.rank) for each in runs)
                 if self._room_for(more):
                     self.kept += more
                     self.runs_of[phase] = runs
-        if self.wide:
-            self.stages.add("accrued scores", clock)
 
     def table(self) -> Table:
         """Put the results together; canonical slots only."""
@@ -239,10 +214,10 @@ class _TableSolver:
         pool.depth.resize(2 * size, refcheck=False)
         value, depth = pool.value.reshape(2, size), pool.depth.reshape(2, size)
         others = np.unpackbits(~self.canonical.view(np.uint8), axis=1, bitorder="little").view(bool)
-        for side in (0, 1):
-            _blank(value[side], depth[side], others.reshape(-1))
-        for row, (phase, _) in enumerate(self.configs):
-            _blank(ep_value[row], ep_depth[row], others[phase])
+        for array, filler in ((value, NONE), (depth, 0)):
+            np.copyto(array, filler, where=others.reshape(-1))
+        for array, filler in ((ep_value, NONE), (ep_depth, 0)):
+            np.copyto(array, filler, where=others[self.configs[:, 0]])
         mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.keep == RUNS else 0), np.uint64)
         runs: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]] = []
         for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_of)):
@@ -258,6 +233,8 @@ class _TableSolver:
         )  # fmt: skip
 
 
-def _blank(value: NDArray[np.uint8], depth: NDArray[np.uint16], where: NDArray[np.bool_]) -> None:
-    value[where] = NONE
-    depth[where] = 0
+def runs_of(log: Log, words: int, fresh: SweepResults) -> Runs:
+    """Return the changes of a log as runs; the other arguments are those of ``weave``."""
+    entries = log.entry[: log.length[0]]
+    entries.sort(kind="stable")  # by node and rank; each layer's are in order already
+    return weave(entries, words, fresh)

@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 
@@ -14,9 +16,10 @@ class Stages:
     layers: int = 0
     """Accrued scores solved, of both holders."""
 
-    def add(self, stage: str, since: float) -> float:
-        """Book the time since ``since`` (``time.perf_counter``) and return the present."""
-        now = time.perf_counter()
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the time that the block takes to a stage."""
+        begun = time.perf_counter()
+        yield
         with self._lock:
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + now - since
-        return now
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begun

@@ -1,4 +1,5 @@
-"""Writing machine code for vectors of 64 lanes: what ``tbgen.retro.kernels.lanes`` is made of.
+"""Writing machine code for vectors of 64 lanes, and for loops over the bits of a word: what
+``tbgen.retro.kernels.lanes`` and ``bits_of`` of ``tbgen.retro.kernels.bits`` are made of.
 
 Everything here is called while a kernel is compiled, with llvmlite's builder and values.
 """
@@ -8,6 +9,9 @@ from typing import Any, Final, cast
 
 from llvmlite import ir
 from numba import types
+from numba.core.datamodel import models
+from numba.core.imputils import RefType, iternext_impl, lower_builtin
+from numba.extending import register_model
 
 LANES: Final = 64
 WORD, _BYTE, _PLACE = ir.IntType(64), ir.IntType(8), ir.IntType(32)
@@ -82,3 +86,25 @@ def comparison(sign: str) -> Callable[..., Any]:
     """Return numba's generator of the code that compares the elements of two arrays, neither of which has
     signs: arguments 0 and 2."""
     return coded(lambda call: call.where(sign, call.load(0), call.load(2)))
+
+
+class BitsType(cast(Any, types).SimpleIteratorType):  # type: ignore[misc]
+    """numba's type of the numbers of a word's set bits in a loop: a pointer to the bits still to come."""
+
+    def __init__(self) -> None:
+        super().__init__("bits", types.int64)
+
+
+@register_model(BitsType)
+class _BitsModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: BitsType) -> None:
+        super().__init__(manager, kind, WORD.as_pointer())
+
+
+@lower_builtin("iternext", BitsType)
+@iternext_impl(RefType.UNTRACKED)
+def _next_bit(context: Any, builder: Any, signature: Any, args: Any, result: Any) -> None:
+    left = builder.load(args[0])
+    result.set_valid(builder.icmp_unsigned("!=", left, WORD(0)))
+    result.yield_(builder.cttz(left, ir.IntType(1)(0)))
+    builder.store(builder.and_(left, builder.sub(left, WORD(1))), args[0])

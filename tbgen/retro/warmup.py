@@ -14,14 +14,15 @@ from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.retro.every_layer import EveryLayer
 from tbgen.retro.expansion import expand
-from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right
+from tbgen.retro.kernels.en_passant import prepare, resolve
 from tbgen.retro.kernels.events import Agenda, no_events
-from tbgen.retro.kernels.layers import inner_sweep
+from tbgen.retro.kernels.layers import Workspace, inner_sweep
 from tbgen.retro.kernels.phase import NOTHING, empty_record, leave_rank, solve_rank
 from tbgen.retro.kernels.sweep import Stand, SweepResults, find_part, next_level, take_part
+from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.solver import solve
-from tbgen.retro.workspace import make_workspace
+from tbgen.retro.workspace import make_workspace, room_for_right
 
 FAMILY: Final = __name__
 """Name of these kernels in the cache."""
@@ -29,7 +30,7 @@ _SMALLEST: Final = Material.parse("KvK")
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
-    """Compile the kernels if they are not in the cache; ``note`` is told so before."""
+    """Compile the kernels if they are not in the cache; ``note`` gets a sentence that says so before."""
     with compiling(FAMILY, "of the solver", "about half a minute", note) as needed:
         if needed:
             compile_kernels()
@@ -49,36 +50,31 @@ def compile_kernels() -> None:
 
 def compile_narrow() -> None:
     """Compile the kernels that narrow phases are solved by, as far as they are not in the cache."""
-    examples = _Examples()
-    workspace, fresh = examples.workspace, examples.fresh
-    agendas, records = (examples.agenda, examples.agenda), (examples.record, examples.record)
-    compile_for(solve_rank, workspace, examples.pool, fresh, 0, agendas, records, 0)
+    workspace, pool, fresh, agenda = _examples()
+    record = empty_record(NOTHING, 64 * workspace.frame.words, np.empty(0, np.uint32), 0)
+    agendas = agenda, agenda
+    compile_for(solve_rank, workspace, pool, fresh, 0, agendas, (record, record))
     compile_for(leave_rank, workspace, fresh, 0, agendas)
 
 
 def _compile_others() -> None:
     """Compile all other kernels: some for their arguments, the rest by solving the smallest table wide."""
-    examples = _Examples()
-    workspace, fresh = examples.workspace, examples.fresh
-    sweep = python_of(inner_sweep)(workspace, 0, 2, examples.agenda)
+    workspace, pool, fresh, agenda = _examples()
+    attacker, stand = workspace.attackers[0], Stand(0, 0, 0, 0)
+    sweep = python_of(inner_sweep)(attacker, 2, agenda)
     compile_for(find_part, sweep, 0)
-    stand = Stand(0, 0, 0, 0)
     compile_for(take_part, sweep, stand, 0)
     compile_for(next_level, sweep, stand)
     right = room_for_right(64)
-    compile_for(prepare, workspace.frame, examples.pool, workspace.exits, workspace.phase, 0, right)
-    compile_for(resolve, workspace.frame, workspace.phase, workspace.attackers[0], fresh, right, (0, 0), 0)
+    compile_for(prepare, workspace, pool, 0, right)
+    compile_for(resolve, attacker, fresh, right, (0, 0), 0)
     table = solve(_SMALLEST, {}, Variant.R_MOBILITY, wide=True)
     expand(table.layout, 0, table.value[0], table.depth[0])
 
 
-class _Examples:
-    """Arguments of kernels, as the solver has them."""
-
-    def __init__(self) -> None:
-        layout = layout_of(_SMALLEST)
-        self.workspace = make_workspace(layout, Variant.R_MOBILITY)
-        self.pool = PoolLoader(layout, {}).pool
-        self.fresh = SweepResults(self.pool.value, self.pool.depth, np.zeros(2, np.int64))
-        self.agenda = Agenda(no_events(), no_events(), 0)
-        self.record = empty_record(NOTHING, layout.phase_size, np.empty(0, np.uint32), 0)
+def _examples() -> tuple[Workspace, Pool, SweepResults, Agenda]:
+    """Return arguments of kernels, as the solver has them."""
+    layout = layout_of(_SMALLEST)
+    pool = PoolLoader(layout, {}).pool
+    fresh = SweepResults(pool.value, pool.depth, np.zeros(2, np.int64))
+    return make_workspace(layout, Variant.R_MOBILITY), pool, fresh, Agenda(no_events(), no_events(), 0)

@@ -4,18 +4,19 @@ import numpy as np
 
 from tbgen.board.variant import Variant
 from tbgen.compiler.jit import python_of
-from tbgen.index.layout import Layout
+from tbgen.index.layout import SIDES, Layout
 from tbgen.index.symmetry import MIRROR_FILES
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.kernels.bits import ALL, Codes, Ints, Words
-from tbgen.retro.kernels.exits import Exits, room_for_exits
+from tbgen.retro.kernels.en_passant import Right
+from tbgen.retro.kernels.exits import Exits
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import Scratch
-from tbgen.retro.kernels.layers import Attacker, Workspace
+from tbgen.retro.kernels.layers import Workspace
 from tbgen.retro.kernels.mobility import SLICES
 from tbgen.retro.kernels.moves import MOST_MOVES, MOST_SCALARS, MovesFound
 from tbgen.retro.kernels.resets import OneExit
-from tbgen.retro.kernels.sweep import BATCH, Sets, SweepResults
+from tbgen.retro.kernels.sweep import BATCH, Attacker, Sets, SweepResults
 from tbgen.retro.kernels.targets import room_for_men
 
 
@@ -64,7 +65,7 @@ def make_sets(words: int, left: Codes, changed: Words) -> Sets:
 
 def make_scratch(words: int, parts: int) -> Scratch:
     """Return working memory for one attacker whose sweeps are shared out among ``parts``."""
-    marks = words // 64 + 1
+    marks, room = words // 64 + 1, (parts, BATCH + MOST_MOVES)
     # Neighbouring squares to different parts, so that these have about the same to do.
     part_of = np.array([(square + square // 8) % parts for square in range(64)], np.int64)
     squares = np.bincount(part_of, minlength=parts)
@@ -80,22 +81,23 @@ def make_scratch(words: int, parts: int) -> Scratch:
         np.zeros(parts, np.int64),
         np.zeros((parts, 2, marks), np.uint64),
         MovesFound(
-            np.empty((parts, BATCH + MOST_MOVES), np.int64),
-            np.empty((parts, BATCH + MOST_MOVES), np.uint64),
-            np.empty((parts, BATCH + MOST_MOVES), np.int64),
+            np.empty(room, np.int64),
+            np.empty(room, np.uint64),
+            np.empty(room, np.int64),
             np.empty((parts, MOST_SCALARS), np.int64),
         ),
-        OneExit(python_of(room_for_exits)(1), python_of(room_for_men)(), np.empty(SLICES, np.uint64)),
+        OneExit(room_for_exits(1), python_of(room_for_men)(), np.empty(SLICES, np.uint64)),
         np.zeros(1, np.int64),
     )
 
 
 def make_phase(words: int, score_resets: bool) -> Phase:
     """Return room for one phase."""
+    legal, alive, settled = zeros((3, 2, words), np.uint64)
     return Phase(
-        zeros((2, words), np.uint64),
-        zeros((2, words), np.uint64),
-        zeros((2, words), np.uint64),
+        legal,
+        alive,
+        settled,
         zeros((2, words, SLICES), np.uint64),
         zeros(words, np.uint64),
         zeros((2, 64 * words), np.uint8),
@@ -103,25 +105,34 @@ def make_phase(words: int, score_resets: bool) -> Phase:
     )
 
 
-def make_attacker(side: int, words: int, left: Codes, score_resets: bool, parts: int) -> Attacker:
-    """Return room for the attacker ``side``, 0 White or 1 Black, whose sweeps are shared out among
-    ``parts``."""
-    layered = words if score_resets else 0
-    changed = zeros((2, words), np.uint64)
+def make_attacker(side: int, frame: Frame, phase: Phase, parts: int) -> Attacker:
+    """Return room for the attacker ``side``, 0 White or 1 Black, in one phase; its sweeps are shared out
+    among ``parts``."""
+    words = frame.words
+    layered, changed = words if phase.score_resets else 0, zeros((2, words), np.uint64)
+    values, depths = zeros(128 * layered, np.uint8), zeros(128 * layered, np.uint16)
     return Attacker(
         side,
-        make_sets(words, left, changed),
+        frame,
+        phase,
+        make_sets(words, phase.quiet[1 - side], changed),
         make_sets(layered, zeros(64 * layered, np.uint8), changed),
         make_scratch(words, parts),
-        SweepResults(
-            zeros(128 * layered, np.uint8),
-            zeros(128 * layered, np.uint16),
-            np.array([0, 64 * words], np.int64),
-        ),
+        SweepResults(values, depths, np.array([0, 64 * words], np.int64)),
         zeros((2, layered), np.uint64),
         zeros((2, layered), np.uint64),
         np.zeros(1, np.int64),
     )
+
+
+def room_for_exits(size: int) -> Exits:
+    """Return room for the exits of ``size`` positions, not filled in."""
+    return Exits(np.empty(size, np.uint8), np.empty(size, np.uint16), np.empty(size, np.uint16))
+
+
+def room_for_right(size: int) -> Right:
+    """Return room for the positions of a phase of that size, not filled in."""
+    return Right(np.empty(size, np.uint8), room_for_exits(size))
 
 
 def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspace:
@@ -131,12 +142,10 @@ def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspac
     square in 64 neighbouring words there is only one.
     """
     frame = frame_of(layout)
-    parts = parts if frame.scalars > 2 else 1
-    phase = make_phase(frame.words, variant.resets)
-    white = make_attacker(0, frame.words, phase.quiet[1], variant.resets, parts)
-    black = make_attacker(1, frame.words, phase.quiet[0], variant.resets, parts)
+    phase, parts = make_phase(frame.words, variant.resets), parts if frame.scalars > 2 else 1
+    white, black = (make_attacker(side, frame, phase, parts) for side in SIDES)
     if variant.resets:
         exits = Exits(white.results.value, white.results.depth, black.results.depth)
     else:
-        exits = python_of(room_for_exits)(2 * layout.phase_size)
+        exits = room_for_exits(2 * layout.phase_size)
     return Workspace(frame, phase, (white, black), exits, like_men(layout))

@@ -43,7 +43,7 @@ def test_layers_are_those_solved_alone(
         )
         for window in every.windows:
             alone = {
-                phase - window[0]: LayerSolver(whole, layout, phase, sources)
+                phase - window[0]: LayerSolver(whole, layout, phase, sources, threads=2)
                 for phase in range(*window)
                 if phase % stride == 0
             }

@@ -20,9 +20,10 @@ from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.expansion import expand
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, Ints, Word, Words, image, lowest, reach
+from tbgen.retro.kernels.bits import Ints, Word, Words, image, reach
+from tbgen.retro.kernels.bits import bits_of as set_bits
 from tbgen.retro.kernels.canonical import canonical_words
-from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, merged, next_agenda, no_events
+from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda, no_events
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Frame, is_image, legal_words
 from tbgen.retro.kernels.layers import Workspace
@@ -30,15 +31,17 @@ from tbgen.retro.kernels.mobility import of_rank_at_least, rank_at
 from tbgen.retro.kernels.moves import (
     ALL_MOVES,
     MOST_MOVES,
+    MoveSearch,
     all_origins,
     origins,
     room_for_moves,
     solved_slot,
 )
 from tbgen.retro.kernels.phase import count_moves
-from tbgen.retro.kernels.runs import Log, weave
+from tbgen.retro.kernels.runs import Log
 from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.pool import PoolLoader
+from tbgen.retro.solver import runs_of
 from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_itself, place_pawns
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
@@ -103,15 +106,14 @@ def count_origins(
         if allowed[word]:
             live[word >> 6] |= BIT[word & 63]
     found = np.zeros(64 * frame.words, np.int64)
+    search = MoveSearch(frame, mover, True, live, out)
     for word in range(frame.words):
         if target[word]:
-            given = frame, word, target[word], mover, each_move, ALL_MOVES, live, out, int64(0)
+            given = search, word, target[word], each_move, ALL_MOVES, int64(0)
             count = all_origins(*given) if images else origins(*given)
             for number in range(count):
-                bits = out.bits[number] & allowed[out.word[number]]
-                while bits:
-                    found[64 * out.word[number] + lowest(bits)] += 1
-                    bits &= bits - ONE
+                for bit in set_bits(out.bits[number] & allowed[out.word[number]]):
+                    found[64 * out.word[number] + bit] += 1
     return found
 
 
@@ -370,8 +372,10 @@ def some_events(number: int, attacker: int, more: int = 0, high: int = 255) -> t
     member[rng.permutation(len(member))[:number]] = True
     value = rng.choice([3, 7, 130, 250, 254, *range(20, 90)], len(member)).astype(np.uint8)
     depth = rng.choice([1, 2, 255, 256, 999], len(member)).astype(np.uint16)
-    white, black = (Goals(value[part], depth[part], more) for part in np.split(np.arange(len(member)), 2))
-    events = events_of(attacker, packed(member).reshape(2, -1), (white, black), high)
+    white, black = np.split(depth, 2)
+    starts = np.array([0, 64 * WORDS])
+    depths = np.concatenate([white, white]), np.concatenate([black, black])
+    events = events_of(attacker, packed(member).reshape(2, -1), Goals(value, depths, starts, more), high)
     key = (255 - value if attacker else value).astype(int)
     level, node = key * 65536 + depth + more, np.arange(len(member))
     order = np.lexsort([node, level])
@@ -398,9 +402,12 @@ def test_events_come_by_level_and_node(number: int, attacker: int) -> None:
 def test_events_are_merged(first: int, last: int) -> None:
     (one, parts), (other, more) = some_events(5000, 0), some_events(700, 1)
     expected = [[level, node] for level, node in [*parts, *more] if first <= level >> 16 < last]
-    for both in (merged(one, other, first, last), merged(other, one, first, last)):
-        assert sorted(parts_of(both)) == sorted(expected)
-    assert parts_of(merged(no_events(), no_events(), first, last)) == []
+    alive = np.zeros((2, WORDS), np.uint64)
+    for before, after in ((one, other), (other, one)):
+        agenda = next_agenda(Agenda(no_events(), before, 0), after, alive, first, last)
+        assert sorted(parts_of(agenda.settled)) == sorted(expected)
+    agenda = Agenda(no_events(), no_events(), 0)
+    assert parts_of(next_agenda(agenda, no_events(), alive, first, last).settled) == []
 
 
 @pytest.mark.parametrize("share", [0.1, 0.6, 0.86, 0.9, 1])
@@ -418,7 +425,7 @@ def test_exits_of_those_that_have_left_are_taken_out(share: float) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 5000])
-def test_weave(length: int) -> None:
+def test_runs_of_a_log(length: int) -> None:
     rng = np.random.default_rng(length)
     size = 20 * 64
     value = rng.integers(0, 100, 3 * size).astype(np.uint8)
@@ -433,7 +440,7 @@ def test_weave(length: int) -> None:
         for (rank, node), code, plies in zip(changes, values, depths, strict=True)
     ]
     log = Log(np.array(entries + [0] * 9, np.uint64), np.array([len(changes)]))
-    mask, rank, run_value, run_depth, in_white = weave(log, size // 64, SweepResults(value, depth, starts))
+    mask, rank, run_value, run_depth, in_white = runs_of(log, size // 64, SweepResults(value, depth, starts))
     expected = []
     for number, (first, node) in enumerate(changes):
         found = int(values[number]), int(depths[number])

@@ -24,10 +24,9 @@ from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.table import Table
 from tbgen.retro import pool as pools
 from tbgen.retro.kernels.phase import RUNS, empty_record
-from tbgen.retro.kernels.runs import weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.ranks import EnPassant, PhaseSolver, find_moves
-from tbgen.retro.solver import solve
+from tbgen.retro.solver import runs_of, solve
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tests.support.exhaustive import exhaustive
 from tests.support.made_up_tables import Fresh, as_sources, made_up
@@ -216,11 +215,11 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     none = np.empty(0, np.uint32)
     empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
     solved = SweepResults(pool.value, pool.depth, starts)
-    solver = PhaseSolver(workspace, pool, solved, empty, RUNS)
+    solver = PhaseSolver(workspace, pool, solved, empty)
     for _ in solver.ranks([EnPassant(0, square)]):
         pass
     by_black, by_white = solver.records
-    both = [weave(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]
+    both = [runs_of(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]
 
     def fresh(array: np.ndarray) -> np.ndarray:
         return np.array([array[start : start + size] for start in starts])

@@ -12,17 +12,10 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.zeroing import reached_by_pawn_steps
 from tbgen.retro.kernels import layers
 from tbgen.retro.kernels.events import Agenda
-from tbgen.retro.kernels.layers import (
-    FIRST_LAYER,
-    Attacker,
-    Workspace,
-    next_events,
-    retire,
-    settle,
-)
+from tbgen.retro.kernels.layers import FIRST_LAYER, Workspace, next_events, retire, settle
 from tbgen.retro.kernels.phase import first_events
 from tbgen.retro.kernels.runs import Log, empty_log, log_changes
-from tbgen.retro.kernels.sweep import SweepResults, run_sweep
+from tbgen.retro.kernels.sweep import Attacker, SweepResults, run_sweep
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
@@ -36,8 +29,8 @@ from tests.support.made_up_tables import as_sources, made_up
 def sweep_anew(workspace: Workspace, attacking: int, rank: int, agenda: Agenda) -> None:
     """The inner sweep; a function of its own because only compiled code may call kernels."""
     attacker = workspace.attackers[attacking]
-    layers.begin_inner(attacker, workspace.phase)
-    attacker.last_key[0] = run_sweep(layers.inner_sweep(workspace, attacking, 255 - rank, agenda), rank)
+    layers.begin_inner(attacker)
+    attacker.last_key[0] = run_sweep(layers.inner_sweep(attacker, 255 - rank, agenda), rank)
 
 
 @jit
@@ -45,7 +38,7 @@ def sweep_outside(
     workspace: Workspace, fresh: SweepResults, attacking: int, rank: int, agenda: Agenda
 ) -> None:
     """The outer sweep."""
-    run_sweep(layers.outer_sweep(workspace, attacking, rank, agenda, fresh), rank - 1)
+    run_sweep(layers.outer_sweep(workspace.attackers[attacking], rank, agenda, fresh), rank - 1)
 
 
 @jit
@@ -53,7 +46,7 @@ def carry_on(
     workspace: Workspace, pool: Pool, fresh: SweepResults, attacking: int, rank: int, limit: tuple[int, int]
 ) -> int:
     """The update, with limits of our own."""
-    layer = Layer(workspace.frame, workspace.attackers[attacking], workspace.phase, pool, fresh, 255 - rank)
+    layer = Layer(workspace.attackers[attacking], pool, fresh, 255 - rank)
     return update(layer, rank, limit[0], limit[1])
 
 
@@ -102,9 +95,7 @@ class Solver:
         sweep_anew(self.workspace, attacker, self.rank, self.events[attacker])
 
     def log(self, attacker: int, carried: bool) -> None:
-        self.logs[attacker] = log_changes(
-            self.attacker(attacker), self.rank, self.workspace.phase, carried, self.logs[attacker]
-        )
+        self.logs[attacker] = log_changes(self.attacker(attacker), self.rank, carried, self.logs[attacker])
 
     def logged(self, attacker: int) -> list[int]:
         log = self.logs[attacker]

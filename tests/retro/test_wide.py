@@ -21,7 +21,7 @@ from tbgen.retro.kernels import sweep as sweep_kernels
 from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Words
 from tbgen.retro.kernels.frame import Frame, legal_words
 from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MOST_MOVES, origins, room_for_moves
+from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MOST_MOVES, MoveSearch, origins, room_for_moves
 from tbgen.retro.kernels.runs import Runs
 from tbgen.retro.kernels.sweep import Sweep
 from tbgen.retro.pool import PoolLoader
@@ -37,7 +37,8 @@ def count_origins(frame: Frame, word: int, mover: int, which: int) -> Ints:
     room = room_for_moves(MOST_MOVES)
     live = np.full(frame.words // 64 + 1, ALL)
     found = np.zeros(frame.words, np.int64)
-    for number in range(origins(frame, word, ALL, mover, True, which, live, room, int64(0))):
+    search = MoveSearch(frame, mover, True, live, room)
+    for number in range(origins(search, word, ALL, True, which, int64(0))):
         found[room.word[number]] += room.bits[number] != ZERO
     return found
 

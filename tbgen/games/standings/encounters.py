@@ -106,14 +106,19 @@ class Encounters:
             while (following := len(self._tested) + 1) in self._shares:
                 self._tested.append(self._shares[following])
 
+    @property
+    def untested(self) -> bool:
+        """Whether :meth:`test` would have to compute."""
+        return self._test is not None and (self._found is None or self._found.count < len(self._tested))
+
     def whole(self) -> list[GameRecord]:
         """Return the games of whole encounters, in the order of the schedule."""
         return [game for key, game in sorted(self.games.items()) if len(self._members(key)) == self._size]
 
     def test(self) -> Sprt | None:
-        """Return the state of the test, which may take seconds to compute; None without one."""
-        test, found = self._test, self._found
-        if test is not None and (found is None or found.count < len(self._tested)):
+        """Return the state of the test; None without one."""
+        test = self._test
+        if test is not None and self.untested:
             numbers = (test.elo0, test.elo1, test.alpha, test.beta)
             self._found = sprt(tuple(self._tested), *numbers, model=test.model, pairs=self._size == 2)
         return self._found

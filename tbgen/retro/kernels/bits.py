@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, intrinsic
 from tbgen.retro.geometry import DISTANCE, LANDING, LEAPS, WAYS
+from tbgen.retro.vectors import BitsType
 
 Word: TypeAlias = np.uint64
 """A machine word: a set of squares of the bit man."""
@@ -48,6 +49,16 @@ def lowest(typing_context: Any, word: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def bits_of(typing_context: Any, word: Any) -> Any:
+    """The numbers of the set bits of a uint64, the lowest first, as int64, for a loop."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return cast(Any, cgutils).alloca_once_value(builder, args[0])
+
+    return BitsType()(types.uint64), codegen
 
 
 @intrinsic

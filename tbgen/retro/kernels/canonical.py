@@ -5,7 +5,7 @@ import numpy as np
 from tbgen.compiler.jit import inlined, jit, kernel
 from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE
 from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of
 from tbgen.retro.kernels.frame import Frame, has_image, is_image
 
 
@@ -80,12 +80,10 @@ def _canonical(frame: Frame, like: Ints, mirrored: bool, word: int, squares: Int
     bits = ZERO if is_image(frame, word) else _in_order(frame, like, word)
     if has_image(frame, word) or _symmetry(frame, mirrored, word) == 0:
         return bits
-    left = bits
-    while left:
-        slot = word * 64 + lowest(left)
-        left &= left - ONE
+    for bit in bits_of(bits):
+        slot = word * 64 + bit
         if canonical_slot(frame, slot, like, mirrored, squares) != slot:
-            bits &= ~BIT[slot & 63]
+            bits &= ~BIT[bit]
     return bits
 
 
@@ -105,9 +103,7 @@ def expand_words(
     ``stop`` - 1."""
     squares = np.empty(frame.scalars + 1, np.int64)
     for word in range(start, stop):
-        others = ~_canonical(frame, like, mirrored, word, squares)
-        while others:
-            slot = word * 64 + lowest(others)
-            others &= others - ONE
+        for bit in bits_of(~_canonical(frame, like, mirrored, word, squares)):
+            slot = word * 64 + bit
             origin = canonical_slot(frame, slot, like, mirrored, squares)
             value[slot], depth[slot] = value[origin], depth[origin]

@@ -11,7 +11,7 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT, PAWN_ATTACKS
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Word, lowest
+from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Word, bits_of
 from tbgen.retro.kernels.exits import (
     NO_EXIT,
     NOTHING,
@@ -19,17 +19,15 @@ from tbgen.retro.kernels.exits import (
     PAWN,
     Exits,
     Turn,
-    enter_word,
     keep_best_exit,
-    room_for_exits,
     settle_moves,
 )
-from tbgen.retro.kernels.frame import Frame, Phase, king_safe
+from tbgen.retro.kernels.frame import enter_word, king_safe
 from tbgen.retro.kernels.lanes import move
-from tbgen.retro.kernels.layers import Attacker
+from tbgen.retro.kernels.layers import Workspace
 from tbgen.retro.kernels.mobility import SLICES, rank_at
 from tbgen.retro.kernels.moves import MOST_MOVES, quiet_targets, room_for_moves
-from tbgen.retro.kernels.sweep import SweepResults
+from tbgen.retro.kernels.sweep import Attacker, SweepResults
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, Pool, room_for_men
 
 
@@ -42,12 +40,6 @@ class Right(NamedTuple):
     """Their best exits."""
 
 
-@jit
-def room_for_right(size: int) -> Right:
-    """Return room for the positions of a phase of that size, not filled in."""
-    return Right(np.empty(size, np.uint8), room_for_exits(size))
-
-
 @inlined
 def side_with_right(square: int) -> int:
     """The side to move where ``square`` may be captured on en passant."""
@@ -55,72 +47,51 @@ def side_with_right(square: int) -> int:
 
 
 @kernel
-def _capture(frame: Frame, pool: Pool, exits: Exits, turn: Turn, square: int, capturer: int) -> Word:
-    """Fold one pawn's en passant capture; return the positions where it is legal."""
-    side, pawns = turn.side, turn.men.pawns
+def _capture(turn: Turn, square: int, capturer: int) -> Word:
+    """Count and fold one pawn's en passant capture; return the positions where it is legal."""
+    frame, side, pawns = turn.frame, turn.side, turn.men.pawns
     enemy = 1 - side
     victim = BIT[square - 8 if side == 0 else square + 8]
     left = (turn.occupied & ~BIT[capturer] & ~victim) | BIT[square]
     pawns[enemy] = frame.pawns[enemy] & ~victim
     pawns[side] = (frame.pawns[side] & ~BIT[capturer]) | BIT[square]
-    mask = turn.legal & king_safe(frame, turn.men.squares, side, left, pawns[enemy], NOWHERE, True)
+    mask = turn.legal & king_safe(frame, turn.men, side, left, NOWHERE, True)
     if mask:
-        settle_moves(pool, exits, turn, mask, PAWN, CAPTURED_PAWN, NOTHING, NOWHERE)
+        settle_moves(turn, mask, PAWN, CAPTURED_PAWN, NOTHING, NOWHERE)
     pawns[0], pawns[1] = frame.pawns[0], frame.pawns[1]
     return mask
 
 
 @jit
-def prepare(frame: Frame, pool: Pool, exits: Exits, phase: Phase, square: int, right: Right) -> None:
-    """Find the positions of the phase with a legal en passant capture on ``square``.
-
-    ``exits`` are those without the right.
-    """
+def prepare(workspace: Workspace, pool: Pool, square: int, right: Right) -> None:
+    """Find the positions of the phase with a legal en passant capture on ``square``, whose moves without the
+    right have been counted."""
+    frame, phase, exits, best = workspace.frame, workspace.phase, workspace.exits, right.exits
     side = side_with_right(square)
-    step = -8 if side == 0 else 8
-    vacant = BIT[square] | BIT[square - step]
-    men, uncounted = room_for_men(), np.empty(SLICES, np.uint64)
-    rank, best = right.rank, right.exits
-    rank[:] = 0
+    vacant = BIT[square] | BIT[square + (8 if side == 0 else -8)]
+    men, slices = room_for_men(), np.empty(SLICES, np.uint64)
+    right.rank[:] = 0
     for word in range(frame.words):
-        legal = phase.legal[side, word] & ~vacant
-        if legal == ZERO:
+        legal, occupied = phase.legal[side, word] & ~vacant, enter_word(frame, word, men)
+        if legal == ZERO or occupied & vacant:
             continue
-        occupied = enter_word(frame, word, men)
-        if occupied & vacant:
-            continue
-        first = word * 64
-        at = side * frame.words * 64 + first
+        first, at = word * 64, (side * frame.words + word) * 64
         move(best.value, first, exits.value, at, ALL)
         move(best.nearest, first, exits.nearest, at, ALL)
         move(best.farthest, first, exits.farthest, at, ALL)
-        turn = Turn(side, first, legal, occupied, men, uncounted, False)
-        capturers = PAWN_ATTACKS[1 - side, square] & frame.pawns[side]
-        while capturers:
-            mask = _capture(frame, pool, best, turn, square, lowest(capturers))
-            capturers &= capturers - ONE
-            while mask:
-                bit = lowest(mask)
-                mask &= mask - ONE
-                if rank[first + bit] == 0:
-                    rank[first + bit] = rank_at(phase.slices[side, word], bit)
-                rank[first + bit] += 2
+        slices[:] = phase.slices[side, word]
+        turn, able = Turn(frame, pool, best, side, first, legal, occupied, men, slices, False), ZERO
+        for capturer in bits_of(PAWN_ATTACKS[1 - side, square] & frame.pawns[side]):
+            able |= _capture(turn, square, capturer)
+        for bit in bits_of(able):
+            right.rank[first + bit] = rank_at(slices, bit)
 
 
 @kernel
-def _follow(
-    frame: Frame,
-    phase: Phase,
-    attacker: Attacker,
-    fresh: SweepResults,
-    own: int,
-    slot: int,
-    exits: Exits,
-    at: int,
-) -> None:
+def _follow(attacker: Attacker, fresh: SweepResults, own: int, slot: int, exits: Exits, at: int) -> None:
     """Fold the state after a quiet move of the attacker to a slot, if legal, into entry ``at`` of
     ``exits``."""
-    side = attacker.side
+    phase, results, side = attacker.phase, attacker.results, attacker.side
     other, word, bit = 1 - side, slot >> 6, BIT[slot & 63]
     if phase.legal[other, word] & bit == ZERO:
         return
@@ -128,8 +99,8 @@ def _follow(
         place = fresh.starts[other] + slot
         keep_best_exit(exits, at, side, fresh.value[place], fresh.depth[place])
     elif phase.score_resets and attacker.inner_sets.caught[word] & bit:
-        node = other * frame.words * 64 + slot
-        keep_best_exit(exits, at, side, attacker.results.value[node], attacker.results.depth[node])
+        node = other * attacker.frame.words * 64 + slot
+        keep_best_exit(exits, at, side, results.value[node], results.depth[node])
     else:
         keep_best_exit(exits, at, side, own, int64(0))
 
@@ -144,38 +115,25 @@ def _keep_own(exits: Exits, at: int, own: int, rank: int) -> None:
 
 @jit
 def resolve(
-    frame: Frame,
-    phase: Phase,
-    attacker: Attacker,
-    fresh: SweepResults,
-    right: Right,
-    ranks: tuple[int, int],
-    start: int,
+    attacker: Attacker, fresh: SweepResults, right: Right, ranks: tuple[int, int], start: int
 ) -> None:
     """Settle the positions with a right whose rank is from the first of ``ranks`` to below the second.
 
     ``attacker`` is the one with the side to move, its inner sweep of the first layer done (or no position
     alive). Values and depths go to ``fresh`` at ``start`` + slot.
     """
-    side, exits = attacker.side, right.exits
+    frame, side, exits = attacker.frame, attacker.side, right.exits
     found = room_for_moves(MOST_MOVES)
-    for word in range(frame.words):
-        first = word * 64
-        for bit in range(64):
-            at = first + bit
-            rank = right.rank[at]
-            if not ranks[0] <= rank < ranks[1]:
-                continue
-            own = int64(255 - rank if side == 0 else rank)
-            if not phase.score_resets:
-                _keep_own(exits, at, own, rank)
-            for number in range(quiet_targets(frame, word, bit, side, found)):
-                _follow(frame, phase, attacker, fresh, own, found.word[number], exits, at)
-            value = exits.value[at]
-            fresh.value[start + at] = value
-            if value == own:
-                fresh.depth[start + at] = 0
-            elif (value < own) == (side == 0):
-                fresh.depth[start + at] = exits.nearest[at] + 1
-            else:
-                fresh.depth[start + at] = exits.farthest[at] + 1
+    for at in range(64 * frame.words):
+        rank = right.rank[at]
+        if not ranks[0] <= rank < ranks[1]:
+            continue
+        own = int64(255 - rank if side == 0 else rank)
+        if not attacker.phase.score_resets:
+            _keep_own(exits, at, own, rank)
+        for number in range(quiet_targets(frame, at >> 6, at & 63, side, found)):
+            _follow(attacker, fresh, own, found.word[number], exits, at)
+        value, depth = exits.value[at], int64(0)
+        if value != own:
+            depth = int64(exits.nearest[at] if (value < own) == (side == 0) else exits.farthest[at]) + 1
+        fresh.value[start + at], fresh.depth[start + at] = value, depth

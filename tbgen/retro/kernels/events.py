@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Words, lowest, popcount
+from tbgen.retro.kernels.bits import Codes, Ints, Plies, Words, bits_of, popcount
 from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.lanes import equal
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
@@ -48,10 +48,13 @@ class Agenda(NamedTuple):
 
 
 class Goals(NamedTuple):
-    """Values and depths of one phase with one side to move, by slot."""
+    """Values and depths of the positions of a phase."""
 
     value: Codes
-    depth: Plies
+    depth: tuple[Plies, Plies]
+    """With White and with Black to move."""
+    starts: Ints
+    """int64 (2,): where the phase begins in ``value`` and ``depth``, by side to move."""
     more: int
     """Plies to be added to the depths."""
 
@@ -75,55 +78,54 @@ def no_events() -> Events:
     return Events(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.uint32))
 
 
+class Count(NamedTuple):
+    """Events by level, while they are counted and put in their places."""
+
+    levels: Numbering
+    place: Ints
+    """int64 (levels,): number of events so far, then the place of the next one."""
+    node: NDArray[np.uint32]
+    """Room for the events; empty while they are counted."""
+
+
 @kernel
 def _go_through(
-    attacking: int,
-    mask: Words,
-    first: int,
-    start: int,
-    goals: Goals,
-    high: int,
-    levels: Numbering,
-    place: Ints,
-    node: NDArray[np.uint32],
+    attacking: int, mask: Words, side: int, start: int, goals: Goals, top: int, count: Count
 ) -> int:
-    """Count the positions of ``mask`` uint64 (words,) in ``place`` by level, from word ``start`` on and below
-    the level ``high``, and put each, the first slot being node ``first``, where ``place`` says if there is
-    ``node``; return the word that there may be no room for, or the number of words."""
-    for word in range(start, len(mask)):
-        bits = mask[word]
-        if bits and levels.length[0] + 64 > len(levels.key):
+    """Count the positions of ``mask`` uint64 (2, words) with a side to move that are below the level ``top``,
+    from word ``start`` on, and put each in its place if there is room for events; return the word that there
+    may be no room for in the levels, or the number of words."""
+    words, first, depth = mask.shape[1], goals.starts[side], goals.depth[side]
+    for word in range(start, words):
+        bits = mask[side, word]
+        if bits and count.levels.length[0] + 64 > len(count.levels.key):
             return word
-        while bits:
-            slot = word * 64 + lowest(bits)
-            bits &= bits - ONE
-            level = level_of(attacking, goals.value[slot], goals.depth[slot]) + goals.more
-            if level < high:
-                number = number_of(levels, np.uint64(level))
-                if len(node):
-                    node[place[number]] = first + slot
-                place[number] += 1
-    return len(mask)
+        for bit in bits_of(bits):
+            slot = word * 64 + bit
+            level = level_of(attacking, goals.value[first + slot], depth[first + slot]) + goals.more
+            if level < top:
+                number = number_of(count.levels, np.uint64(level))
+                if len(count.node):
+                    count.node[count.place[number]] = side * words * 64 + slot
+                count.place[number] += 1
+    return words
 
 
 @jit
-def events_of(attacking: int, mask: Words, goals: tuple[Goals, Goals], high: int) -> Events:
+def events_of(attacking: int, mask: Words, goals: Goals, high: int) -> Events:
     """Return the events of the positions of ``mask`` uint64 (2, words) whose value and depth make a level
-    below that of the key ``high``.
-
-    ``goals`` are those with White and with Black to move.
-    """
+    below that of the key ``high``."""
     # No event is at this level, which only takes the number 0.
-    levels, count = numbering(_FEW, np.uint64(NEVER)), np.zeros(_FEW, np.int64)
+    levels, counts = numbering(_FEW, np.uint64(NEVER)), np.zeros(_FEW, np.int64)
     words, top, nothing = mask.shape[1], high << TIME_BITS, np.empty(0, np.uint32)
     for side in range(2):
         word = int64(0)
         while word < words:
             levels = with_room(levels, 64)
             longer = np.zeros(len(levels.key), np.int64)
-            longer[: len(count)] = count
-            count = longer
-            word = _go_through(attacking, mask[side], 0, word, goals[side], top, levels, count, nothing)
+            longer[: len(counts)] = counts
+            counts = longer
+            word = _go_through(attacking, mask, side, word, goals, top, Count(levels, counts, nothing))
     known = levels.length[0]
     order = np.argsort(levels.key[1:known]) + 1
     level = np.empty(known - 1, np.int64)
@@ -132,12 +134,11 @@ def events_of(attacking: int, mask: Words, goals: tuple[Goals, Goals], high: int
         number = order[at]
         level[at] = levels.key[number]
         place[number] = start[at]
-        start[at + 1] = start[at] + count[number]
-    levels, node = with_room(levels, 64), np.empty(start[known - 1], np.uint32)
+        start[at + 1] = start[at] + counts[number]
+    count = Count(with_room(levels, 64), place, np.empty(start[known - 1], np.uint32))
     for side in range(2):
-        first = side * words * 64
-        _go_through(attacking, mask[side], first, int64(0), goals[side], top, levels, place, node)
-    return Events(level, start, node)
+        _go_through(attacking, mask, side, int64(0), goals, top, count)
+    return Events(level, start, count.node)
 
 
 @kernel
@@ -158,47 +159,36 @@ def with_exit(exits: Exits, among: Words) -> Words:
 def exit_events(attacking: int, mask: Words, exits: Exits, high: int) -> Events:
     """Return the events of the exits of the positions of ``mask`` uint64 (2, words) with keys below ``high``:
     an attacker's exit counts with its smallest depth, a defender's with its largest, one ply after it."""
-    size = mask.shape[1] * 64
     white, black = exits.farthest, exits.nearest
     if attacking == 0:
         white, black = black, white
-    goals = (
-        Goals(exits.value[:size], white[:size], int64(1)),
-        Goals(exits.value[size:], black[size:], int64(1)),
-    )
-    return events_of(attacking, mask, goals, high)
-
-
-@inlined
-def _range(events: Events, first: int, last: int) -> tuple[int, int]:
-    """The first of the levels with keys in ``first <= key < last``, and one past the last."""
-    low, high = first << TIME_BITS, last << TIME_BITS
-    return int64(np.searchsorted(events.level, low)), int64(np.searchsorted(events.level, high))
+    starts = np.array([0, mask.shape[1] * 64])
+    return events_of(attacking, mask, Goals(exits.value, (white, black), starts, int64(1)), high)
 
 
 @jit
-def merged(one: Events, other: Events, first: int, last: int) -> Events:
-    """Return the events of both whose keys are in ``first <= key < last``."""
-    mine, end = _range(one, first, last)
-    theirs, their_end = _range(other, first, last)
-    room = end - mine + their_end - theirs
-    total = one.start[end] - one.start[mine] + other.start[their_end] - other.start[theirs]
-    both = Events(np.empty(room, np.int64), np.zeros(room + 1, np.int64), np.empty(total, np.uint32))
-    count, here, there = 0, one.start[mine], other.start[theirs]
-    while mine < end or theirs < their_end:
-        level = NEVER
-        if mine < end:
-            level = one.level[mine]
-        if theirs < their_end:
-            level = min(level, other.level[theirs])
-        mine += mine < end and one.level[mine] == level
-        theirs += theirs < their_end and other.level[theirs] == level
-        at = both.start[count]
+def _within(events: Events, first: int, last: int) -> Events:
+    """Return the events whose keys are in ``first <= key < last``."""
+    begin = np.searchsorted(events.level, first << TIME_BITS)
+    end = np.searchsorted(events.level, last << TIME_BITS)
+    return Events(events.level[begin:end], events.start[begin : end + 1], events.node)
+
+
+@jit
+def merged(one: Events, other: Events) -> Events:
+    """Return the events of both."""
+    levels = len(one.level) + len(other.level)
+    total = one.start[-1] - one.start[0] + other.start[-1] - other.start[0]
+    both = Events(np.empty(levels, np.int64), np.zeros(levels + 1, np.int64), np.empty(total, np.uint32))
+    count, at, mine, theirs, here, there = 0, int64(0), 0, 0, one.start[0], other.start[0]
+    while mine < len(one.level) or theirs < len(other.level):
+        level = min(level_at(one, mine), level_at(other, theirs))
+        mine += level_at(one, mine) == level
+        theirs += level_at(other, theirs) == level
         # The nodes of a level rise.
         while here < one.start[mine] or there < other.start[theirs]:
-            if there == other.start[theirs] or (
-                here < one.start[mine] and one.node[here] < other.node[there]
-            ):
+            at_end = there == other.start[theirs]
+            if at_end or (here < one.start[mine] and one.node[here] < other.node[there]):
                 both.node[at] = one.node[here]
                 here += 1
             else:
@@ -212,22 +202,21 @@ def merged(one: Events, other: Events, first: int, last: int) -> Events:
 
 
 @kernel
-def _thin(events: Events, alive: Words, first: int, last: int) -> int:
-    """Take out, in place, all but the events of positions of ``alive`` uint64 (2 * words,) whose keys are in
-    ``first <= key < last``; return the number of levels left."""
-    count, at, begin = 0, 0, events.start[0]
+def _thin(events: Events, alive: Words) -> int:
+    """Take out, in place, all but the events of positions of ``alive`` uint64 (2 * words,); return the number
+    of levels left."""
+    count, at, begin = 0, int64(0), events.start[0]
+    events.start[0] = 0
     for number in range(len(events.level)):
-        level, end = events.level[number], events.start[number + 1]
-        before = at
-        if first << TIME_BITS <= level < last << TIME_BITS:
-            for place in range(begin, end):
-                node = events.node[place]
-                if alive[node >> np.uint32(6)] & BIT[node & np.uint32(63)]:
-                    events.node[at] = node
-                    at += 1
+        before, end = at, events.start[number + 1]
+        for place in range(begin, end):
+            node = events.node[place]
+            if alive[node >> np.uint32(6)] & BIT[node & np.uint32(63)]:
+                events.node[at] = node
+                at += 1
         begin = end
         if at > before:
-            events.level[count] = level
+            events.level[count] = events.level[number]
             count += 1
             events.start[count] = at
     return count
@@ -238,13 +227,14 @@ def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, last:
     """Return the events that sweeps over keys in ``first <= key < last`` may meet, those newly settled among
     them; ``alive`` uint64 (2, words) are the positions still in the layers."""
     left = int64(0)
-    for side in range(2):
-        for word in range(alive.shape[1]):
-            left += popcount(alive[side, word])
+    for word in alive.reshape(-1):
+        left += popcount(word)
     exits, counted = agenda.exits, agenda.alive
     if left * _THIN <= counted * (_THIN - 1):
-        count, counted = _thin(exits, alive.reshape(-1), first, last), left
+        exits, counted = _within(exits, first, last), left
+        count = _thin(exits, alive.reshape(-1))
         exits = Events(exits.level[:count], exits.start[: count + 1], exits.node)
         if 2 * exits.start[count] < len(exits.node):
             exits = Events(exits.level, exits.start, exits.node[: exits.start[count]].copy())
-    return Agenda(exits, merged(agenda.settled, settled, first, last), counted)
+    before, after = _within(agenda.settled, first, last), _within(settled, first, last)
+    return Agenda(exits, merged(before, after), counted)

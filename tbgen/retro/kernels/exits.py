@@ -4,16 +4,19 @@ Of all such moves of a position only the value best for the mover matters, with 
 depth among those of that value: which depth counts depends on whom the value favours over the accrued score.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from tbgen.board.score import NONE
-from tbgen.compiler.jit import inlined, int64, jit, kernel
+from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import IMAGES, KIND_COUNT
-from tbgen.retro.kernels.bits import ONE, Codes, Plies, Word, Words, lowest
-from tbgen.retro.kernels.frame import Frame, decode
+from tbgen.retro.kernels.bits import Codes, Plies, Word, Words, bits_of, lowest
+from tbgen.retro.kernels.frame import Frame
+from tbgen.retro.kernels.mobility import ONE_MOVE, add_moves
 from tbgen.retro.kernels.targets import (
     NO_SQUARE,
     ROUTE_VICTIMS,
@@ -34,7 +37,8 @@ PAWN = int64(-1)
 """The number of whatever pawn moves."""
 
 
-class Exits(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Exits(Struct):
     """The best exit of each position; all arrays have one entry per slot of the phase, White to move
     first."""
 
@@ -49,6 +53,11 @@ class Exits(NamedTuple):
 class Turn(NamedTuple):
     """One word with one side to move, while the moves that leave the phase are worked out."""
 
+    frame: Frame
+    pool: Pool
+    """The moves lead there."""
+    exits: Exits
+    """The best of them are kept there."""
     side: int
     """The side to move."""
     first: int
@@ -63,20 +72,6 @@ class Turn(NamedTuple):
     """uint64 (SLICES,): the counter of the word's moves."""
     captures_only: bool
     """Whether pawn moves other than captures are left out."""
-
-
-@inlined
-def enter_word(frame: Frame, word: int, men: Men) -> Word:
-    """Set the men to those of a word; return the squares of scalars and pawns as ``decode`` does."""
-    men.squares[frame.scalars] = VARIABLE
-    men.pawns[0], men.pawns[1] = frame.pawns[0], frame.pawns[1]
-    return decode(frame, word, men.squares)
-
-
-@jit
-def room_for_exits(size: int) -> Exits:
-    """Return room for the exits of ``size`` positions, not filled in."""
-    return Exits(np.empty(size, np.uint8), np.empty(size, np.uint16), np.empty(size, np.uint16))
 
 
 @inlined
@@ -96,11 +91,9 @@ def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -
 
 
 @inlined
-def _settle_in_tables(
-    pool: Pool, exits: Exits, turn: Turn, mask: Word, captured: int, promotion: int, ep_file: int
-) -> None:
+def _settle_in_tables(turn: Turn, mask: Word, captured: int, promotion: int, ep_file: int) -> None:
     """``settle_moves`` for the phases of tables."""
-    targets, men, side = pool.targets, turn.men, turn.side
+    pool, targets, men, side = turn.pool, turn.pool.targets, turn.men, turn.side
     target = targets.number[side, captured, promotion]
     base, step, symmetry, variable = slots_after(targets, target, side, men)
     ep_shift = int64(0)
@@ -109,9 +102,7 @@ def _settle_in_tables(
         row = targets.ep_row[phase, (ep_file ^ 7 if symmetry & 1 else ep_file) + 8 * side]
         if row >= 0:
             ep_shift = targets.ep_offset + row * targets.phase_size[target] - targets.begin[phase, 1 - side]
-    while mask:
-        bit = lowest(mask)
-        mask &= mask - ONE
+    for bit in bits_of(mask):
         slot = base
         if variable >= 0:
             men.squares[variable] = bit
@@ -124,13 +115,13 @@ def _settle_in_tables(
         value = pool.value[slot]
         if targets.swapped[target]:
             value = np.uint8(255) - value
-        keep_best_exit(exits, turn.first + bit, side, value, pool.depth[slot])
+        keep_best_exit(turn.exits, turn.first + bit, side, value, pool.depth[slot])
 
 
 @inlined
-def _route(pool: Pool, turn: Turn, mover: int, captured: int, promotion: int) -> tuple[int, int]:
+def _route(turn: Turn, mover: int, captured: int, promotion: int) -> tuple[int, int]:
     """Which route a move takes, and the mobile man that it captures (-1: none)."""
-    routes, men, side = pool.routes, turn.men, turn.side
+    routes, men, side = turn.pool.routes, turn.men, turn.side
     origin, target, victim = NO_SQUARE, NO_SQUARE, NOWHERE
     taken = routes.pawns[1 - side] & ~men.pawns[1 - side]
     if mover == PAWN:
@@ -153,12 +144,10 @@ def _route(pool: Pool, turn: Turn, mover: int, captured: int, promotion: int) ->
 
 
 @inlined
-def _settle_by_routes(
-    pool: Pool, exits: Exits, turn: Turn, mask: Word, mover: int, captured: int, promotion: int
-) -> None:
+def _settle_by_routes(turn: Turn, mask: Word, mover: int, captured: int, promotion: int) -> None:
     """``settle_moves`` for cells."""
-    routes, squares = pool.routes, turn.men.squares
-    route, victim = _route(pool, turn, mover, captured, promotion)
+    pool, routes, squares = turn.pool, turn.pool.routes, turn.men.squares
+    route, victim = _route(turn, mover, captured, promotion)
     begin = routes.begin[routes.block[route]]
     slot, step = int64(0), NOWHERE
     for man in range(len(routes.frozen)):
@@ -171,32 +160,26 @@ def _settle_by_routes(
             step = int64(0)
         else:
             slot |= squares[man]
-    while mask:
-        bit = lowest(mask)
-        mask &= mask - ONE
+    for bit in bits_of(mask):
         value, depth = routes.unknown, int64(0)
+        at = begin + slot + (bit << step if step >= 0 else 0)
         if begin < 0:
             value = -1 - begin
-        else:
-            at = begin + slot
-            if step >= 0:
-                at += int64(bit) << step
-            if pool.value[at] != NONE:
-                value, depth = int64(pool.value[at]), int64(pool.depth[at])
-        keep_best_exit(exits, turn.first + bit, turn.side, value, depth)
+        elif pool.value[at] != NONE:
+            value, depth = int64(pool.value[at]), int64(pool.depth[at])
+        keep_best_exit(turn.exits, turn.first + bit, turn.side, value, depth)
 
 
 @kernel
-def settle_moves(
-    pool: Pool, exits: Exits, turn: Turn, mask: Word, mover: int, captured: int, promotion: int, ep_file: int
-) -> None:
-    """Fold the move of man ``mover`` (or a ``PAWN``) that leads to ``turn.men`` from all positions in
-    ``mask``.
+def settle_moves(turn: Turn, mask: Word, mover: int, captured: int, promotion: int, ep_file: int) -> None:
+    """Count the move of man ``mover`` (or a ``PAWN``) that leads to ``turn.men`` from all positions in
+    ``mask``, and fold it into their exits.
 
     ``captured`` and ``promotion`` are those of ``Targets.number``; ``ep_file`` is the file of a pawn that has
     made a double step, else -1.
     """
-    if len(pool.routes.block):
-        _settle_by_routes(pool, exits, turn, mask, mover, captured, promotion)
+    add_moves(turn.slices, ONE_MOVE, mask)
+    if len(turn.pool.routes.block):
+        _settle_by_routes(turn, mask, mover, captured, promotion)
     else:
-        _settle_in_tables(pool, exits, turn, mask, captured, promotion, ep_file)
+        _settle_in_tables(turn, mask, captured, promotion, ep_file)

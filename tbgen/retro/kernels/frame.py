@@ -9,14 +9,13 @@ A frozen scalar takes no part in the word's number, and of a frozen bit man only
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tbgen.board.kinds import KING
-from tbgen.compiler.jit import inlined, jit, kernel
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.symmetry import TRANSPOSE
 from tbgen.retro.geometry import ATTACKS, BETWEEN, BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_SQUARE
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Word, Words, lowest, reach
+from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Ints, Word, Words, bits_of, reach
+from tbgen.retro.kernels.targets import VARIABLE, Men, room_for_men
 
 FROZEN = 2
 """Stands for the colour of a man that does not move within the phase."""
@@ -131,81 +130,66 @@ def attacks_along(kind: int, square: int, target: int) -> bool:
 def pawn_attacks(colour: int, pawns: Word) -> Word:
     """Squares attacked by all pawns of a colour."""
     attacked = ZERO
-    while pawns:
-        attacked |= PAWN_ATTACKS[colour, lowest(pawns)]
-        pawns &= pawns - ONE
+    for pawn in bits_of(pawns):
+        attacked |= PAWN_ATTACKS[colour, pawn]
     return attacked
 
 
 @kernel
 def safe(
-    frame: Frame,
-    squares: Ints,
-    square: int,
-    by: int,
-    occupied: Word,
-    pawns: Word,
-    captured: int,
-    bit_there: bool,
+    frame: Frame, men: Men, square: int, by: int, occupied: Word, captured: int, bit_there: bool
 ) -> Word:
     """Squares of the bit man for which ``square`` is not attacked by colour ``by``.
 
-    ``occupied`` are the squares of scalars and pawns, ``pawns`` those of ``by``'s pawns; man ``captured`` is
-    off the board (-1: none; the bit man: a man that attacks nothing stands in its place), and the bit man's
-    place is empty if not ``bit_there``.
+    ``occupied`` are the squares of scalars and pawns; man ``captured`` is off the board (-1: none; the bit
+    man: a man that attacks nothing stands in its place), and the bit man's place is empty if not
+    ``bit_there``.
     """
-    if PAWN_ATTACKS[1 - by, square] & pawns:
+    if PAWN_ATTACKS[1 - by, square] & men.pawns[by]:
         return ZERO
-    result = ALL
+    result, bit_man = ALL, frame.scalars
     for man in range(frame.scalars):
-        if (
-            frame.colours[man] == by
-            and man != captured
-            and attacks_along(frame.kinds[man], squares[man], square)
-        ):
-            between = BETWEEN[squares[man], square]
+        origin = men.squares[man]
+        attacker = frame.colours[man] == by and man != captured
+        if attacker and attacks_along(frame.kinds[man], origin, square):
+            between = BETWEEN[origin, square]
             if between & occupied == ZERO:
-                if not bit_there:
-                    return ZERO
-                result &= between
+                result &= between if bit_there else ZERO
                 if result == ZERO:
                     return ZERO
-    bit_man = frame.scalars
     if bit_there and captured != bit_man and frame.colours[bit_man] == by:
         result &= ~reach(frame.kinds[bit_man], BIT[square], ~occupied)
     return result
 
 
 @kernel
-def king_safe(
-    frame: Frame,
-    squares: Ints,
-    colour: int,
-    occupied: Word,
-    enemy_pawns: Word,
-    captured: int,
-    bit_there: bool,
-) -> Word:
+def king_safe(frame: Frame, men: Men, colour: int, occupied: Word, captured: int, bit_there: bool) -> Word:
     """Squares of the bit man for which ``colour``'s king is not attacked (arguments as for ``safe``).
 
     Where Black's king is the bit man itself, White has only its king and pawns to attack with.
     """
     if frame.scalars == 1 and colour == 1:
-        return ~(ATTACKS[KING, squares[0]] | pawn_attacks(0, enemy_pawns))
-    return safe(frame, squares, squares[colour], 1 - colour, occupied, enemy_pawns, captured, bit_there)
+        return ~(ATTACKS[KING, men.squares[0]] | pawn_attacks(0, men.pawns[0]))
+    return safe(frame, men, men.squares[colour], 1 - colour, occupied, captured, bit_there)
+
+
+@inlined
+def enter_word(frame: Frame, word: int, men: Men) -> Word:
+    """Set the men to those of a word; return the squares of scalars and pawns as ``decode`` does."""
+    men.squares[frame.scalars] = VARIABLE
+    men.pawns[0], men.pawns[1] = frame.pawns[0], frame.pawns[1]
+    return decode(frame, word, men.squares)
 
 
 @jit
 def legal_words(frame: Frame, legal: Words, start: int, stop: int) -> None:
     """Set ``legal[:, start:stop]`` (uint64 (2, words)): positions whose side not to move is not in check and
     whose men stand on different squares."""
-    squares = np.empty(frame.scalars, np.int64)
+    men = room_for_men()
     for word in range(start, stop):
-        legal[0, word] = ZERO
-        legal[1, word] = ZERO
-        occupied = decode(frame, word, squares)
-        if occupied:
-            for side in range(2):
-                calm = 1 - side
-                safe_places = king_safe(frame, squares, calm, occupied, frame.pawns[side], -1, True)
-                legal[side, word] = frame.places & ~occupied & safe_places
+        occupied = enter_word(frame, word, men)
+        for side in range(2):
+            legal[side, word] = ZERO
+            if occupied:
+                calm = king_safe(frame, men, 1 - side, occupied, int64(-1), True)
+                legal[side, word] = frame.places & ~occupied & calm

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest
+from tbgen.retro.kernels.bits import ZERO, Ints, Word, Words, bits_of
 from tbgen.retro.kernels.frame import Frame
 from tbgen.retro.kernels.moves import MovesFound
 from tbgen.retro.kernels.resets import OneExit
@@ -91,14 +91,12 @@ def gather(scratch: Scratch, part: int, row: int, count: int) -> int:
         if tops == ZERO:
             continue
         scratch.tops[part, row, top] = ZERO
-        while tops:
-            mark = top * 64 + lowest(tops)
-            tops &= tops - ONE
+        for high in bits_of(tops):
+            mark = top * 64 + high
             marks = scratch.marks[row, mark]
             scratch.marks[row, mark] = ZERO
-            while marks:
-                word = mark * 64 + lowest(marks)
-                marks &= marks - ONE
+            for low in bits_of(marks):
+                word = mark * 64 + low
                 scratch.front_word[row, begin + count] = word
                 scratch.front_bits[row, begin + count] = scratch.found[row, word]
                 scratch.found[row, word] = ZERO

@@ -15,11 +15,11 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.table import FRESH
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, Codes, Word, Words, lowest
+from tbgen.retro.kernels.bits import Codes, Word, Words, bits_of
 from tbgen.retro.kernels.frame import Phase
-from tbgen.retro.kernels.layers import Attacker
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
 from tbgen.retro.kernels.runs import changed_states
+from tbgen.retro.kernels.sweep import Attacker
 
 _LONGEST = 256
 """Room for the changes of a position under both holders: there is one at most for every code."""
@@ -52,34 +52,30 @@ def no_paths(of_slot: Names, side: int) -> Paths:
 
 
 @jit
-def follow_changes(attacker: Attacker, rank: int, phase: Phase, carried: bool, paths: Paths) -> Paths:
+def follow_changes(attacker: Attacker, rank: int, carried: bool, paths: Paths) -> Paths:
     """Take the positions whose value differs from that of the layer before to their next paths; ``carried``
     as in ``changed_states``.
 
     Returns the paths, which may have been moved to make room.
     """
     word = int64(0)
-    while word < len(phase.canonical):
+    while word < attacker.frame.words:
         paths = Paths(paths.of_slot, paths.side, with_room(paths.steps, 64))
-        word = _follow_words(attacker, rank, phase, carried, paths, word)
+        word = _follow_words(attacker, rank, carried, paths, word)
     return paths
 
 
 @kernel
-def _follow_words(
-    attacker: Attacker, rank: int, phase: Phase, carried: bool, paths: Paths, start: int
-) -> int:
+def _follow_words(attacker: Attacker, rank: int, carried: bool, paths: Paths, start: int) -> int:
     """Follow the changes from word ``start`` on; return the word that there may be no room for, or the number
     of words."""
-    words, value, side = len(phase.canonical), attacker.results.value, paths.side
+    words, value, side = attacker.frame.words, attacker.results.value, paths.side
     code = np.uint64(255 - rank if attacker.side == 0 else rank)
     for word in range(start, words):
         if paths.steps.length[0] + 64 > len(paths.steps.key):
             return word
-        now, bits = changed_states(attacker, phase, side, word, rank, carried)
-        while bits:
-            bit = lowest(bits)
-            bits &= bits - ONE
+        now, changed = changed_states(attacker, side, word, rank, carried)
+        for bit in bits_of(changed):
             slot = word * 64 + bit
             after = np.uint64(value[side * words * 64 + slot] if now & BIT[bit] else NONE)
             path = np.uint64(paths.of_slot[slot])
@@ -105,9 +101,8 @@ def number_endings(
         bits = phase.legal[by_holder[0].side, word] & phase.canonical[word]
         if bits:
             endings = with_room(endings, 64)
-        while bits:
-            slot = word * 64 + lowest(bits)
-            bits &= bits - ONE
+        for bit in bits_of(bits):
+            slot = word * 64 + bit
             paths = np.uint64(of_slot[slot]) << _NUMBER | np.uint64(other[slot])
             of_slot[slot] = number_of(endings, paths << _BYTE | np.uint64(value[slot]))
     return endings

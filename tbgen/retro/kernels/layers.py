@@ -23,35 +23,12 @@ from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Word, Words
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda
 from tbgen.retro.kernels.exits import Exits
 from tbgen.retro.kernels.frame import Frame, Phase
-from tbgen.retro.kernels.front import Scratch
 from tbgen.retro.kernels.lanes import move, put
 from tbgen.retro.kernels.mobility import of_rank
-from tbgen.retro.kernels.sweep import Sets, Sweep, SweepResults
+from tbgen.retro.kernels.sweep import Attacker, Sweep, SweepResults
 
 FIRST_LAYER = 2
 """Rank of the first layer: ranks 0 and 1, mate and stalemate, end the game."""
-
-
-@dataclass(frozen=True, eq=False)
-class Attacker(Struct):
-    """One attacker's sets and results."""
-
-    side: int
-    """0 White, 1 Black."""
-    outer_sets: Sets
-    """What the outer sweeps have assigned stays assigned."""
-    inner_sets: Sets
-    """The inner sweep's copy. (This, ``results``, ``logged`` and ``seen`` are empty if the game has no
-    layers.)"""
-    scratch: Scratch
-    results: SweepResults
-    """Of the inner sweep: 2 * phase size values and depths, White to move first."""
-    logged: Words
-    """uint64 (2, words): positions whose last logged state is not A itself."""
-    seen: Words
-    """uint64 (2, words): positions alive in the layer that was entered last."""
-    last_key: Ints
-    """int64 (1,): last key that the last inner sweep has assigned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,25 +46,21 @@ class Workspace(Struct):
 
 
 @kernel
-def begin(attacker: Attacker, phase: Phase, leaving: Words) -> None:
+def begin(attacker: Attacker, leaving: Words) -> None:
     """Set up the attacker's sets: nothing assigned, defenders with an exit (``leaving``, uint64 (2, words))
     not ready."""
     attacker.logged[:] = ZERO
-    defending = 1 - attacker.side
-    for word in range(len(phase.canonical)):
-        attacker.outer_sets.wanted[word] = phase.alive[attacker.side, word]
-        attacker.outer_sets.ready[word] = phase.alive[defending, word] & ~leaving[defending, word]
+    alive, defending = attacker.phase.alive, 1 - attacker.side
+    for word in range(attacker.frame.words):
+        attacker.outer_sets.wanted[word] = alive[attacker.side, word]
+        attacker.outer_sets.ready[word] = alive[defending, word] & ~leaving[defending, word]
 
 
 @jit
-def outer_sweep(
-    workspace: Workspace, attacking: int, rank: int, agenda: Agenda, fresh: SweepResults
-) -> Sweep:
+def outer_sweep(attacker: Attacker, rank: int, agenda: Agenda, fresh: SweepResults) -> Sweep:
     """The sweep that assigns what the attacker can force to its own scores of rank - 1, from that key on; see
     the module's head. Values and depths go to ``fresh``."""
-    attacker, alive = workspace.attackers[attacking], workspace.phase.alive[1 - attacking]
-    sets, scratch = attacker.outer_sets, attacker.scratch
-    return Sweep(workspace.frame, attacking, agenda, rank, sets, alive, scratch, fresh, True)
+    return Sweep(attacker, agenda, rank, attacker.outer_sets, fresh, True)
 
 
 @kernel
@@ -114,20 +87,19 @@ def _trim(workspace: Workspace, word: int) -> None:
 
 
 @inlined
-def assigned(attacker: Attacker, phase: Phase, side: int, word: int) -> Word:
+def assigned(attacker: Attacker, side: int, word: int) -> Word:
     """Positions that the inner sweep has assigned; some that have left the layers, or were never in them, are
     among them."""
     if side == attacker.side:
-        return phase.legal[side, word] & ~attacker.inner_sets.wanted[word]
+        return attacker.phase.legal[side, word] & ~attacker.inner_sets.wanted[word]
     return attacker.inner_sets.caught[word]
 
 
 @kernel
-def begin_inner(attacker: Attacker, phase: Phase) -> None:
+def begin_inner(attacker: Attacker) -> None:
     """Set the inner sweep's sets up: nothing assigned but what the outer sweeps have."""
-    sets, before = attacker.inner_sets, attacker.outer_sets
-    alive = phase.alive[1 - attacker.side]
-    for word in range(len(phase.canonical)):
+    sets, before, alive = attacker.inner_sets, attacker.outer_sets, attacker.phase.alive[1 - attacker.side]
+    for word in range(attacker.frame.words):
         sets.wanted[word] = before.wanted[word]
         sets.ready[word] = ZERO
         if alive[word]:
@@ -137,11 +109,9 @@ def begin_inner(attacker: Attacker, phase: Phase) -> None:
 
 
 @jit
-def inner_sweep(workspace: Workspace, attacking: int, high: int, agenda: Agenda) -> Sweep:
+def inner_sweep(attacker: Attacker, high: int, agenda: Agenda) -> Sweep:
     """The sweep that solves the layer of the accrued score with the key ``high``; see the module's head."""
-    attacker, alive = workspace.attackers[attacking], workspace.phase.alive[1 - attacking]
-    sets, scratch, results = attacker.inner_sets, attacker.scratch, attacker.results
-    return Sweep(workspace.frame, attacking, agenda, high, sets, alive, scratch, results, False)
+    return Sweep(attacker, agenda, high, attacker.inner_sets, attacker.results, False)
 
 
 @kernel
@@ -184,14 +154,8 @@ def _settle_word(workspace: Workspace, fresh: SweepResults, rank: int, side: int
 def settled_events(attacking: int, mask: Words, fresh: SweepResults, high: int) -> Events:
     """Return the events of positions that have left the layers, ``mask`` uint64 (2, words), with keys below
     ``high``; their values and depths are in ``fresh``."""
-    size, starts = mask.shape[1] * 64, fresh.starts
-    white = Goals(
-        fresh.value[starts[0] : starts[0] + size], fresh.depth[starts[0] : starts[0] + size], int64(0)
-    )
-    black = Goals(
-        fresh.value[starts[1] : starts[1] + size], fresh.depth[starts[1] : starts[1] + size], int64(0)
-    )
-    return events_of(attacking, mask, (white, black), high)
+    goals = Goals(fresh.value, (fresh.depth, fresh.depth), fresh.starts, int64(0))
+    return events_of(attacking, mask, goals, high)
 
 
 @jit

@@ -8,7 +8,7 @@ check" and a move is added from slice 1 upwards.
 from tbgen.compiler.jit import inlined, kernel
 from tbgen.retro.geometry import BIT, DISTANCE, INVERSES, LANDING, LENGTH, WAYS
 from tbgen.retro.kernels.bits import ZERO, Word, Words, image, rotated
-from tbgen.retro.kernels.frame import Frame
+from tbgen.retro.kernels.frame import Frame, decode
 from tbgen.retro.kernels.moves import MovesFound, onward
 
 SLICES = 8
@@ -72,23 +72,17 @@ def _count_bit_man(kind: int, legal: Word, targets: Word, empty: Word, slices: W
 
 @kernel
 def count_quiet(
-    frame: Frame,
-    word: int,
-    mover: int,
-    legal: Word,
-    reached: Words,
-    occupied: Word,
-    found: MovesFound,
-    slices: Words,
+    frame: Frame, word: int, mover: int, legal: Word, reached: Words, found: MovesFound, slices: Words
 ) -> None:
     """Add ``mover``'s quiet moves from the positions ``legal`` of ``word`` (its own legal set) to ``slices``.
 
     ``reached`` is the whole legal set of the other side to move: a quiet move is legal if it leads there.
-    ``occupied`` are the squares of scalars and pawns, ``found`` is room.
+    ``found`` is room.
     """
     bit_man = frame.scalars
     if frame.movers[bit_man] == mover:
-        _count_bit_man(frame.kinds[bit_man], legal, reached[word], ~occupied, slices)
+        empty = ~decode(frame, word, found.squares)
+        _count_bit_man(frame.kinds[bit_man], legal, reached[word], empty, slices)
     for number in range(onward(frame, word, legal, mover, found)):
         there = image(reached[found.word[number]], INVERSES[found.symmetry[number]])
         add_moves(slices, ONE_MOVE, found.bits[number] & there)

@@ -18,7 +18,7 @@ from tbgen.retro.geometry import (
     WAY,
     WAYS,
 )
-from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, image, lowest, reach, rotated
+from tbgen.retro.kernels.bits import ZERO, Ints, Word, Words, bits_of, image, reach, rotated
 from tbgen.retro.kernels.frame import Frame, decode, has_image, is_image
 
 ALL_MOVES, CROSSING, OF_KINGS = range(3)
@@ -74,52 +74,57 @@ def king_word(frame: Frame, word: int, squares: Ints, coord: int, symmetry: int)
     return word
 
 
-@inlined
-def _is_live(live: Words, word: int) -> bool:
-    return live[word >> 6] & BIT[word & 63] != ZERO
+class MoveSearch(NamedTuple):
+    """Which quiet moves to look for, and room for them."""
+
+    frame: Frame
+    mover: int
+    """Whose moves, 0 White's or 1 Black's."""
+    backward: bool
+    """Whether to look for the positions that they come from."""
+    live: Words
+    """uint64 (words / 64): moves backwards from words without their bit here are left out."""
+    found: MovesFound
 
 
 @inlined
-def _add(found: MovesFound, word: int, bits: Word, count: int) -> int:
-    """Append an entry; return the new count."""
+def _is_live(search: MoveSearch, word: int) -> bool:
+    return search.live[word >> 6] & BIT[word & 63] != ZERO
+
+
+@inlined
+def _add(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int) -> int:
+    """Append the move of some positions that turns the board by a symmetry, unless it comes from a word that
+    is not live; return the new count."""
+    found = search.found
+    if search.backward:
+        if not _is_live(search, word):
+            return count
+        bits = image(bits, symmetry)
+    else:
+        found.symmetry[count] = symmetry
     found.word[count], found.bits[count] = word, bits
     return count + 1
 
 
 @inlined
-def _moves_of_scalars(
-    frame: Frame,
-    word: int,
-    bits: Word,
-    mover: int,
-    backward: bool,
-    which: int,
-    live: Words,
-    found: MovesFound,
-    count: int,
-) -> tuple[int, Word]:
-    """List the quiet moves of ``mover``'s scalars from, or ``backward`` to, ``bits`` of a word, illegal ones
+def _moves_of_scalars(search: MoveSearch, word: int, bits: Word, which: int, count: int) -> tuple[int, Word]:
+    """List the quiet moves of the mover's scalars from, or backwards to, ``bits`` of a word, illegal ones
     among them; return the number of entries, and the squares of scalars and pawns. For the rest see
     ``origins``."""
-    occupied = decode(frame, word, found.squares)
-    squares, kings = found.squares, KING_BACKWARD if backward else KING_FORWARD
+    frame, squares = search.frame, search.found.squares
+    occupied, kings = decode(frame, word, squares), KING_BACKWARD if search.backward else KING_FORWARD
     for man in range(frame.scalars if which == ALL_MOVES else 2):
-        if frame.movers[man] != mover:
+        if frame.movers[man] != search.mover:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
         if man == 0 and frame.pawnless:
             coord = TRIANGLE_OF[square]
             for number in range(1, kings[coord, 0, 0] + 1):
                 symmetry = kings[coord, number, 1]
-                if which == CROSSING and symmetry == 0:
-                    continue
-                other = king_word(frame, word, squares, kings[coord, number, 0], symmetry)
-                if backward:
-                    if _is_live(live, other):
-                        count = _add(found, other, image(bits, symmetry), count)
-                else:
-                    found.symmetry[count] = symmetry
-                    count = _add(found, other, bits, count)
+                if which != CROSSING or symmetry != 0:
+                    other = king_word(frame, word, squares, kings[coord, number, 0], symmetry)
+                    count = _add(search, other, bits, symmetry, count)
         elif which != CROSSING or man > 0:
             for way in range(WAYS[kind]):
                 free = bits
@@ -128,70 +133,47 @@ def _moves_of_scalars(
                     free &= ~BIT[target]
                     if occupied & BIT[target] or free == ZERO:
                         break
-                    other = word + ((target - square) << shift)
-                    if not backward:
-                        found.symmetry[count] = 0
-                    if not backward or _is_live(live, other):
-                        count = _add(found, other, free, count)
+                    count = _add(search, word + ((target - square) << shift), free, int64(0), count)
     return count, occupied
 
 
 @inlined
-def origins(
-    frame: Frame,
-    word: int,
-    bits: Word,
-    mover: int,
-    each_move: bool,
-    which: int,
-    live: Words,
-    found: MovesFound,
-    count: int,
-) -> int:
-    """List positions from which ``mover`` reaches ``bits`` of ``word`` quietly, illegal ones among them;
-    return the number of entries.
+def origins(search: MoveSearch, word: int, bits: Word, each_move: bool, which: int, count: int) -> int:
+    """List positions from which ``bits`` of ``word`` are reached quietly, illegal ones among them; return the
+    number of entries.
 
-    They are written to ``found`` from place ``count`` on, at most ``MOST_MOVES``; with ``each_move`` a
-    position stands in as many entries as it has moves into ``bits``, else in one or more. ``which`` says what
-    moves are undone. Words without their bit in ``live`` (uint64 (words / 64)) are left out.
+    They are written from place ``count`` on, at most ``MOST_MOVES``; with ``each_move`` a position stands in
+    as many entries as it has moves into ``bits``, else in one or more. ``which`` says what moves are undone.
     """
-    count, occupied = _moves_of_scalars(frame, word, bits, mover, True, which, live, found, count)
+    frame = search.frame
+    count, occupied = _moves_of_scalars(search, word, bits, which, count)
     bit_man = frame.scalars
-    if which != ALL_MOVES or frame.movers[bit_man] != mover or not _is_live(live, word):
+    if which != ALL_MOVES or frame.movers[bit_man] != search.mover or not _is_live(search, word):
         return count
     kind = frame.kinds[bit_man]
     if not each_move:
-        return _add(found, word, reach(kind, bits, ~occupied), count)
+        return _add(search, word, reach(kind, bits, ~occupied), int64(0), count)
     for way in range(WAYS[kind]):
         through = bits
         for _ in range(LENGTH[kind, way]):
             through = rotated(through, DISTANCE[kind, way]) & LANDING[kind, way] & ~occupied
             if through == ZERO:
                 break
-            count = _add(found, word, through, count)
+            count = _add(search, word, through, int64(0), count)
     return count
 
 
 @inlined
-def all_origins(
-    frame: Frame,
-    word: int,
-    bits: Word,
-    mover: int,
-    each_move: bool,
-    which: int,
-    live: Words,
-    found: MovesFound,
-    count: int,
-) -> int:
+def all_origins(search: MoveSearch, word: int, bits: Word, each_move: bool, which: int, count: int) -> int:
     """``origins`` of positions and of their images, which are not solved themselves but moved to.
 
     Only kings move to images from words that are none; whatever ``which`` says, all such moves are undone.
     """
+    frame = search.frame
     for _ in range(2 if has_image(frame, word) else 1):
-        count = origins(frame, word, bits, mover, each_move, which, live, found, count)
+        count = origins(search, word, bits, each_move, which, count)
         if has_image(frame, word):
-            word = image_word(frame, word, found.squares)
+            word = image_word(frame, word, search.found.squares)
             bits, which = image(bits, TRANSPOSE), OF_KINGS
     return count
 
@@ -218,7 +200,8 @@ def onward(frame: Frame, word: int, bits: Word, mover: int, found: MovesFound) -
 
     Moves of the bit man stay in the word and are not among them.
     """
-    return _moves_of_scalars(frame, word, bits, mover, False, ALL_MOVES, _EVERYWHERE, found, int64(0))[0]
+    search = MoveSearch(frame, mover, False, _EVERYWHERE, found)
+    return _moves_of_scalars(search, word, bits, ALL_MOVES, int64(0))[0]
 
 
 @inlined
@@ -229,9 +212,9 @@ def quiet_targets(frame: Frame, word: int, bit: int, mover: int, found: MovesFou
     for number in range(count):
         found.word[number] = found.word[number] << 6 | IMAGES[found.symmetry[number], bit]
     if frame.movers[frame.scalars] == mover:
-        targets = reach(frame.kinds[frame.scalars], BIT[bit], ~decode(frame, word, found.squares))
-        while targets:
-            found.word[count] = word << 6 | lowest(targets)
-            targets &= targets - ONE
+        for target in bits_of(
+            reach(frame.kinds[frame.scalars], BIT[bit], ~decode(frame, word, found.squares))
+        ):
+            found.word[count] = word << 6 | target
             count += 1
     return count

@@ -11,14 +11,12 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest
-from tbgen.retro.kernels.frame import Phase
-from tbgen.retro.kernels.layers import Attacker, assigned
+from tbgen.retro.kernels.bits import ZERO, Codes, Ints, Plies, Word, Words, bits_of
+from tbgen.retro.kernels.layers import assigned
 from tbgen.retro.kernels.mobility import of_rank
-from tbgen.retro.kernels.sweep import SweepResults
+from tbgen.retro.kernels.sweep import Attacker, SweepResults
 
-_NODE, _WORD, _RANK, _VALUE = (np.uint64(bits) for bits in (32, 6, 24, 16))
-_SQUARE = np.uint64(63)
+_NODE, _RANK, _VALUE = (np.uint64(bits) for bits in (32, 24, 16))
 _BYTE, _PLIES = np.uint64(0xFF), np.uint64(0xFFFF)
 
 
@@ -54,69 +52,54 @@ def empty_log(room: int) -> Log:
 
 
 @inlined
-def _open_states(attacker: Attacker, phase: Phase, side: int, word: int, rank: int) -> Word:
-    """Canonical positions that have a state of their own in the layer: A is not their own score."""
-    bits = phase.alive[side, word] & phase.canonical[word]
-    if side == attacker.side and bits:
-        bits &= ~of_rank(phase.slices[side, word], rank)
-    return bits
-
-
-@inlined
-def changed_states(
-    attacker: Attacker, phase: Phase, side: int, word: int, rank: int, carried: bool
-) -> tuple[Word, Word]:
+def changed_states(attacker: Attacker, side: int, word: int, rank: int, carried: bool) -> tuple[Word, Word]:
     """Return which states of a word the layer has assigned, and which differ from those of the layer before
     in value or depth (there: A itself, at first). To be asked once per layer.
 
     ``carried`` says that the sweep was carried on from the layer before: then ``changed`` has them all.
     """
-    if phase.alive[side, word] == ZERO or (carried and attacker.inner_sets.changed[side, word] == ZERO):
+    phase, changed = attacker.phase, attacker.inner_sets.changed[side, word]
+    if phase.alive[side, word] == ZERO or (carried and changed == ZERO):
         return ZERO, ZERO
-    states = _open_states(attacker, phase, side, word, rank)
-    now = assigned(attacker, phase, side, word) & states
+    states = phase.alive[side, word] & phase.canonical[word]
+    if side == attacker.side and states:  # those have no state of their own whose own score is A
+        states &= ~of_rank(phase.slices[side, word], rank)
+    now = assigned(attacker, side, word) & states
     before = attacker.logged[side, word]
     attacker.logged[side, word] = now
-    changed = attacker.inner_sets.changed[side, word]
     return now, (now & (changed | ~before)) | (before & ~now & states)
 
 
 @jit
-def log_changes(attacker: Attacker, rank: int, phase: Phase, carried: bool, log: Log) -> Log:
+def log_changes(attacker: Attacker, rank: int, carried: bool, log: Log) -> Log:
     """Log the states whose (value, depth) differ from those of the layer before; ``carried`` as in
     ``changed_states``.
 
     Returns the log, which may have been moved to make room.
     """
-    words = len(phase.canonical)
     for side in range(2):
         word = int64(0)
-        while word < words:
+        while word < attacker.frame.words:
             if log.length[0] + 64 > len(log.entry):
                 longer = Log(np.empty(2 * len(log.entry), np.uint64), log.length)
                 longer.entry[: log.length[0]] = log.entry[: log.length[0]]
                 log = longer
-            word = _log_words(attacker, rank, phase, carried, log, side, word)
+            word = _log_words(attacker, rank, carried, log, side, word)
     return log
 
 
 @kernel
-def _log_words(
-    attacker: Attacker, rank: int, phase: Phase, carried: bool, log: Log, side: int, start: int
-) -> int:
+def _log_words(attacker: Attacker, rank: int, carried: bool, log: Log, side: int, start: int) -> int:
     """Log the changes of one side to move from word ``start`` on; return the word that there may be no room
     for, or the number of words."""
-    words, results = len(phase.canonical), attacker.results
+    words, results = attacker.frame.words, attacker.results
     for word in range(start, words):
         length = log.length[0]
         if length + 64 > len(log.entry):
             return word
-        now, bits = changed_states(attacker, phase, side, word, rank, carried)
-        first = (side * words + word) * 64
-        while bits:
-            bit = lowest(bits)
-            bits &= bits - ONE
-            state, at = np.uint64(NONE << 16), first + bit
+        now, changed = changed_states(attacker, side, word, rank, carried)
+        for bit in bits_of(changed):
+            state, at = np.uint64(NONE << 16), (side * words + word) * 64 + bit
             if now & BIT[bit]:
                 state = np.uint64(results.value[at]) << _VALUE | np.uint64(results.depth[at])
             log.entry[length] = np.uint64(at) << _NODE | np.uint64(rank) << _RANK | state
@@ -126,33 +109,14 @@ def _log_words(
 
 
 @jit
-def _sort(source: Words, target: Words, shift: Word, mask: Word, keys: int) -> None:
-    """Copy entries to ``target`` in the order of their keys, the bits of ``mask`` from ``shift`` on, all less
-    than ``keys``; those alike stay in their order."""
-    place = np.zeros(keys + 1, np.int64)
-    for number in range(len(source)):
-        place[int64(source[number] >> shift & mask) + 1] += 1
-    for key in range(keys):
-        place[key + 1] += place[key]
-    for number in range(len(source)):
-        key = int64(source[number] >> shift & mask)
-        target[place[key]] = source[number]
-        place[key] += 1
-
-
-@jit
-def weave(log: Log, words: int, fresh: SweepResults) -> Runs:
-    """Sort a log, which is in the order of its layers, into runs by (side, slot, rank).
+def weave(entries: Words, words: int, fresh: SweepResults) -> Runs:
+    """Return the entries of a log, sorted, as runs by (side, slot, rank).
 
     ``words`` is the number of words of one side to move, ``fresh`` holds the fresh values and depths.
     """
-    count = log.length[0]
-    entries, by_bit = log.entry[:count], np.empty(count, np.uint64)
-    _sort(entries, by_bit, _NODE, _SQUARE, int64(64))
-    _sort(by_bit, entries, _NODE + _WORD, ALL, 2 * words)
+    count, white = len(entries), int64(0)
     mask = np.zeros((2, words), np.uint64)
     rank, value, depth = np.empty(count, np.uint8), np.empty(count, np.uint8), np.empty(count, np.uint16)
-    white = int64(0)
     for number in range(count):
         entry = entries[number]
         node = int64(entry >> _NODE)

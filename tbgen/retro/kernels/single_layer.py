@@ -1,5 +1,5 @@
-"""Layers for whoever wants to see them: one that is solved alone, by sweeps with the events that belong to
-it, and those of a phase as the solver goes through them."""
+"""Layers outside the solver: one that is solved alone, by sweeps with the events that belong to it, and
+copies of those that the solver goes through."""
 
 from typing import NamedTuple
 
@@ -7,13 +7,13 @@ from tbgen.compiler.jit import int64, jit, kernel
 from tbgen.index.symmetry import TRANSPOSE
 from tbgen.retro.kernels.bits import ZERO, Codes, Plies, Words, image, reach
 from tbgen.retro.kernels.events import Agenda
-from tbgen.retro.kernels.frame import decode, is_image
+from tbgen.retro.kernels.frame import Phase, decode, is_image
 from tbgen.retro.kernels.lanes import move, put, within
 from tbgen.retro.kernels.layers import Workspace, assigned, begin_inner, inner_sweep, settled_events
 from tbgen.retro.kernels.mobility import of_rank_at_least
 from tbgen.retro.kernels.moves import MOST_MOVES, MovesFound, image_word, onward, room_for_moves
 from tbgen.retro.kernels.phase import first_events
-from tbgen.retro.kernels.sweep import SweepResults, run_sweep
+from tbgen.retro.kernels.sweep import Attacker, SweepResults, run_sweep
 
 
 @kernel
@@ -58,41 +58,33 @@ def _find_settled(workspace: Workspace, room: MovesFound) -> None:
 
 
 @jit
-def _enter(workspace: Workspace, rank: int, fresh: SweepResults, decided: bool) -> None:
-    """Set which positions are alive in the layers of a rank, and which are settled."""
-    _revive(workspace, rank, fresh, decided)
-    _find_settled(workspace, room_for_moves(MOST_MOVES))
-
-
-@jit
 def _sweep(workspace: Workspace, attacking: int, high: int, fresh: SweepResults) -> None:
     """Assign what an attacker can force among the positions alive, keys below ``high``: from their exits, and
     the fresh values of those settled."""
-    exits = first_events(workspace, attacking, high).exits
-    begin_inner(workspace.attackers[attacking], workspace.phase)
+    attacker, exits = workspace.attackers[attacking], first_events(workspace, attacking, high).exits
+    begin_inner(attacker)
     settled = settled_events(attacking, workspace.phase.settled, fresh, high)
-    run_sweep(inner_sweep(workspace, attacking, high, Agenda(exits, settled, int64(0))), int64(0))
+    run_sweep(inner_sweep(attacker, high, Agenda(exits, settled, int64(0))), int64(0))
 
 
 @kernel
-def _take(workspace: Workspace, attacking: int, at: int, value: Codes, depth: Plies) -> None:
+def _take(attacker: Attacker, at: int, value: Codes, depth: Plies) -> None:
     """Copy what the attacker's inner sweep has assigned to ``value`` and ``depth`` (2, slots), in which the
     phase begins at ``at``; canonical slots only."""
-    attacker, phase, words = workspace.attackers[attacking], workspace.phase, workspace.frame.words
+    phase, results, words = attacker.phase, attacker.results, attacker.frame.words
     for side in range(2):
         for word in range(words):
-            bits = phase.alive[side, word] & phase.canonical[word] & assigned(attacker, phase, side, word)
+            bits = phase.alive[side, word] & phase.canonical[word] & assigned(attacker, side, word)
             node = (side * words + word) * 64
-            move(value[side], at + word * 64, attacker.results.value, node, bits)
-            move(depth[side], at + word * 64, attacker.results.depth, node, bits)
+            move(value[side], at + word * 64, results.value, node, bits)
+            move(depth[side], at + word * 64, results.depth, node, bits)
 
 
 @kernel
-def _fill(workspace: Workspace, code: int, at: int, value: Codes, depth: Plies) -> None:
+def _fill(phase: Phase, code: int, at: int, value: Codes, depth: Plies) -> None:
     """Give the positions alive the accrued score for their value; for the arguments see ``_take``."""
-    phase = workspace.phase
     for side in range(2):
-        for word in range(workspace.frame.words):
+        for word in range(len(phase.canonical)):
             bits = phase.alive[side, word] & phase.canonical[word]
             put(value[side], at + word * 64, bits, code)
             put(depth[side], at + word * 64, bits, 0)
@@ -114,13 +106,14 @@ def solve_layer(
     has a smaller rank; ``value`` and ``depth`` (2, phase size) receive codes and plies at the canonical slots
     of the positions alive in the layer.
     """
-    _enter(workspace, rank, fresh, decided)
-    _fill(workspace, rank if holder == 0 else 255 - rank, int64(0), value, depth)
+    _revive(workspace, rank, fresh, decided)
+    _find_settled(workspace, room_for_moves(MOST_MOVES))
+    _fill(workspace.phase, rank if holder == 0 else 255 - rank, int64(0), value, depth)
     _sweep(workspace, 1 - holder, 255 - rank, fresh)
-    _take(workspace, 1 - holder, int64(0), value, depth)
+    _take(workspace.attackers[1 - holder], int64(0), value, depth)
     if not decided:  # what the holder can better is not known beforehand
         _sweep(workspace, int64(holder), int64(rank), fresh)
-        _take(workspace, int64(holder), int64(0), value, depth)
+        _take(workspace.attackers[holder], int64(0), value, depth)
 
 
 class WindowLayer(NamedTuple):
@@ -135,12 +128,12 @@ class WindowLayer(NamedTuple):
 
 
 @kernel
-def show_layer(workspace: Workspace, attacking: int, rank: int, at: int, shown: WindowLayer) -> None:
-    """Copy the layer that the inner sweep of an attacker (0 White, 1 Black) has solved: that of the
-    opponent's accrued score of this rank. The phase begins at slot ``at`` of the window."""
-    phase, first = workspace.phase, at >> 6
+def show_layer(attacker: Attacker, rank: int, at: int, shown: WindowLayer) -> None:
+    """Copy the layer that the inner sweep of an attacker has solved: that of the opponent's accrued score of
+    this rank. The phase begins at slot ``at`` of the window."""
+    phase, first = attacker.phase, at >> 6
     for side in range(2):
-        for word in range(workspace.frame.words):
+        for word in range(attacker.frame.words):
             shown.there[side, first + word] = phase.alive[side, word] & phase.canonical[word]
-    _fill(workspace, 255 - rank if attacking == 0 else rank, at, shown.value, shown.depth)
-    _take(workspace, attacking, at, shown.value, shown.depth)
+    _fill(phase, 255 - rank if attacker.side == 0 else rank, at, shown.value, shown.depth)
+    _take(attacker, at, shown.value, shown.depth)

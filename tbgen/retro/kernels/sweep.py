@@ -14,16 +14,16 @@ Exits, and positions whose fresh value was settled in earlier layers, enter as *
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
+from tbgen.retro.kernels.bits import ZERO, Codes, Ints, Plies, Word, Words, bits_of, prefetch
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, Agenda, level_at
-from tbgen.retro.kernels.frame import Frame, place_of
+from tbgen.retro.kernels.frame import Frame, Phase, place_of
 from tbgen.retro.kernels.front import (
     ATTACKERS,
     DEFENDERS,
@@ -37,7 +37,7 @@ from tbgen.retro.kernels.front import (
     share_out,
 )
 from tbgen.retro.kernels.lanes import count_down, put
-from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, all_origins
+from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MoveSearch, all_origins
 
 MAX_DEPTH = 65000
 """Greatest depth in plies that the solver can tell from NO_EXIT and keep in 16 bits, with room to spare."""
@@ -47,8 +47,6 @@ BATCH = 384
 
 
 NO_LIMIT = int64(1 << 62)
-
-Array: TypeAlias = Words | Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +76,39 @@ class SweepResults(NamedTuple):
     """int64 (2,)."""
 
 
+@dataclass(frozen=True, eq=False)
+class Attacker(Struct):
+    """One attacker's sets and results."""
+
+    side: int
+    """0 White, 1 Black."""
+    frame: Frame
+    phase: Phase
+    outer_sets: Sets
+    """What the outer sweeps have assigned stays assigned."""
+    inner_sets: Sets
+    """The inner sweep's copy. (This, ``results``, ``logged`` and ``seen`` are empty if the game has no
+    layers.)"""
+    scratch: Scratch
+    results: SweepResults
+    """Of the inner sweep: 2 * phase size values and depths, White to move first."""
+    logged: Words
+    """uint64 (2, words): positions whose last logged state is not A itself."""
+    seen: Words
+    """uint64 (2, words): positions alive in the layer that was entered last."""
+    last_key: Ints
+    """int64 (1,): last key that the last inner sweep has assigned."""
+
+
 class Sweep(NamedTuple):
     """What a sweep works on."""
 
-    frame: Frame
-    attacking: int
-    """The attacker, 0 White or 1 Black."""
+    attacker: Attacker
     agenda: Agenda
     high: int
     """Key from which on nothing is assigned."""
     sets: Sets
-    alive: Words
-    """uint64 (words,): positions with the defender to move that are still in the layers."""
-    scratch: Scratch
+    """The outer or the inner ones of the attacker."""
     results: SweepResults
     """Where values and depths go; ``sets.changed`` tells where they differ from what was there."""
     shared: bool
@@ -119,109 +137,96 @@ def _prefetch_record(results: SweepResults, side: int, word: int) -> None:
 
 
 @inlined
-def _collect(
-    sweep: Sweep, part: int, other: int, row: int, number: int, stop: int, ahead: Array, stride: int
-) -> tuple[int, int]:
+def _collect(sweep: Sweep, part: int, other: int, row: int, number: int, stop: int) -> tuple[int, int]:
     """Collect the part's moves to the words of a front, the other part's, from ``number`` on, until the batch
     is full or ``stop`` is reached; return how many moves there are, and the next number.
 
-    ``row`` says whose front it is. What each move needs of ``ahead``, ``stride`` elements a word, is on its
-    way then.
+    ``row`` says whose front it is. What each move needs of the sets is on its way then.
     """
-    scratch, found = sweep.scratch, room_of(sweep.scratch, part)
-    mover = sweep.attacking if row == DEFENDERS else 1 - sweep.attacking
-    live, which = scratch.live[part, 1 - row], ALL_MOVES if other == part else CROSSING
-    entries = int64(0)
+    attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
+    found, mover = room_of(scratch, part), attacker.side if row == DEFENDERS else 1 - attacker.side
+    search = MoveSearch(attacker.frame, mover, True, scratch.live[part, 1 - row], found)
+    which, entries = ALL_MOVES if other == part else CROSSING, int64(0)
     while number < stop and entries < BATCH:
         before = entries
         word, bits = int64(scratch.front_word[row, number]), scratch.front_bits[row, number]
-        entries = all_origins(sweep.frame, word, bits, mover, row == ATTACKERS, which, live, found, entries)
+        entries = all_origins(search, word, bits, row == ATTACKERS, which, entries)
         for entry in range(before, entries):
-            prefetch(ahead, found.word[entry] * stride)
+            if row == DEFENDERS:
+                prefetch(sets.wanted, found.word[entry])
+            else:
+                prefetch(sets.left, found.word[entry] * 64)
         number += 1
     return entries, number
 
 
-@kernel
-def _reach_back(sweep: Sweep, part: int, other: int) -> None:
-    """Find the part's wanted positions with a move to what another part, or itself, has caught last."""
-    scratch, found, wanted = sweep.scratch, room_of(sweep.scratch, part), sweep.sets.wanted
-    words, masks = found.word, found.bits
-    number = scratch.begin[other]
-    stop = number + scratch.front[other, DEFENDERS]
-    while number < stop:
-        entries, number = _collect(sweep, part, other, DEFENDERS, number, stop, wanted, 1)
-        count = int64(0)
-        for entry in range(entries):
-            word = words[entry]
-            bits = masks[entry] & wanted[word]
-            words[count] = word
-            masks[count] = bits
-            count += bits != ZERO
-        for entry in range(count):
-            find_candidates(scratch, part, ATTACKERS, words[entry], masks[entry])
+@inlined
+def _reach_back(sweep: Sweep, part: int, other: int, row: int) -> None:
+    """Find the part's candidates among the positions with moves to what another part, or itself, has assigned
+    last; ``row`` says whose front that is.
 
-
-@kernel
-def _take_moves(sweep: Sweep, part: int, other: int) -> None:
-    """Count down the part's moves to what another part, or itself, has assigned last; find the ready
-    positions without a move left."""
-    scratch, found, sets = sweep.scratch, room_of(sweep.scratch, part), sweep.sets
+    Of the defenders' front these are wanted positions. Moves to the attackers' are counted down: ready
+    positions without a move left.
+    """
+    scratch, found, sets = sweep.attacker.scratch, room_of(sweep.attacker.scratch, part), sweep.sets
     number = scratch.begin[other]
-    stop = number + scratch.front[other, ATTACKERS]
+    stop = number + scratch.front[other, row]
     while number < stop:
-        entries, number = _collect(sweep, part, other, ATTACKERS, number, stop, sets.left, 64)
+        entries, number = _collect(sweep, part, other, row, number, stop)
         for entry in range(entries):
-            word = found.word[entry]
-            lost = count_down(sets.left, word * 64, found.bits[entry])
-            if lost:
-                lost &= sets.ready[word]
-                if lost:
-                    find_candidates(scratch, part, DEFENDERS, word, lost)
+            word, bits = found.word[entry], found.bits[entry]
+            if row == DEFENDERS:
+                bits &= sets.wanted[word]
+            else:
+                bits = count_down(sets.left, word * 64, bits)
+                if bits:
+                    bits &= sets.ready[word]
+            if bits:
+                find_candidates(scratch, part, 1 - row, word, bits)
 
 
 @kernel
 def _take_exits(sweep: Sweep, part: int, number: int) -> None:
     """Find the part's attacking positions with an exit of a level, and its defending ones without move left
     that have waited for it."""
-    exits, sets, alive = sweep.agenda.exits, sweep.sets, sweep.alive
+    attacker, exits, sets = sweep.attacker, sweep.agenda.exits, sweep.sets
+    frame, scratch, alive = attacker.frame, attacker.scratch, attacker.phase.alive[1 - attacker.side]
     stop = exits.start[number + 1]
     for event in range(exits.start[number], stop):
-        side, word, _ = place_of(sweep.frame, int64(exits.node[min(event + 12, stop - 1)]))
-        if side == sweep.attacking:
+        side, word, _ = place_of(frame, int64(exits.node[min(event + 12, stop - 1)]))
+        if side == attacker.side:
             prefetch(sets.wanted, word)
         else:
             prefetch(sets.left, word * 64)
-        side, word, bit = place_of(sweep.frame, int64(exits.node[event]))
-        if part_of(sweep.frame, sweep.scratch, word) != part:
+        side, word, bit = place_of(frame, int64(exits.node[event]))
+        if part_of(frame, scratch, word) != part:
             continue
-        if side == sweep.attacking:
+        if side == attacker.side:
             if sets.wanted[word] & BIT[bit]:
-                find_candidates(sweep.scratch, part, ATTACKERS, word, BIT[bit])
+                find_candidates(scratch, part, ATTACKERS, word, BIT[bit])
         elif alive[word] & BIT[bit]:
             sets.ready[word] |= BIT[bit]
             if sets.left[word * 64 + bit] == 0:
-                find_candidates(sweep.scratch, part, DEFENDERS, word, BIT[bit])
+                find_candidates(scratch, part, DEFENDERS, word, BIT[bit])
 
 
 @kernel
 def _take_settled(sweep: Sweep, part: int, number: int) -> int:
     """Find the part's attacking positions that were settled at a level; put its defending ones on its front
     and return their number of words there."""
-    scratch, settled = sweep.scratch, sweep.agenda.settled
+    frame, scratch, settled = sweep.attacker.frame, sweep.attacker.scratch, sweep.agenda.settled
     front_word, front_bits = scratch.front_word[DEFENDERS], scratch.front_bits[DEFENDERS]
     first = front = scratch.begin[part]
     for event in range(settled.start[number], settled.start[number + 1]):
-        side, word, bit = place_of(sweep.frame, int64(settled.node[event]))
-        if part_of(sweep.frame, scratch, word) != part:
+        side, word, bit = place_of(frame, int64(settled.node[event]))
+        if part_of(frame, scratch, word) != part:
             continue
-        if side == sweep.attacking:
+        if side == sweep.attacker.side:
             find_candidates(scratch, part, ATTACKERS, word, BIT[bit])
         elif front > first and front_word[front - 1] == word:
             front_bits[front - 1] |= BIT[bit]
         else:
-            front_word[front] = word
-            front_bits[front] = BIT[bit]
+            front_word[front], front_bits[front] = word, BIT[bit]
             front += 1
     return front - first
 
@@ -230,20 +235,17 @@ def _take_settled(sweep: Sweep, part: int, number: int) -> int:
 def _write_apart(results: SweepResults, first: int, bits: Word, code: int, ply: int) -> None:
     """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``, and touch
     no other: somebody else may be writing to these."""
-    while bits:
-        at = first + lowest(bits)
-        bits &= bits - ONE
-        results.value[at] = code
-        results.depth[at] = ply
+    for bit in bits_of(bits):
+        results.value[first + bit], results.depth[first + bit] = code, ply
 
 
 @inlined
 def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> None:
     """Write value and depth of a level to the positions on the front from ``start`` to ``stop`` - 1."""
-    scratch, sets, results = sweep.scratch, sweep.sets, sweep.results
-    side = sweep.attacking if row == ATTACKERS else 1 - sweep.attacking
-    key = level >> TIME_BITS
-    code = key if sweep.attacking == 0 else 255 - key
+    scratch, sets, results = sweep.attacker.scratch, sweep.sets, sweep.results
+    attacking, key = sweep.attacker.side, level >> TIME_BITS
+    side = attacking if row == ATTACKERS else 1 - attacking
+    code = key if attacking == 0 else 255 - key
     for number in range(start, stop):
         _prefetch_record(results, side, scratch.front_word[row, min(number + 8, stop - 1)])
         word, bits = scratch.front_word[row, number], scratch.front_bits[row, number]
@@ -266,15 +268,15 @@ def find_part(sweep: Sweep, part: int) -> None:
 
     All parts have to be through before any takes the second half.
     """
-    for other in range(len(sweep.scratch.front)):
-        _reach_back(sweep, part, other)
-        _take_moves(sweep, part, other)
+    for other in range(len(sweep.attacker.scratch.front)):
+        _reach_back(sweep, part, other, DEFENDERS)
+        _reach_back(sweep, part, other, ATTACKERS)
 
 
 @kernel
 def take_part(sweep: Sweep, stand: Stand, part: int) -> None:
     """The second half of a level: events, and then the part's candidates become its front."""
-    scratch, begin = sweep.scratch, sweep.scratch.begin[part]
+    scratch, begin = sweep.attacker.scratch, sweep.attacker.scratch.begin[part]
     known = int64(0)
     if level_at(sweep.agenda.exits, stand.exits) == stand.level:
         _take_exits(sweep, part, stand.exits)
@@ -291,24 +293,25 @@ def take_part(sweep: Sweep, stand: Stand, part: int) -> None:
 @inlined
 def _with_level(sweep: Sweep, exits: int, settled: int, level: int, last: int) -> Stand:
     """The stand from which the next level is taken: the one after ``level`` if there is a front."""
-    if front_size(sweep.scratch) > 0:
+    if front_size(sweep.attacker.scratch) > 0:
         level += 1
     else:
         level = min(level_at(sweep.agenda.exits, exits), level_at(sweep.agenda.settled, settled))
         if level >= sweep.high << TIME_BITS:
             return Stand(NEVER, exits, settled, last)
     ply = level & TIME_MASK
-    sweep.scratch.deepest[0] = max(sweep.scratch.deepest[0], ply)
+    sweep.attacker.scratch.deepest[0] = max(sweep.attacker.scratch.deepest[0], ply)
     return Stand(level if ply <= MAX_DEPTH else NEVER, exits, settled, last)
 
 
 @jit
 def begin_sweep(sweep: Sweep, low: int) -> Stand:
     """Begin to assign all positions that the attacker can force to values with keys from ``low`` on."""
+    attacker, scratch = sweep.attacker, sweep.attacker.scratch
     sweep.sets.caught[:] = ZERO
-    mark_live(sweep.sets.wanted, sweep.alive, sweep.scratch.live[0])
-    share_out(sweep.frame, sweep.scratch)
-    sweep.scratch.front[:] = 0
+    mark_live(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.live[0])
+    share_out(attacker.frame, scratch)
+    scratch.front[:] = 0
     exits = int64(np.searchsorted(sweep.agenda.exits.level, low << TIME_BITS))
     settled = int64(np.searchsorted(sweep.agenda.settled.level, low << TIME_BITS))
     return _with_level(sweep, exits, settled, int64(0), int64(0))
@@ -318,8 +321,8 @@ def begin_sweep(sweep: Sweep, low: int) -> Stand:
 def next_level(sweep: Sweep, stand: Stand) -> Stand:
     """Go on after all parts are through with a level."""
     level, exits, settled, last = stand
-    for part in range(len(sweep.scratch.front)):
-        if sweep.scratch.news[part]:
+    for part in range(len(sweep.attacker.scratch.front)):
+        if sweep.attacker.scratch.news[part]:
             last = level >> TIME_BITS
     exits += level_at(sweep.agenda.exits, exits) == level
     settled += level_at(sweep.agenda.settled, settled) == level
@@ -329,8 +332,8 @@ def next_level(sweep: Sweep, stand: Stand) -> Stand:
 @jit
 def take_levels(sweep: Sweep, stand: Stand, limit: int) -> Stand:
     """Take level after level, one part after the other, up to one that so many words lead to."""
-    parts = len(sweep.scratch.front)
-    while stand.level < NEVER and front_size(sweep.scratch) < limit:
+    parts = len(sweep.attacker.scratch.front)
+    while stand.level < NEVER and front_size(sweep.attacker.scratch) < limit:
         for part in range(parts):
             find_part(sweep, part)
         for part in range(parts):

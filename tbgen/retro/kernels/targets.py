@@ -15,7 +15,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index import zeroing
 from tbgen.retro.geometry import IMAGES, KIND_COUNT, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Words, image, lowest
+from tbgen.retro.kernels.bits import Codes, Ints, Plies, Words, bits_of, image
 
 CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
 """As numpy's type, since numba compiles a kernel anew for every plain constant."""
@@ -125,9 +125,8 @@ def pawn_row(targets: Targets, target: int, pawns: Words) -> int:
         own = pawns[colour]
         if targets.swapped[target]:
             own = image(pawns[1 - colour], 2)
-        while own:
-            key = key * 64 + lowest(own)
-            own &= own - ONE
+        for square in bits_of(own):
+            key = key * 64 + square
     return targets.rows[targets.rows_at[target] + key]
 
 

@@ -14,16 +14,16 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, lowest, popcount
+from tbgen.retro.kernels.bits import ZERO, Ints, Word, bits_of, popcount
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of
 from tbgen.retro.kernels.exits import NO_EXIT
-from tbgen.retro.kernels.frame import Frame, Phase, place_of
+from tbgen.retro.kernels.frame import Phase, place_of
 from tbgen.retro.kernels.front import ATTACKERS, DEFENDERS, mark_live, room_of
 from tbgen.retro.kernels.lanes import equal
-from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, assigned
-from tbgen.retro.kernels.moves import ALL_MOVES, all_origins, quiet_targets, solved_slot
+from tbgen.retro.kernels.layers import FIRST_LAYER, assigned
+from tbgen.retro.kernels.moves import ALL_MOVES, MoveSearch, all_origins, quiet_targets, solved_slot
 from tbgen.retro.kernels.resets import find_exit
-from tbgen.retro.kernels.sweep import SweepResults
+from tbgen.retro.kernels.sweep import Attacker, SweepResults
 from tbgen.retro.kernels.targets import Pool
 
 _ROOM_SHARE = 200
@@ -38,9 +38,7 @@ _NODES = int64((1 << 38) - 1)
 class Layer(NamedTuple):
     """What the levels of a layer follow from."""
 
-    frame: Frame
     attacker: Attacker
-    phase: Phase
     pool: Pool
     """Exits lead there."""
     fresh: SweepResults
@@ -75,8 +73,8 @@ def _plus_one(level: int) -> int:
 def _own_level(layer: Layer, high: int, side: int, word: int, bit: int) -> int:
     """The last level of a position, alive or not; ``NEVER`` from key ``high`` on."""
     attacker = layer.attacker
-    if assigned(attacker, layer.phase, side, word) & BIT[bit]:
-        at = (side * layer.frame.words + word) * 64 + bit
+    if assigned(attacker, side, word) & BIT[bit]:
+        at = (side * attacker.frame.words + word) * 64 + bit
         return _level(attacker.side, high, attacker.results.value[at], attacker.results.depth[at])
     return NEVER
 
@@ -84,7 +82,7 @@ def _own_level(layer: Layer, high: int, side: int, word: int, bit: int) -> int:
 @inlined
 def _level_now(layer: Layer, side: int, word: int, bit: int) -> int:
     """The level of a legal position as its predecessors see it."""
-    if layer.phase.alive[side, word] & BIT[bit]:
+    if layer.attacker.phase.alive[side, word] & BIT[bit]:
         return _own_level(layer, layer.high, side, word, bit)
     return _fresh_level(layer, side, word, bit)
 
@@ -100,20 +98,16 @@ def _fresh_level(layer: Layer, side: int, word: int, bit: int) -> int:
 @kernel
 def _by_moves(layer: Layer, node: int) -> int:
     """The level that a position's moves give it."""
-    frame, scratch = layer.frame, layer.attacker.scratch
+    frame, scratch, legal = layer.attacker.frame, layer.attacker.scratch, layer.attacker.phase.legal
     attacking, room = layer.attacker.side, room_of(scratch, int64(0))
     side, word, bit = place_of(frame, node)
     best = NEVER if side == attacking else int64(-1)
     for number in range(quiet_targets(frame, word, bit, side, room)):
         target = solved_slot(frame, room.word[number], room.squares)
-        if layer.phase.legal[1 - side, target >> 6] & BIT[target & 63] == ZERO:
-            continue
-        level = _plus_one(_level_now(layer, 1 - side, target >> 6, target & 63))
-        if side == attacking:
-            best = min(best, level)
-        else:
-            best = max(best, level)
-            if best == NEVER:
+        if legal[1 - side, target >> 6] & BIT[target & 63]:
+            level = _plus_one(_level_now(layer, 1 - side, target >> 6, target & 63))
+            best = min(best, level) if side == attacking else max(best, level)
+            if side != attacking and best == NEVER:
                 return best
     find_exit(frame, layer.pool, node, scratch.exit)
     exits = scratch.exit.exits
@@ -161,31 +155,21 @@ def _sink(heap: Ints, count: int) -> None:
 def _tell(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -> int:
     """Put on the heap whatever may change since a position's level went from ``old`` to ``new``; return the
     heap's new count."""
-    frame, scratch, attacking = layer.frame, layer.attacker.scratch, layer.attacker.side
-    found = room_of(scratch, int64(0))
+    attacker, scratch = layer.attacker, layer.attacker.scratch
+    frame, found = attacker.frame, room_of(scratch, int64(0))
     side, target, at = place_of(frame, node)
     mover = 1 - side
-    live = scratch.live[0, ATTACKERS if mover == attacking else DEFENDERS]
-    entries = all_origins(frame, target, BIT[at], mover, False, ALL_MOVES, live, found, int64(0))
-    for entry in range(entries):
+    attacks = mover == attacker.side
+    search = MoveSearch(frame, mover, True, scratch.live[0, ATTACKERS if attacks else DEFENDERS], found)
+    for entry in range(all_origins(search, target, BIT[at], False, ALL_MOVES, int64(0))):
         word = found.word[entry]
-        bits = found.bits[entry] & layer.phase.alive[mover, word]
-        while bits:
-            bit = lowest(bits)
-            bits &= bits - ONE
+        for bit in bits_of(found.bits[entry] & attacker.phase.alive[mover, word]):
             level = _own_level(layer, layer.high, mover, word, bit)
-            least = level
-            if mover == attacking:
-                if new < old:
-                    least = new + 1
-                    affected = least < level
-                else:
-                    affected = old + 1 == level
-            elif new < old:
-                least = new + 1
-                affected = _plus_one(old) >= level
+            least = new + 1 if new < old else level
+            if attacks:
+                affected = least < level if new < old else old + 1 == level
             else:
-                affected = _plus_one(new) > level
+                affected = _plus_one(old) >= level if new < old else _plus_one(new) > level
             if affected:
                 count = _push(heap, count, least, (mover * frame.words + word) * 64 + bit)
     return count
@@ -202,10 +186,9 @@ def _assign(attacker: Attacker, side: int, word: int, bits: Word, whether: bool)
 
 
 @inlined
-def _set_level(layer: Layer, node: int, level: int) -> None:
+def _set_level(attacker: Attacker, node: int, level: int) -> None:
     """Set the level of a position."""
-    attacker = layer.attacker
-    side, word, bit = place_of(layer.frame, node)
+    side, word, bit = place_of(attacker.frame, node)
     if level < NEVER:
         key = level >> TIME_BITS
         attacker.results.value[node] = key if attacker.side == 0 else 255 - key
@@ -216,37 +199,24 @@ def _set_level(layer: Layer, node: int, level: int) -> None:
 
 
 @kernel
-def _departed(layer: Layer, gone: Changes) -> int:
-    """List the positions that have left the layers since the last one with another level than they had there,
-    and remember which are alive. Returns their number, more than there is room for if there are too many."""
-    words, seen, alive, count = layer.frame.words, layer.attacker.seen, layer.phase.alive, int64(0)
+def _tell_of_departed(layer: Layer, heap: Ints) -> int:
+    """Put on the empty heap whatever may change since positions have left the layers with another level than
+    they have had there, and remember which are alive. Returns the heap's count, more than it has room for if
+    it is full or too many have left."""
+    attacker, room = layer.attacker, len(heap)
+    words, seen, alive, found, count = attacker.frame.words, attacker.seen, attacker.phase.alive, 0, int64(0)
+    mark_live(attacker.outer_sets.wanted, alive[1 - attacker.side], attacker.scratch.live[0])
     for side in range(2):
         for word in range(words):
-            bits = seen[side, word] & ~alive[side, word]
+            left = seen[side, word] & ~alive[side, word]
             seen[side, word] = alive[side, word]
-            while bits and count <= len(gone.node):
-                bit = lowest(bits)
-                bits &= bits - ONE
+            for bit in bits_of(left if count <= room else ZERO):
                 old = _own_level(layer, layer.high, side, word, bit)
-                if old != _fresh_level(layer, side, word, bit):
-                    if count < len(gone.node):
-                        gone.node[count] = (side * words + word) * 64 + bit
-                        gone.level[count] = old
-                    count += 1
-    return count
-
-
-@kernel
-def _tell_of(layer: Layer, gone: Changes, found: int, heap: Ints) -> int:
-    """Put on the empty heap whatever may change since ``found`` positions have left; return its count, more
-    than it has room for if it is full."""
-    count = int64(0)
-    for number in range(found):
-        side, word, bit = place_of(layer.frame, gone.node[number])
-        new = _fresh_level(layer, side, word, bit)
-        count = _tell(layer, gone.node[number], gone.level[number], new, heap, count)
-        if count > len(heap):
-            break
+                new = _fresh_level(layer, side, word, bit)
+                if old != new:
+                    found += 1
+                    node = (side * words + word) * 64 + bit
+                    count = _tell(layer, node, old, new, heap, count) if found <= room else room + 1
     return count
 
 
@@ -262,7 +232,7 @@ def _settle_down(layer: Layer, heap: Ints, count: int, before: Changes, steps: i
         level, node = heap[0] >> _NODE_BITS, heap[0] & _NODES
         _sink(heap, count)
         count -= 1
-        side, word, bit = place_of(layer.frame, node)
+        side, word, bit = place_of(layer.attacker.frame, node)
         old, new = _own_level(layer, layer.high, side, word, bit), _by_moves(layer, node)
         if new == old:
             continue
@@ -276,20 +246,19 @@ def _settle_down(layer: Layer, heap: Ints, count: int, before: Changes, steps: i
             if new < NEVER:
                 count = _push(heap, count, new, node)
             new = NEVER
-        _set_level(layer, node, new)
+        _set_level(layer.attacker, node, new)
         count = _tell(layer, node, old, new, heap, count)
     return changes
 
 
 @kernel
-def _drop_accrued(layer: Layer) -> None:
+def _drop_accrued(attacker: Attacker, high: int) -> None:
     """Positions whose level has become that of A itself are not assigned any more; set ``changed`` there."""
-    attacker, phase, words = layer.attacker, layer.phase, layer.frame.words
-    code = layer.high if attacker.side == 0 else 255 - layer.high
+    words, code = attacker.frame.words, high if attacker.side == 0 else 255 - high
     for side in range(2):
         for word in range(words):
-            bits = assigned(attacker, phase, side, word)
-            if bits and phase.alive[side, word]:
+            bits = assigned(attacker, side, word)
+            if bits and attacker.phase.alive[side, word]:
                 bits &= equal(attacker.results.value, (side * words + word) * 64, code)
                 attacker.inner_sets.changed[side, word] |= bits
                 _assign(attacker, side, word, bits, False)
@@ -299,8 +268,9 @@ def _drop_accrued(layer: Layer) -> None:
 def _note_changes(layer: Layer, before: Changes, changes: int) -> None:
     """Set ``changed`` where the level is another one than before."""
     changed = layer.attacker.inner_sets.changed
+    changed[:] = ZERO
     for number in range(changes - 1, -1, -1):
-        side, word, bit = place_of(layer.frame, before.node[number])
+        side, word, bit = place_of(layer.attacker.frame, before.node[number])
         # Backwards: what a position's first entry says counts.
         changed[side, word] &= ~BIT[bit]
         if _own_level(layer, layer.high, side, word, bit) != before.level[number]:
@@ -328,7 +298,7 @@ def update(layer: Layer, rank: int, room: int, steps: int) -> int:
     before = Changes(np.empty(room, np.int64), np.empty(room, np.int64))
     result = _follow(layer, rank, before, np.empty(room, np.int64), steps)
     for number in range(-2 - result, -1, -1):
-        _set_level(layer, before.node[number], before.level[number])
+        _set_level(layer.attacker, before.node[number], before.level[number])
     return result
 
 
@@ -336,23 +306,19 @@ def update(layer: Layer, rank: int, room: int, steps: int) -> int:
 def _follow(layer: Layer, rank: int, before: Changes, heap: Ints, steps: int) -> int:
     """``update``, in which ``before`` and ``heap`` are room; if it fails, changes that it has made are still
     to be taken back."""
-    attacker, room = layer.attacker, len(heap)
-    found = _departed(layer, before)
+    attacker = layer.attacker
+    # Before the first layer, what is remembered is of another phase.
+    count = _tell_of_departed(layer, heap if rank > FIRST_LAYER else heap[:0])
     dropped = attacker.last_key[0] >= layer.high
-    if rank == FIRST_LAYER or found > room:
+    if rank == FIRST_LAYER or count > len(heap):
         return int64(-1)
-    if found == 0 and not dropped:
+    if count == 0 and not dropped:
         return int64(0)
-    mark_live(attacker.outer_sets.wanted, layer.phase.alive[1 - attacker.side], attacker.scratch.live[0])
-    count = _tell_of(layer, before, found, heap)
-    if count > room:
-        return int64(-1)
     changes = _settle_down(layer, heap, count, before, steps)
     if changes < 0:
         return int64(changes)
-    attacker.inner_sets.changed[:] = ZERO
     _note_changes(layer, before, changes)
     if dropped:
-        _drop_accrued(layer)
+        _drop_accrued(attacker, layer.high)
         attacker.last_key[0] = layer.high - 1
     return int64(1)
