@@ -58,25 +58,12 @@ class TableRate(msgspec.Struct, frozen=True):
 
     nanoseconds: tuple[float, float, float]
     """Wall time per slot, for each of the two sides to move."""
-    plain: tuple[float, float, float]
-    """Bytes of the file per slot, likewise, over the orders of like men, with accrued scores."""
-    fresh: tuple[float, float, float]
-    """The same without accrued scores."""
-    packed: tuple[float, float, float]
-    """The same of packed tables."""
+    file: dict[AccruedForm, tuple[float, float, float]]
+    """Bytes of the file per slot of each side, over the orders of like men, by the form of accrued scores."""
     workspace: int
     """Bytes of memory per slot of every phase at work."""
     accrued: tuple[int, int, int] = (0, 0, 0)
     """Bytes of memory per slot for the runs of accrued scores, where the table stores them."""
-
-    def bytes(self, form: AccruedForm, pawns: int) -> float:
-        """Return the bytes of a file of some form per slot of each side, over the orders of like men."""
-        rates = {
-            AccruedForm.RUNS: self.plain,
-            AccruedForm.NOTHING: self.fresh,
-            AccruedForm.FUNCTIONS: self.packed,
-        }
-        return rates[form][pawns]
 
 
 class FixedSeconds(msgspec.Struct, frozen=True):
@@ -118,17 +105,12 @@ def memory_of(step: str, slots: int) -> int:
     return slots * RATES.steps[step].bytes
 
 
-def rate_of(material: Material, variant: Variant) -> TableRate:
+def _rate_of(material: Material, variant: Variant) -> TableRate:
     """Return the rates of a material by how one-sided it is: the more even, the more positions stay undecided
     for long."""
-    return RATES.tables[variant][_balance(material)]
-
-
-def _balance(material: Material) -> str:
-    if material.black == "K":
-        return "lone"
     lead = abs(_strength(material.white) - _strength(material.black))
-    return "decisive" if lead >= 6 else "clear" if lead >= 4 else "even"
+    balance = "decisive" if lead >= 6 else "clear" if lead >= 4 else "even"
+    return RATES.tables[variant]["lone" if material.black == "K" else balance]
 
 
 def _strength(men: str) -> float:
@@ -138,14 +120,14 @@ def _strength(men: str) -> float:
 def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> float:
     """Return the wall time in which a table is built, with compiled kernels."""
     layout = layout_of(material)
-    nanoseconds = rate_of(material, variant).nanoseconds[_pawns(material)]
+    nanoseconds = _rate_of(material, variant).nanoseconds[_pawns(material)]
     seconds = RATES.seconds.table + _wall_time(layout.size, nanoseconds, threads)
     return seconds + (seconds_of("packing", layout.size, threads) if form is AccruedForm.FUNCTIONS else 0)
 
 
 def memory_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> int:
     """Return the bytes of memory that a build of a table takes, besides what tables of a process share."""
-    layout, rate = layout_of(material), rate_of(material, variant)
+    layout, rate = layout_of(material), _rate_of(material, variant)
     memory = pool_memory(layout) + slots_at_work(layout, threads) * rate.workspace
     if form is AccruedForm.FUNCTIONS:
         memory += memory_of("packing", layout.size)
@@ -157,7 +139,7 @@ def memory_to_build(material: Material, variant: Variant, form: AccruedForm, thr
 def file_size(material: Material, variant: Variant, form: AccruedForm) -> int:
     """Return the bytes of a table's file."""
     layout = layout_of(material)
-    rate = rate_of(material, variant).bytes(form, _pawns(material))
+    rate = _rate_of(material, variant).file[form][_pawns(material)]
     return 30_000 + int(2 * layout.size * rate / layout.orders)
 
 
