@@ -41,10 +41,10 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.cli.progress import ProgressLine
-from tbgen.errors import TbgenError, UsageError
+from tbgen.errors import TbgenError, UsageError, default_directory
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.symmetry import TRIANGLE
-from tbgen.store.format import default_directory, table_path
+from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.text import duration
 

@@ -68,58 +68,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tbgen.board.history import FRESH
-    from tbgen.board.material import Material
-    from tbgen.board.score import GScore
-    from tbgen.board.scoring import Points, points
-    from tbgen.board.variant import Variant
-    from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
-    from tbgen.games.outcome import Basis, Outcome
-    from tbgen.games.referee import Arbiter, adjudicate
-    from tbgen.probe.line import LinePly
-    from tbgen.probe.moves import RankedMove
-    from tbgen.probe.positions import Positions, PositionTable
-    from tbgen.probe.states import ProbeResult
-    from tbgen.probe.tablebase import Tablebase, open_tablebase
-    from tbgen.probe.view_tables import ClassicalTables, ViewMove, ViewResult, ViewTables
-    from tbgen.probe.views import View
-    from tbgen.solve.solution import Solution, SolvedMove
-    from tbgen.solve.solver import solve
+    from tbgen.board.history import FRESH as FRESH
+    from tbgen.board.material import Material as Material
+    from tbgen.board.score import GScore as GScore
+    from tbgen.board.scoring import Points as Points
+    from tbgen.board.scoring import points as points
+    from tbgen.board.variant import Variant as Variant
+    from tbgen.errors import DamagedTableError as DamagedTableError
+    from tbgen.errors import MissingTableError as MissingTableError
+    from tbgen.errors import TbgenError as TbgenError
+    from tbgen.errors import UsageError as UsageError
+    from tbgen.games.outcome import Basis as Basis
+    from tbgen.games.outcome import Outcome as Outcome
+    from tbgen.games.referee import Arbiter as Arbiter
+    from tbgen.games.referee import adjudicate as adjudicate
+    from tbgen.probe.line import LinePly as LinePly
+    from tbgen.probe.moves import RankedMove as RankedMove
+    from tbgen.probe.positions import Positions as Positions
+    from tbgen.probe.positions import PositionTable as PositionTable
+    from tbgen.probe.states import ProbeResult as ProbeResult
+    from tbgen.probe.tablebase import Tablebase as Tablebase
+    from tbgen.probe.tablebase import open_tablebase as open_tablebase
+    from tbgen.probe.view_tables import ClassicalTables as ClassicalTables
+    from tbgen.probe.view_tables import ViewMove as ViewMove
+    from tbgen.probe.view_tables import ViewResult as ViewResult
+    from tbgen.probe.view_tables import ViewTables as ViewTables
+    from tbgen.probe.views import View as View
+    from tbgen.solve.solution import Solution as Solution
+    from tbgen.solve.solution import SolvedMove as SolvedMove
+    from tbgen.solve.solver import solve as solve
 
     __version__: str
-
-__all__ = [
-    "FRESH",
-    "Arbiter",
-    "Basis",
-    "ClassicalTables",
-    "DamagedTableError",
-    "GScore",
-    "LinePly",
-    "Material",
-    "MissingTableError",
-    "Outcome",
-    "Points",
-    "PositionTable",
-    "Positions",
-    "ProbeResult",
-    "RankedMove",
-    "Solution",
-    "SolvedMove",
-    "Tablebase",
-    "TbgenError",
-    "UsageError",
-    "Variant",
-    "View",
-    "ViewMove",
-    "ViewResult",
-    "ViewTables",
-    "__version__",
-    "adjudicate",
-    "open_tablebase",
-    "points",
-    "solve",
-]
 
 _MODULES = {
     "board.history": ["FRESH"],
@@ -140,6 +119,8 @@ _MODULES = {
     "solve.solution": ["Solution", "SolvedMove"],
 }
 _HOME = {name: f"tbgen.{module}" for module, names in _MODULES.items() for name in names}
+
+__all__ = ["__version__", "solve", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import reprlib
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from os import PathLike
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Result = TypeVar("Result")
 
@@ -17,20 +22,27 @@ _quoter = reprlib.Repr()
 _quoter.maxstring = _QUOTED_LENGTH
 
 
+def default_directory() -> Path:
+    """Return where tables lie unless a directory is given: ``$TBGEN_DIR``, else ``data``."""
+    from pathlib import Path  # which takes longer than the help of a command
+
+    return Path(os.environ.get("TBGEN_DIR") or "data")
+
+
 class TbgenError(Exception):
     """Base of all errors raised on purpose: says what is wrong and what to do about it."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
     """What a command ends with that meets it."""
-    code: ClassVar[str] = "failed"
+    code: str = "failed"
     """What kind of error it is, for programs: JSON documents give it beside the sentence."""
 
 
 class UsageError(TbgenError, ValueError):
     """Input that means nothing to tbgen: a FEN, a material name, a G-score or an option."""
 
-    exit_code: ClassVar[int] = 2
-    code: ClassVar[str] = "bad_input"
+    exit_code = 2
+    code = "bad_input"
 
 
 class PositionError(UsageError, KeyError):
@@ -40,71 +52,56 @@ class PositionError(UsageError, KeyError):
         return str(self.args[0])
 
 
+@dataclass(eq=False, repr=False)
 class MissingTableError(TbgenError, KeyError):
     """A table that is needed has not been built.
 
-    :param material: canonical name of the missing table, such as ``KBvK``.
-    :param directory: where it was looked for first, and is to be built; None for the default directory.
-    :param rules: the rules the table was to be built for.
-    :param others: where else it was looked for.
+    :ivar material: canonical name of the missing table, such as ``KBvK``.
+    :ivar directory: where it was looked for first, and is to be built; None is not named.
+    :ivar rules: the rules the table was to be built for.
+    :ivar others: where else it was looked for.
 
     >>> print(MissingTableError("KBvK", "/srv/tables"))
     table KBvK is missing from /srv/tables; build it with: tbgen build KBvK --dir /srv/tables
     """
 
-    exit_code: ClassVar[int] = 3
-    code: ClassVar[str] = "missing_table"
+    exit_code = 3
+    code = "missing_table"
 
-    def __init__(
-        self,
-        material: str,
-        directory: str | PathLike[str] | None = None,
-        rules: str = "r",
-        others: Sequence[str | PathLike[str] | None] = (),
-    ) -> None:
-        super().__init__(material, directory, rules, others)
-        self.material = material
-        self.directory = directory
-        self.rules = rules
-        self.others = others
+    material: str
+    directory: str | PathLike[str] | None = None
+    rules: str = "r"
+    others: Sequence[str | PathLike[str]] = ()
 
     @property
     def command(self) -> str:
         """The shell command that builds the missing table."""
         words = ["tbgen", "build", self.material]
-        if self.directory is not None:
+        if self.directory is not None and os.fspath(self.directory) != str(default_directory()):
             words += ["--dir", str(self.directory)]
         if self.rules != "r":
             words += ["--rules", self.rules]
         return shlex.join(words)
 
     def __str__(self) -> str:
-        places = [place for place in (self.directory, *self.others) if place is not None]
+        places = () if self.directory is None else (self.directory, *self.others)
         place = f" from {' and '.join(map(str, places))}" if places else ""
         return f"table {self.material} is missing{place}; build it with: {self.command}"
 
 
+@dataclass(eq=False, repr=False)
 class GameError(TbgenError):
     """What keeps a game from being judged, and is no fault of the game: a table that cannot be used.
 
-    :param place: which game it is.
-    :param error: what is wrong.
+    :ivar place: which game it is.
+    :ivar error: what is wrong.
     """
 
-    def __init__(self, place: str, error: TbgenError) -> None:
-        super().__init__(place, error)
-        self.place = place
-        self.error = error
+    place: str
+    error: TbgenError
 
-    @property
-    def exit_code(self) -> int:  # type: ignore[override]
-        """That of the error."""
-        return self.error.exit_code
-
-    @property
-    def code(self) -> str:  # type: ignore[override]
-        """That of the error."""
-        return self.error.code
+    def __post_init__(self) -> None:
+        self.exit_code, self.code = self.error.exit_code, self.error.code
 
     def __str__(self) -> str:
         return f"{self.place}: {self.error}"
@@ -113,64 +110,54 @@ class GameError(TbgenError):
 class MissingLayerError(TbgenError):
     """A layer is needed, for a line or for a table without accrued scores, and none is to be made."""
 
-    exit_code: ClassVar[int] = 3
-    code: ClassVar[str] = "missing_layer"
+    exit_code = 3
+    code = "missing_layer"
 
 
 class UnprovenError(TbgenError):
     """The result of a game has to be proven, and no table can hold its final position."""
 
 
+@dataclass(eq=False, repr=False)
 class NoTablesError(TbgenError):
     """There is no table at all where some are needed.
 
-    :param directory: where they were looked for.
-    :param given: the directory as the user gave it, None for the default one.
-    :param rules: the rules the tables were to be built for.
+    :ivar directory: where they were looked for.
+    :ivar rules: the rules the tables were to be built for.
 
     >>> print(NoTablesError("data"))
     there are no tables in data: build some, as with: tbgen build KBvK
     """
 
-    exit_code: ClassVar[int] = 3
-    code: ClassVar[str] = "no_tables"
+    exit_code = 3
+    code = "no_tables"
 
-    def __init__(
-        self,
-        directory: str | PathLike[str],
-        given: str | PathLike[str] | None = None,
-        rules: str = "r",
-    ) -> None:
-        super().__init__(directory, given, rules)
-        self.directory = directory
-        self.given = given
-        self.rules = rules
+    directory: str | PathLike[str]
+    rules: str = "r"
 
     def __str__(self) -> str:
-        command = MissingTableError("KBvK", self.given, self.rules).command
+        command = MissingTableError("KBvK", self.directory, self.rules).command
         what = "tables" if self.rules == "r" else f"tables for the rules {self.rules}"
         return f"there are no {what} in {self.directory}: build some, as with: {command}"
 
 
+@dataclass(eq=False, repr=False)
 class MissingExtraError(TbgenError):
     """Something needs a package that only one of tbgen's extras brings.
 
-    :param purpose: what needs it.
-    :param package: what is not installed.
-    :param extra: which extra of pyproject.toml brings it.
+    :ivar purpose: what needs it.
+    :ivar package: what is not installed.
+    :ivar extra: which extra of pyproject.toml brings it.
 
     >>> print(MissingExtraError("a report", "jinja2", "report"))
     a report needs jinja2, which is not installed: install it with: pip install 'tbgen[report]'
     """
 
-    exit_code: ClassVar[int] = 1
-    code: ClassVar[str] = "missing_extra"
+    code = "missing_extra"
 
-    def __init__(self, purpose: str, package: str, extra: str) -> None:
-        super().__init__(purpose, package, extra)
-        self.purpose = purpose
-        self.package = package
-        self.extra = extra
+    purpose: str
+    package: str
+    extra: str
 
     def __str__(self) -> str:
         command = shlex.join(["pip", "install", f"tbgen[{self.extra}]"])
@@ -180,8 +167,7 @@ class MissingExtraError(TbgenError):
 class DamagedTableError(TbgenError, OSError):
     """A file that cannot serve as a table: truncated, altered, foreign or of a future format version."""
 
-    exit_code: ClassVar[int] = 1
-    code: ClassVar[str] = "damaged_table"
+    code = "damaged_table"
 
 
 class NamedChoice(StrEnum):
@@ -246,6 +232,14 @@ def needs_extra(purpose: str, extra: str) -> Iterator[None]:
         if package in ("", "tbgen"):
             raise
         raise MissingExtraError(purpose, package, extra) from error
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what led to it, the first cause last."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def printable(text: str) -> str:

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tbgen.errors import TbgenError
+from tbgen.errors import TbgenError, causes
 
 _MARK: Final = ".tmp-"
 """Stands between the final name and the writer (place, process, chance) in the name of an unfinished file."""
@@ -150,9 +150,9 @@ def remove_leftovers(directory: Path, name: str = "") -> list[Path]:
     be removed stays.
     """
     leftovers = []
-    for path in sorted(directory.glob(f"*{_MARK}*")):
+    for path, writer in _unfinished_files(directory, name):
         with contextlib.suppress(OSError):  # its writer, or somebody else, was faster; or it is another's
-            if _is_left(path, name):
+            if _is_left(path, writer):
                 path.unlink()
                 leftovers.append(path)
     return leftovers
@@ -163,27 +163,23 @@ def remove_own(path: Path) -> None:
 
     Another thread that is at work on it fails to put it in place.
     """
-    for own in path.parent.glob(f"*{_MARK}*-{os.getpid()}-*"):
-        match = _match(own, path.name)
-        if match and match["place"] == _place() and int(match["process"]) == os.getpid():
+    for own, writer in _unfinished_files(path.parent, path.name):
+        if writer["place"] == _place() and int(writer["process"]) == os.getpid():
             with contextlib.suppress(OSError):
                 own.unlink()
 
 
-def _match(path: Path, name: str) -> re.Match[str] | None:
-    """Return what the name of a temporary file, of the file ``name`` if there is one, tells."""
-    match = _UNFINISHED.fullmatch(path.name)
-    if match is None or (name and match["name"] != _cut(name, len(os.fsencode(match["name"])))):
-        return None
-    return match
+def _unfinished_files(directory: Path, name: str) -> Iterator[tuple[Path, re.Match[str]]]:
+    """Yield temporary files, of the file ``name`` if there is one, with what their names tell."""
+    for path in sorted(directory.glob(f"*{_MARK}*")):
+        match = _UNFINISHED.fullmatch(path.name)
+        if match and (not name or match["name"] == _cut(name, len(os.fsencode(match["name"])))):
+            yield path, match
 
 
-def _is_left(path: Path, name: str) -> bool:
-    """Whether a path is a temporary file, of a file if it has a name, whose writer is gone."""
-    match = _match(path, name)
-    if match is None:
-        return False
-    if match["place"] == _place() and not _is_alive(int(match["process"])):
+def _is_left(path: Path, writer: re.Match[str]) -> bool:
+    """Whether the writer of a temporary file is gone."""
+    if writer["place"] == _place() and not _is_alive(int(writer["process"])):
         return True
     return time.time() - path.stat().st_mtime > _ABANDONED
 
@@ -216,14 +212,12 @@ def _sync(path: Path) -> None:
 def _explain(error: BaseException, path: Path, remedy: str) -> str:
     """Return one sentence on a failed write: the first cause that the system named counts."""
     number = None
-    cause: BaseException | None = error
-    while cause is not None:
+    for cause in causes(error):
         named = re.search(r"errno = (\d+)", str(cause))  # so does HDF5
         if isinstance(cause, OSError) and cause.errno:
             number = cause.errno
         elif named:
             number = int(named[1])
-        cause = cause.__context__
     if number in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk is full: {path} was not written; make room and try again"
     if number in (errno.EACCES, errno.EPERM):

@@ -1,27 +1,26 @@
 """``tbgen adjudicate``: what a stopped game is worth."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from tbgen.board.fen import parse_fen
 from tbgen.board.scoring import Scheme
-from tbgen.cli.answers import diagram, line_document, line_text, mover
-from tbgen.cli.games import RefereeOptions, Requirements
+from tbgen.cli.answers import diagram, line_text, mover
+from tbgen.cli.games import RefereeOptions, Requirements, outcome_remarks
 from tbgen.cli.options import AsJson, Setting, TableDirectory, command
 from tbgen.cli.progress import ProgressLine
-from tbgen.cli.solving import SolvingOptions, Watch, not_solved, solving_with
+from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
-from tbgen.games.settings import unknown_scoring
+from tbgen.probe.documents import PlyDocument
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
-from tbgen.solve.budgeted import Solver
 from tbgen.text import plies
 
 _FEN: Final = re.compile(r"[1-8pnbrqkPNBRQK]+(/[1-8pnbrqkPNBRQK]+){2,}(\s|\Z)")
@@ -36,7 +35,7 @@ def run(
     solving: SolvingOptions,
     referee: RefereeOptions,
     json: AsJson,
-    given: TableDirectory,
+    directory: TableDirectory,
 ) -> int:
     """Print the result of a game.
 
@@ -53,20 +52,17 @@ def run(
     For example:
       tbgen adjudicate games.pgn
       tbgen adjudicate "8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5" --line
-      tbgen adjudicate "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5" --solve --solve-time 5m
+      tbgen adjudicate "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5" --solve
 
     :param words: the final position of one game, or files of games
     :param line: add best play to the value, where it comes from tables
     :param json: print one JSON document
     """
-    text, watch = " ".join(words), Watch(ProgressLine())
+    text = " ".join(words)
     is_position = bool(_FEN.match(text)) and not Path(words[0]).exists()
     options = referee.options(FiftyMoveRule.IMPROVING if is_position else None)
-    with (
-        Tablebase(given, rules=options.variant) as tables,
-        solving_with(solving, options.variant, watch) as solver,
-    ):
-        judge = _GameJudge(tables, options, requirements, line, solver, watch)
+    with Tablebase(directory, rules=options.variant) as tables, solving.watch(options.variant) as watch:
+        judge = _GameJudge(tables, options, {"solver": watch.solver, **vars(requirements)}, line, watch.line)
         if is_position:
             _position(text, judge, json)
             return 0
@@ -88,24 +84,17 @@ class _GameJudge:
 
     tables: Tablebase
     options: GameOptions
-    requirements: Requirements
+    means: Mapping[str, Any]
+    """What solves positions, and what the result has to rest on."""
     with_line: bool
-    solver: Solver | None
-    watch: Watch
+    progress: ProgressLine
     remarks: set[str] = field(default_factory=set)
 
     def report(self, game: Game) -> _GameReport:
         """Adjudicate a game."""
         arbiter, line = replay(game, self.options), None
-        with self.watch.line:
-            outcome = adjudicate(
-                arbiter,
-                self.tables,
-                game.ending,
-                recorded=game.result,
-                solver=self.solver,
-                **vars(self.requirements),
-            )
+        with self.progress:
+            outcome = adjudicate(arbiter, self.tables, game.ending, recorded=game.result, **self.means)
         if self.with_line and outcome.basis is Basis.TABLEBASE:
             try:
                 line = self.tables.line(arbiter.board, outcome.accrued)
@@ -114,13 +103,8 @@ class _GameJudge:
         return _GameReport(arbiter, outcome, line)
 
     def remark(self, outcome: Outcome) -> None:
-        """Tell about a missing table, an unknown scoring and what cannot be solved."""
-        unknown = outcome.settings.unknown_scoring
-        remarks = {str(outcome.missing)} if outcome.missing is not None else set()
-        remarks |= {unknown_scoring(unknown)} if unknown is not None else set()
-        remarks |= {not_solved(outcome.unsolvable)} if outcome.unsolvable else set()
-        for remark in remarks - self.remarks:
-            self.remarks.add(remark)
+        """Say what there is to remark about an outcome."""
+        for remark in outcome_remarks(outcome, self.remarks):
             say(f"tbgen: {remark}")
 
 
@@ -140,18 +124,12 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
     for name in names:
         with reading(name) as source:
             for game in read_games(source):
-                document = {
-                    "file": name,
-                    "number": game.number,
-                    "file_line": game.line,
-                    "white": game.tags.get("White", "?"),
-                    "black": game.tags.get("Black", "?"),
-                    "result": game.result,
-                }
-                documents.append(document)
+                facts = {"file": name, "number": game.number, "file_line": game.line}
+                players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
+                documents.append({**facts, **players, "result": game.result})
                 try:
                     report = judge.report(game)
-                    document |= _document(report, report.arbiter.board.fen())
+                    documents[-1] |= _document(report, report.arbiter.board.fen())
                     if not as_json:
                         print("\n".join(_summary(game, report)))
                     judge.remark(report.outcome)
@@ -159,7 +137,7 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
                     worst = max(worst, error.exit_code)
                     # An error of the game itself names the very line.
                     place = "" if error is game.error else f"game {game.number}, line {game.line}: "
-                    document["error"] = f"{place}{error}"
+                    documents[-1]["error"] = f"{place}{error}"
                     if not as_json:
                         say(f"tbgen: {place}{error}")
     if not documents:
@@ -172,7 +150,7 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
 def _document(report: _GameReport, fen: str) -> dict[str, Any]:
     outcome, settings = report.outcome, report.outcome.settings
     scoring = settings.scoring
-    document: dict[str, Any] = {
+    document = {
         "fen": fen,
         "rules": settings.variant,
         **fields(settings, "fifty_move_rule", "bare_kings"),
@@ -185,17 +163,15 @@ def _document(report: _GameReport, fen: str) -> dict[str, Any]:
         **fields(scoring, "cutoff", "komi"),
         "points": scoring.points(outcome.value)._asdict(),
     }
-    if outcome.bounds is not None:
-        document["bounds"] = outcome.bounds.document()
-    if outcome.unsolvable:
-        document["unsolvable"] = outcome.unsolvable
-    if outcome.missing is not None:
-        document["missing"] = outcome.missing.material
-    if settings.unknown_scoring is not None:
-        document["unknown_scoring"] = settings.unknown_scoring
-    if report.line is not None:
-        document["line"] = line_document(report.line)
-    return document
+    line = None if report.line is None else [PlyDocument.of(ply).plain() for ply in report.line]
+    known = {
+        "bounds": outcome.bounds and outcome.bounds.document(),
+        "unsolvable": outcome.unsolvable or None,
+        "missing": outcome.missing and outcome.missing.material,
+        "unknown_scoring": settings.unknown_scoring,
+        "line": line,
+    }
+    return document | {name: value for name, value in known.items() if value is not None}
 
 
 def _text(report: _GameReport) -> Iterator[str]:
@@ -215,10 +191,8 @@ def _text(report: _GameReport) -> Iterator[str]:
 def _summary(game: Game, report: _GameReport) -> Iterator[str]:
     outcome = report.outcome
     white, black = (printable(game.tags.get(side, "?")) for side in ("White", "Black"))
-    yield (
-        f"{game.number}. {white} - {black}  {game.result}  accrued {outcome.accrued}  "
-        f"result {outcome.value}  ({_basis(report)})  points {_points(report)}"
-    )
+    worth = f"result {outcome.value}  ({_basis(report)})  points {_points(report)}"
+    yield f"{game.number}. {white} - {black}  {game.result}  accrued {outcome.accrued}  {worth}"
     if report.line is not None:
         yield from line_text(report.arbiter.board, report.line)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,11 +51,6 @@ class MobilityAnswer:
     moves: list[RankedMove] | None
     line: list[LinePly] | MissingLayerError | None
 
-    @property
-    def remark(self) -> str | None:
-        """What is missing in the answer that was wanted, in a sentence."""
-        return str(self.line) if isinstance(self.line, MissingLayerError) else None
-
     def document(self, fen: str) -> dict[str, Any]:
         """Return the JSON document about a position that was named so."""
         line: list[PlyDocument] | UnsetType | None = UNSET
@@ -103,14 +98,15 @@ class ViewAnswer:
     def document(self, fen: str) -> dict[str, Any]:
         """Return the JSON document about a position that was named so."""
         result = self.result
+        moves = [
+            ViewMoveDocument(uci=move.uci, san=move.san, **worth_fields(move)) for move in self.moves or ()
+        ]
         return ViewDocument(
             fen=fen,
             material=result.material.name,
             view=result.view,
             **worth_fields(result),
-            moves=UNSET
-            if self.moves is None
-            else [ViewMoveDocument(uci=move.uci, san=move.san, **worth_fields(move)) for move in self.moves],
+            moves=UNSET if self.moves is None else moves,
         ).plain()
 
     def text(self) -> Iterator[str]:
@@ -145,9 +141,15 @@ def _situation(board: chess.Board) -> str:
 
 def diagram(board: chess.Board) -> Iterator[str]:
     """Yield the rows of a board with its coordinates."""
-    for rank, row in zip(range(8, 0, -1), str(board).splitlines(), strict=True):
-        yield f"{rank}  {row}"
-    yield "   a b c d e f g h"
+    return board_text({square: piece.symbol() for square, piece in board.piece_map().items()})
+
+
+def board_text(cells: Mapping[chess.Square, str], width: int = 1) -> Iterator[str]:
+    """Yield the rows of a board that has texts on some squares, with its coordinates."""
+    for rank in reversed(range(8)):
+        row = (cells.get(chess.square(file, rank), ".") for file in range(8))
+        yield f"{rank + 1}  {' '.join(f'{cell:{width}}' for cell in row)}".rstrip()
+    yield f"   {' '.join(f'{file:{width}}' for file in chess.FILE_NAMES)}".rstrip()
 
 
 def line_text(board: chess.Board, line: Sequence[LinePly], name: str = "best play") -> Iterator[str]:
@@ -159,11 +161,6 @@ def line_text(board: chess.Board, line: Sequence[LinePly], name: str = "best pla
         label = f"{number}." if white else f"{number}..."
         yield f"{label:>6} {ply.san:{width}}  {ply.accrued!s:>6}"
         number, white = number + (not white), not white
-
-
-def line_document(line: Sequence[LinePly]) -> list[dict[str, Any]]:
-    """Return a line for a JSON document."""
-    return [PlyDocument.of(ply).plain() for ply in line]
 
 
 def mover(board: chess.Board) -> str:

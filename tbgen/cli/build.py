@@ -1,6 +1,6 @@
 """``tbgen build``: make tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from tbgen.board.material import Material
@@ -17,9 +17,8 @@ from tbgen.cli.options import (
     Size,
     TableDirectory,
     WholeNumber,
-    chosen,
     command,
-    directory_of,
+    material_list,
     processors,
 )
 from tbgen.cli.streams import fields, print_json
@@ -46,7 +45,7 @@ def run(
     estimate: bool,
     memory: Size | None,
     json: AsJson,
-    given: TableDirectory,
+    directory: TableDirectory,
 ) -> None:
     """Build the tables of the named materials, or of all with up to N men.
 
@@ -78,15 +77,14 @@ def run(
         time
     :param json: print one JSON document about the tables built (or to build)
     """
-    wanted = chosen(materials, men)
+    wanted = material_list(materials, men)
     if wanted is None:
         raise UsageError("nothing to build: name materials such as KBvK, or give --men N")
     if jobs is not None and scheduler is not None:
         raise UsageError(
-            f"--jobs {jobs} means nothing with --scheduler: --nthreads of a worker says how many tables it "
-            "does at once (docs/cluster.md)"
+            "--jobs means nothing with --scheduler: see --nthreads of workers in docs/cluster.md"
         )
-    directory, shared = directory_of(given), threads or processors()
+    shared = threads or processors()
     at_once = min(shared, MOST_JOBS) if jobs is None else jobs
     if estimate:
         todo = missing(wanted, directory, variant, force=wanted if force else ())
@@ -102,17 +100,13 @@ def run(
         if scheduler is None:
             built = build(wanted, directory, journal, jobs=at_once, threads=shared, **options)
         else:
-            built = _build_on_cluster()(wanted, directory, journal, scheduler, threads=threads, **options)
+            with needs_extra("a build with --scheduler", "cluster"):
+                from tbgen.generator.cluster.client import build_on_cluster
+            built = build_on_cluster(wanted, directory, journal, scheduler, threads=threads, **options)
     if json:
         print_json({"directory": directory, "built": list(map(_document, built))})
     elif not built:
         print(f"nothing to build: the tables asked for are in {directory}")
-
-
-def _build_on_cluster() -> Callable[..., list[Built]]:
-    with needs_extra("a build with --scheduler", "cluster"):
-        from tbgen.generator.cluster.client import build_on_cluster
-    return build_on_cluster
 
 
 def _print_estimates(estimates: Sequence[Estimate], outlook: Outlook, copies: int, as_json: bool) -> None:
@@ -127,10 +121,8 @@ def _print_estimates(estimates: Sequence[Estimate], outlook: Outlook, copies: in
     if estimates:
         print(f"{'material':10} {'time':>10} {'memory':>11} {'disk':>11}")
     for entry in estimates:
-        print(
-            f"{entry.material.name:10} {duration(entry.seconds):>10} {size_text(entry.memory):>11} "
-            f"{size_text(entry.disk):>11}"
-        )
+        sizes = f"{size_text(entry.memory):>11} {size_text(entry.disk):>11}"
+        print(f"{entry.material.name:10} {duration(entry.seconds):>10} {sizes}")
     at_once = f", up to {outlook.jobs} at once" if outlook.jobs > 1 else ""
     needs = f"at most {size_text(outlook.memory)} of memory, {size_text(disk)} of disk"
     if copies:
@@ -141,14 +133,10 @@ def _print_estimates(estimates: Sequence[Estimate], outlook: Outlook, copies: in
 def _document(built: Built) -> dict[str, Any]:
     info = built.info
     return {
-        "material": info.material,
-        "rules": info.variant,
+        **fields(info, "material", rules="variant"),
         "positions": sum(info.positions) + info.ep_positions,
         "layers": built.layers,
         "max_depth": info.max_depth,
-        **fields(built, "seconds", "stages"),
-        "peak_memory": built.process_peak,
-        "bytes": info.bytes,
-        "accrued": info.stores_accrued,
-        "digest": info.digest,
+        **fields(built, "seconds", "stages", peak_memory="process_peak"),
+        **fields(info, "bytes", accrued="stores_accrued", digest="digest"),
     }

@@ -1,7 +1,7 @@
 """``tbgen cache``: the compiled kernels on disk."""
 
 from tbgen.cli.options import AsJson, command
-from tbgen.cli.streams import print_json
+from tbgen.cli.streams import fields, print_json
 from tbgen.compiler.cache import cached_kernels
 from tbgen.compiler.cache import clear as clear_cache
 from tbgen.files import write_errors
@@ -29,11 +29,8 @@ def run(*, clear: bool, json: AsJson) -> None:
         with write_errors(found.directory, remedy="remove it by hand"):
             clear_cache()
     if json:
-        sizes = {"current_bytes": found.current_bytes, "other_bytes": found.other_bytes}
-        print_json({"directory": found.directory, **sizes, "cleared": clear}, indent=None)
+        sizes = fields(found, "directory", "current_bytes", "other_bytes")
+        print_json({**sizes, "cleared": clear}, indent=None)
         return
-    removed = "removed " if clear else ""
-    print(
-        f"{found.directory}: {removed}{size_text(found.current_bytes)} of this version, "
-        f"{size_text(found.other_bytes)} of others"
-    )
+    current, others = size_text(found.current_bytes), size_text(found.other_bytes)
+    print(f"{found.directory}: {'removed ' if clear else ''}{current} of this version, {others} of others")

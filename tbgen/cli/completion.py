@@ -15,7 +15,7 @@ def run(shell: Annotated[str, click.Choice(["bash", "zsh", "fish"])]) -> None:
     \b
     For example:
       tbgen completion bash > ~/.local/share/bash-completion/completions/tbgen
-      tbgen completion zsh > ~/.zfunc/_tbgen      # with fpath+=~/.zfunc before compinit in ~/.zshrc
+      tbgen completion zsh > ~/.zfunc/_tbgen  # with fpath+=~/.zfunc in ~/.zshrc
       tbgen completion fish > ~/.config/fish/completions/tbgen.fish
 
     :param shell: the shell that reads the script

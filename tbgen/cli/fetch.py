@@ -15,9 +15,8 @@ from tbgen.cli.options import (
     TableDirectory,
     VariantList,
     WholeNumber,
-    chosen,
     command,
-    directory_of,
+    material_list,
 )
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import print_json, say
@@ -37,7 +36,7 @@ def run(
     jobs: Annotated[int, WholeNumber(1, 64), Setting(metavar="N")] = 4,
     check: bool,
     json: AsJson,
-    given: TableDirectory,
+    directory: TableDirectory,
 ) -> None:
     """Fetch tables from a set made by tbgen publish, together with the tables that they rest on.
 
@@ -60,36 +59,33 @@ def run(
     :param check: read all existing tables, and fetch damaged ones again
     :param json: print the outcome for each table as one JSON document
     """
-    directory, files = directory_of(given), source_of(source)
+    files = source_of(source)
     published = read_list(files)
     line = ProgressLine()
 
     def checking(name: str, number: int, count: int) -> None:
-        if check:
-            line.show(f"checking {name}, {number} of {count}")
+        line.show(f"checking {name}, {number} of {count}")
 
     with line:
         to_do = plan(
             published,
             directory,
             variants,
-            chosen(materials, men),
+            material_list(materials, men),
             place=files.place(LIST_NAME).removesuffix(f"/{LIST_NAME}"),
-            check=check,
-            checking=checking,
+            check=checking if check else None,
         )
     say(f"tbgen: {_summary(to_do, directory)}")
     report = _FetchReport(to_do, line)
-    error = None
     try:
         with line:
-            fetch(to_do.wanted, files, directory, jobs=jobs, report=report)
-    except TbgenError as failure:
-        error = failure
+            fetch(to_do, files, directory, jobs=jobs, report=report)
+    except TbgenError as error:
+        if json:
+            print_json(_document(to_do, report, error))
+        raise
     if json:
-        print_json(_document(to_do, report, error))
-    if error is not None:
-        raise error
+        print_json(_document(to_do, report, None))
 
 
 def _summary(to_do: FetchPlan, directory: Path) -> str:

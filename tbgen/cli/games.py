@@ -3,8 +3,8 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
@@ -17,9 +17,9 @@ from tbgen.cli.options import (
     WholeNumber,
     processors,
 )
-from tbgen.cli.progress import ProgressLine
-from tbgen.cli.solving import SolvingOptions, Watch, not_solved, solving_with
+from tbgen.cli.solving import SolvingOptions, Watch
 from tbgen.cli.streams import say
+from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.files import PgnSource, is_stream, reading
 from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
@@ -50,15 +50,9 @@ class RefereeOptions(OptionGroup):
         :param rule: the 50-move rule where none is given.
         :raises UsageError: if they do not go together.
         """
-        points, _ = self.points, self.points.scoring  # refused now, and not at the first game
-        return GameOptions(
-            self.variant,
-            self.fifty_move_rule or rule,
-            points.cutoff,
-            self.bare_kings,
-            points.scheme,
-            points.komi,
-        )
+        _ = self.points.scoring  # refused now, and not at the first game
+        rule = self.fifty_move_rule or rule
+        return GameOptions(self.variant, rule, bare_kings=self.bare_kings, **vars(self.points))
 
 
 @dataclass(frozen=True)
@@ -87,94 +81,99 @@ class AdjudicationOptions(OptionGroup):
     solving: SolvingOptions
     jobs: Annotated[int, WholeNumber(1, MOST_JOBS), Setting(default=processors, metavar="N")]
     referee: RefereeOptions
-    given: TableDirectory
+    directory: TableDirectory
 
     @contextmanager
-    def adjudicating(
-        self, files: Sequence[str], *, trust_tags: bool = False
-    ) -> Iterator[tuple[Adjudicator, Watch]]:
-        """Give the adjudicator of the games of some files, and what watches it solve.
+    def adjudicating(self, files: Sequence[str], *, trust_tags: bool = False) -> Iterator["Adjudication"]:
+        """Give what adjudicates the games of some files.
 
         If it is to solve positions, the games for that are counted first, unless they can be read only once.
 
         :raises UsageError: if the options do not go together.
         :raises TbgenError: if a file cannot be read.
         """
-        options, watch = self.referee.options(), Watch(ProgressLine())
-        with solving_with(self.solving, options.variant, watch) as solver:
+        options = self.referee.options()
+        with self.solving.watch(options.variant) as watch:
             adjudicator = Adjudicator(
-                options,
-                self.given,
-                **vars(self.requirements),
-                solver=solver,
-                trust_tags=trust_tags,
+                options, self.directory, **vars(self.requirements), solver=watch.solver, trust_tags=trust_tags
             )
-            if solver is not None and not any(map(is_stream, files)):
-                watch.games = _count_unproven(files, adjudicator.unsolving(), self.jobs, watch.line)
-            yield adjudicator, watch
+            work = Adjudication(adjudicator, watch, self.jobs, self.strict)
+            if watch.solver is not None and not any(map(is_stream, files)):
+                work.count_unproven(files)
+            yield work
 
 
-def _count_unproven(files: Sequence[str], adjudicator: Adjudicator, jobs: int, line: ProgressLine) -> int:
-    """Return how many games are left to solve."""
-    found = 0
-    for path in files:
-        with line, reading(path) as source:
-            for done, game in enumerate(tag_games(source, adjudicator, jobs=jobs), 1):
-                found += game.outcome is not None and not game.outcome.proven
+@dataclass(frozen=True, slots=True)
+class Adjudication:
+    """Adjudicates the games of files, counts them, and says on stderr what is wrong and how far it is."""
+
+    adjudicator: Adjudicator
+    watch: Watch
+    jobs: int
+    strict: bool
+    """Whether a broken game is an error."""
+    tally: Tally = field(default_factory=Tally)
+    remarks: set[str] = field(default_factory=set)
+    """What has been said about outcomes."""
+
+    def count_unproven(self, files: Sequence[str]) -> None:
+        """Count the games that are left to solve."""
+        found, adjudicator = 0, self.adjudicator.unsolving()
+        for path in files:
+            with self.watch.line as line, reading(path) as source:
+                for done, game in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
+                    found += game.outcome is not None and not game.outcome.proven
+                    if done % _EVERY == 0:
+                        line.show(f"counting what is to be solved: {counted(found, 'position')}")
+        self.watch.games = found
+
+    def games(self, source: PgnSource, fate: str, place: str = "") -> Iterator[TaggedGame]:
+        """Yield the games of a file.
+
+        :param fate: what becomes of broken games, in two words.
+        :param place: what to say before the place of a game.
+
+        :raises UsageError: about a broken game, if that is an error.
+        """
+        start = time.monotonic()
+        with self.watch.line as line:
+            for done, game in enumerate(tag_games(source, self.adjudicator, jobs=self.jobs), 1):
+                self.tally.add(game)
+                if game.error is not None and self.strict:
+                    raise game.error
+                remarks = [] if game.error is None else [f"{place}{game.error}; {fate}"]
+                if game.outcome is not None:
+                    where = f"{place}game {game.raw.number}, line {game.raw.line}: "
+                    remarks += outcome_remarks(game.outcome, self.remarks, where)
+                for remark in remarks:
+                    line.clear()
+                    say(f"tbgen: {remark}")
                 if done % _EVERY == 0:
-                    line.show(f"counting what is to be solved: {counted(found, 'position')}")
-    return found
+                    line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
+                yield game
+
+    def document(self) -> dict[str, Any]:
+        """Return what became of the games, for JSON."""
+        return self.tally.document() | self.watch.document()
 
 
-def reported(
-    games: Iterator[TaggedGame],
-    source: PgnSource,
-    tally: Tally,
-    fate: str,
-    *,
-    line: ProgressLine,
-    strict: bool,
-    place: str = "",
-) -> Iterator[TaggedGame]:
-    """Count games and pass them on, and tell on stderr what is wrong with them, and about progress.
+def outcome_remarks(outcome: Outcome, said: set[str], place: str = "") -> Iterator[str]:
+    """Yield what is to be remarked about an outcome: a missing table, an unknown scoring, no solution.
 
-    That is: which are broken, and, once for each, which tables are missing, which scorings are unknown and
-    why positions cannot be solved.
-
-    :param fate: what becomes of broken games, in two words.
-    :param line: where progress is shown.
-    :param place: what to say before the place of a game.
-
-    :raises UsageError: about a broken game, if ``strict``.
+    :param said: what has been said of other outcomes, and is not said again; what is said now is added.
+    :param place: what to say before remarks about the game itself.
     """
-    start = time.monotonic()
-    with line:
-        for done, game in enumerate(games, 1):
-            tally.add(game)
-            if game.error is not None and strict:
-                raise game.error
-            for remark in _remarks(game, tally, fate, place):
-                line.clear()
-                say(f"tbgen: {remark}")
-            if done % _EVERY == 0:
-                line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
-            yield game
-
-
-def _remarks(game: TaggedGame, tally: Tally, fate: str, place: str) -> Iterator[str]:
-    """Yield what is to be said of a game that has just been counted."""
-    if game.error is not None:
-        yield f"{place}{game.error}; {fate}"
-    if game.outcome is None:
-        return
-    missing, unknown = game.outcome.missing, game.outcome.settings.unknown_scoring
-    if missing is not None and tally.missing[missing.material] == 1:
-        yield str(missing)
-    if unknown is not None and tally.unknown_scorings[unknown] == 1:
-        yield f"{place}game {game.raw.number}, line {game.raw.line}: {unknown_scoring(unknown)}"
-    unsolvable = game.outcome.unsolvable
-    if unsolvable and tally.unsolvable[unsolvable] == 1:
-        yield f"{place}game {game.raw.number}, line {game.raw.line}: {not_solved(unsolvable)}"
+    unknown, remarks = outcome.settings.unknown_scoring, []
+    if outcome.missing is not None:
+        remarks.append(("", str(outcome.missing)))
+    if unknown is not None:
+        remarks.append((place, unknown_scoring(unknown)))
+    if outcome.unsolvable:
+        remarks.append((place, f"the position cannot be solved: {outcome.unsolvable}"))
+    for before, remark in remarks:
+        if remark not in said:
+            said.add(remark)
+            yield before + remark
 
 
 def _left(source: PgnSource, seconds: float) -> str:

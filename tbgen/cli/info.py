@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
-from tbgen.cli.options import AsJson, Rules, TableDirectory, as_given, command, directory_of
-from tbgen.cli.streams import print_json, say
+from tbgen.cli.options import AsJson, Rules, TableDirectory, command
+from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import NoTablesError
 from tbgen.store.digests import digest_line, set_digests
 from tbgen.store.format import tables_in
@@ -29,7 +29,7 @@ def run(
     manifest: bool,
     variant: Rules = Variant.R_MOBILITY,
     json: AsJson,
-    given: TableDirectory,
+    directory: TableDirectory,
 ) -> int:
     """List the tables of the directory, or describe the tables of some materials.
 
@@ -53,37 +53,27 @@ def run(
       tbgen info
       tbgen info KBvK KBNvK --json
       tbgen info --rules wg
-      tbgen info --manifest --dir mine > mine.txt; tbgen info --manifest --dir yours | diff mine.txt -
+      tbgen info --manifest --dir mine > mine.txt
+      tbgen info --manifest --dir yours | diff mine.txt -
 
     :param materials: such as KBvK
     :param manifest: print the digests of the tables
     :param json: print one JSON document
     """
-    directory = directory_of(given)
-    if not directory.exists():
-        raise NoTablesError(directory, given, variant)
-    if manifest:
-        wanted = sorted({*materials}) or tables_in(directory, variant)
-        if not wanted:
-            raise NoTablesError(directory, given, variant)
-        entries = inventory(directory, variant, wanted)
-        if json:
-            print_json(_manifest_document(entries))
-        else:
-            print("\n".join(_manifest(entries, variant)))
-        told = errors = [entry.error for entry in entries if entry.error]
+    wanted = sorted({*materials}) or tables_in(directory, variant) if manifest else list(materials)
+    if not directory.exists() or (manifest and not wanted):
+        raise NoTablesError(directory, variant)
+    entries = inventory(directory, variant, wanted or None, counts=bool(wanted) and not manifest)
+    # That tables are missing is what an overview says, not a failure.
+    errors = [entry.error for entry in entries if entry.error and (wanted or not entry.missing)]
+    if json:
+        print_json(_manifest_document(entries) if manifest else _document(directory, variant, entries))
     else:
-        entries = inventory(directory, variant, materials or None, counts=bool(materials))
-        # That tables are missing is what an overview says, not a failure.
-        errors = [entry.error for entry in entries if entry.error and (materials or not entry.missing)]
-        told = [] if json else errors
-        if json:
-            print_json(_document(directory, variant, entries))
-        else:
-            for text in _details(entries) if materials else _list(directory, variant, entries):
-                print(text)
-    for error in told:
-        say(f"tbgen: {as_given(error, given)}")
+        overview = _details(entries) if materials else _list(directory, variant, entries)
+        for text in _manifest(entries, variant) if manifest else overview:
+            print(text)
+    for error in errors if manifest or not json else ():
+        say(f"tbgen: {error}")
     return max((error.exit_code for error in errors), default=0)
 
 
@@ -96,25 +86,20 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
     tables, layers = sum(info.bytes for info, _ in found), sum(entry.layer_bytes for entry in entries)
     beside = _layers_text(sum(entry.layers for entry in entries), layers)
     together = f", and {beside} beside them: {size_text(tables + layers)}" if beside else ""
-    of = counted(len(entries), "table") + (
-        "" if variant is Variant.R_MOBILITY else f" for the rules {variant}"
-    )
-    yield f"{directory}: {len(found)} of {of}, {size_text(tables)}{together}"
+    rules = "" if variant is Variant.R_MOBILITY else f" for the rules {variant}"
+    number = counted(len(entries), "table")
+    yield f"{directory}: {len(found)} of {number}{rules}, {size_text(tables)}{together}"
     if found:
         yield ""
-        yield (
-            f"{'material':10} {'positions':>14} {'depth':>9}  {'form':6} {'accrued':8} {'size':>10}"
-            f" {'built in':>10}  by"
-        )
+        head = f"{'material':10} {'positions':>14} {'depth':>9}  {'form':6} {'accrued':8} {'size':>10}"
+        yield f"{head} {'built in':>10}  by"
     for info, entry in found:
         beside = _layers_text(entry.layers, entry.layer_bytes)
-        accrued = "stored" if info.stores_accrued else "left out" if variant.resets else "-"
-        if info.packed and info.stores_accrued:
-            accrued = "values"
+        accrued = ("values" if info.packed else "stored") if info.stores_accrued else "left out"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
-            f"  {info.form:6} {accrued:8} {size_text(info.bytes):>10} {info.build_seconds:8.1f} s"
-            f"  tbgen {info.tbgen_version}{beside and f', {beside}'}"
+            f"  {info.form:6} {accrued if variant.resets else '-':8} {size_text(info.bytes):>10}"
+            f" {info.build_seconds:8.1f} s  tbgen {info.tbgen_version}{beside and f', {beside}'}"
         )
     missing = " ".join(_missing([entry.material for entry in entries if entry.missing]))
     if missing:
@@ -147,10 +132,12 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         en_passant = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
         yield f"positions      {white:,} White to move, {black:,} Black to move{en_passant}"
         if info.variant.resets:
-            yield _accrued_line(info)
+            yield f"accrued {_accrued_text(info)}"
         if entry.layers:
             yield f"kept beside    {_layers_text(entry.layers, entry.layer_bytes)}"
-        yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}{_included(info)}"
+        included = f", accrued scores {'' if info.stores_runs else 'not '}included"
+        longest = counted(info.max_depth, "ply", "plies")
+        yield f"longest depth  {longest}{included if info.variant.resets else ''}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
         yield f"format         version {info.format_version}, {info.form}, rules {info.variant}"
         yield f"digest         {info.digest}"
@@ -159,19 +146,12 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
             yield f"{score!s:>10} {counts[0].get(score, 0):16,} {counts[1].get(score, 0):16,}"
 
 
-def _included(info: TableInfo) -> str:
-    """Say which depths the longest one is the longest of."""
-    if not info.variant.resets:
-        return ""
-    return f", accrued scores {'included' if info.stores_runs else 'not included'}"
-
-
-def _accrued_line(info: TableInfo) -> str:
-    if not info.stores_accrued:
-        return "accrued runs   left out, worked out on demand"
-    if info.packed:
-        return f"accrued steps  {info.runs:,}, without depths, which are worked out on demand"
-    return f"accrued runs   {info.runs:,}"
+def _accrued_text(info: TableInfo) -> str:
+    if info.stores_runs:
+        return f"runs   {info.runs:,}"
+    if info.stores_accrued:
+        return f"steps  {info.runs:,}, without depths, which are worked out on demand"
+    return "runs   left out, worked out on demand"
 
 
 def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -194,29 +174,19 @@ def _manifest(entries: Sequence[Entry], variant: Variant) -> list[str]:
 
 def _manifest_document(entries: Sequence[Entry]) -> dict[str, Any]:
     fresh, digest = set_digests(entries) or (None, None)
-    return {
-        "tables": [
-            {
-                "material": entry.material,
-                "rules": entry.info.variant,
-                "fresh": entry.info.manifest.fresh,
-                "accrued": entry.info.stores_accrued,
-                "form": entry.info.form,
-                "digest": entry.info.digest,
-            }
-            for entry in entries
-            if entry.info
-        ],
-        "fresh": fresh,
-        "digest": digest,
-        **_lacking(entries),
-    }
+    tables = [
+        {
+            **fields(info, "material", rules="variant"),
+            "fresh": info.manifest.fresh,
+            **fields(info, accrued="stores_accrued", form="form", digest="digest"),
+        }
+        for entry in entries
+        if (info := entry.info)
+    ]
+    return {"tables": tables, "fresh": fresh, "digest": digest, **_lacking(entries)}
 
 
 def _lacking(entries: Sequence[Entry]) -> dict[str, Any]:
     """Return the tables that are missing, and what is wrong with others."""
-    damaged = [entry for entry in entries if entry.error and not entry.missing]
-    return {
-        "missing": [entry.material for entry in entries if entry.missing],
-        "damaged": {entry.material.name: entry.error for entry in damaged},
-    }
+    damaged = {entry.material.name: entry.error for entry in entries if entry.error and not entry.missing}
+    return {"missing": [entry.material for entry in entries if entry.missing], "damaged": damaged}

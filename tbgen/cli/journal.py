@@ -1,8 +1,8 @@
 """The journal of a build: a row per finished table on stdout, progress or a dated log on stderr."""
 
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Self
 
 from tbgen.board.material import Material
 from tbgen.cli.progress import ProgressLine
@@ -10,7 +10,7 @@ from tbgen.generator import Built
 from tbgen.text import counted, duration, size_text
 
 
-class Journal:
+class Journal(AbstractContextManager["Journal"]):
     """The reporter of a build, for a reader at the terminal or of a log; a context."""
 
     def __init__(self, directory: Path, quiet: bool) -> None:
@@ -18,13 +18,10 @@ class Journal:
         self._line = ProgressLine()
         self._directory = directory
         self._quiet = quiet
-        self._begun = self._table_begun = self._expected = 0.0
-        self._table = ""
+        self._table_begun = self._expected = 0.0
+        self._table, self._count = "", 0
         self._begun_at: dict[Material, float] = {}
-        self._count = self._finished = self._bytes = self._peak = 0
-
-    def __enter__(self) -> Self:
-        return self
+        self._built: list[Built] = []
 
     def note(self, text: str) -> None:
         """Print a sentence on stderr."""
@@ -34,14 +31,13 @@ class Journal:
         """Log that the table begins, and remember what to show."""
         now = time.monotonic()
         self._expected = now + seconds_left
-        if not self._count:
-            self._begun, self._count = now, count
-            self._line.log(f"{counted(count, 'table')} to build in {self._directory}: {self._left()}")
         self._table = f"{material}: {number} of {count}"
+        if not self._begun_at:
+            self._count = count
+            self._line.log(f"{counted(count, 'table')} to build in {self._directory}: {self._left()}")
         if material not in self._begun_at:
-            self._begun_at[material] = now
             self._line.log(f"{self._table}, begun; {self._left()}")
-        self._table_begun = self._begun_at[material]
+        self._table_begun = self._begun_at.setdefault(material, now)
         self.progress("reading sub-tables", None, 0)
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
@@ -55,44 +51,41 @@ class Journal:
         self._line.clear()
         info = built.info
         self._expected = time.monotonic() + seconds_left
-        self._finished += 1
-        self._bytes += info.bytes
-        self._peak = max(self._peak, built.process_peak)
+        self._built.append(built)
         if not self._quiet:
             self._print_row(built)
-        left = f"; {self._left()}" if self._finished < self._count else ""
+        left = f"; {self._left()}" if len(self._built) < self._count else ""
         without = "" if info.stores_accrued or not info.variant.resets else " without accrued scores"
-        self._line.log(
-            f"{info.material}: {self._finished} of {self._count}, done in {duration(built.seconds)}, "
-            f"{size_text(info.bytes)}{without}, process peak {size_text(built.process_peak)}{left}"
-        )
+        sizes = f"{size_text(info.bytes)}{without}, process peak {size_text(built.process_peak)}"
+        number = f"{len(self._built)} of {self._count}"
+        self._line.log(f"{info.material}: {number}, done in {duration(built.seconds)}, {sizes}{left}")
 
     def __exit__(self, *_: object) -> None:
         """End the journal with a sum, if anything was begun."""
         self._line.clear()
-        if not self._count:
+        if not self._begun_at:
             return
         tables = counted(self._count, "table")
-        sums = f"built in {duration(time.monotonic() - self._begun)}"
-        if self._finished:
-            sums += f", {size_text(self._bytes)}, process peak {size_text(self._peak)}"
-        if self._finished == self._count:
+        sums = f"built in {duration(time.monotonic() - min(self._begun_at.values()))}"
+        if self._built:
+            size, peak = (
+                sum(built.info.bytes for built in self._built),
+                max(built.process_peak for built in self._built),
+            )
+            sums += f", {size_text(size)}, process peak {size_text(peak)}"
+        if len(self._built) == self._count:
             self._line.note(f"{tables} {sums}")
         else:
-            self._line.note(
-                f"stopped: {self._finished} of {tables} {sums}; the same command, without --force, goes on "
-                "from there"
-            )
+            again = "the same command, without --force, goes on from there"
+            self._line.note(f"stopped: {len(self._built)} of {tables} {sums}; {again}")
 
     def _print_row(self, built: Built) -> None:
         info = built.info
-        if self._finished == 1:
+        if len(self._built) == 1:
             print(f"{'material':10} {'positions':>12} {'layers':>6} {'longest':>11} {'time':>9} {'size':>11}")
-        print(
-            f"{info.material:10} {sum(info.positions) + info.ep_positions:12,} {built.layers:6} "
-            f"{info.max_depth:5} plies {built.seconds:7.2f} s {size_text(info.bytes):>11}",
-            flush=True,
-        )
+        table = f"{info.material:10} {sum(info.positions) + info.ep_positions:12,} {built.layers:6}"
+        costs = f"{built.seconds:7.2f} s {size_text(info.bytes):>11}"
+        print(f"{table} {info.max_depth:5} plies {costs}", flush=True)
 
     def _left(self) -> str:
         left = self._expected - time.monotonic()

@@ -1,8 +1,7 @@
 """``tbgen match``: engines play each other."""
 
-import shutil
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -25,8 +24,7 @@ from tbgen.cli.options import (
     command,
     usable_processors,
 )
-from tbgen.cli.progress import ProgressLine
-from tbgen.cli.solving import SolvingOptions, Watch, solving_with
+from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import UsageError, quote
 from tbgen.games.settings import FiftyMoveRule
@@ -40,12 +38,12 @@ from tbgen.text import counted, number
 
 if TYPE_CHECKING:
     from tbgen.games.standings import Standings
+    from tbgen.games.standings.elo import Elo
     from tbgen.games.standings.encounters import MatchScore
     from tbgen.match.messages import Message, Summary
 
 LIVE: Final = "127.0.0.1:8043"
 """Where --live shows an event, unless it says where."""
-_WIDTH = 132
 
 
 def _structs(option: str, kind: type[Struct]) -> WordList:
@@ -88,13 +86,10 @@ def _all_engines(ctx: click.Context, param: click.Parameter, engines: Sequence[A
 
 
 def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise UsageError(f"{quote(text)} is no share: give one from 0 to 1")
-    return share
+    with suppress(ValueError):
+        if 0 <= float(text) <= 1:
+            return float(text)
+    raise UsageError(f"{quote(text)} is no share: give one from 0 to 1")
 
 
 def _names(*names: str, **attributes: Any) -> Setting:
@@ -196,7 +191,7 @@ def run(
     event: EventOptions,
     solving: SolvingOptions,
     referee: RefereeOptions,
-    given: TableDirectory,
+    directory: TableDirectory,
     play_on: Annotated[bool, Setting(heading="Ends")],
     live: Annotated[
         str | None, Setting(heading="Output", is_flag=False, flag_value=LIVE, metavar="[HOST:PORT]")
@@ -217,9 +212,9 @@ def run(
 
     \b
     For example:
-      tbgen match --engine cmd=stockfish name=A --engine cmd=./other --each tc=10+0.1 --rounds 50 --pgn a.pgn
-      tbgen match --engine cmd=new --engine cmd=old --each nodes=9999 --rounds 99 --sprt elo0=0 elo1=5 --pgn t
+      tbgen match --engine cmd=a --engine cmd=./b --each tc=10+0.1 --pgn ab.pgn
       tbgen match event.toml
+      tbgen match event.toml --rounds 99 --sprt elo0=0 elo1=5
 
     :param file: file of settings; options on the command line override them
     :param play_on: do not stop games when tables hold their positions
@@ -235,17 +230,16 @@ def run(
 
     settings = event.settings
     options = referee.options(FiftyMoveRule.IMPROVING)  # new games have no tags that could say another
-    watch = Watch(ProgressLine())
     report = EventReport(quiet=quiet or json)
     listeners: list[Listener] = [report]
     with ExitStack() as stack:
-        solver = stack.enter_context(solving_with(solving, options.variant, watch))
-        tables = stack.enter_context(Tablebase(given, rules=options.variant))
-        judge = Judge(tables, solver, play_on=play_on)
+        watch = stack.enter_context(solving.watch(options.variant))
+        tables = stack.enter_context(Tablebase(directory, rules=options.variant))
+        judge = Judge(tables, watch.solver, play_on=play_on)
         if live is not None:
             from tbgen.web.live_server import LiveServer
 
-            server = LiveServer(live, settings.pgn, given, report.note)
+            server = LiveServer(live, settings.pgn, directory, report.note)
             listeners.append(stack.enter_context(server))
             report.note(f"the event is shown at {server.address}")
         listeners.insert(0, stack.enter_context(LiveWriter(settings.pgn, report.note)))
@@ -288,12 +282,11 @@ class EventReport:
 
     def _print_standing(self, score: "MatchScore | None", standings: "Standings | None") -> None:
         if score is not None and score.elo is not None:
-            self._print(_score_line(score))
+            self._print(_score_line(score, score.elo))
         for player in () if standings is None else standings.players:
-            share, points = f"{float(player.results.share):.3f}", f"{float(player.results.points):.4f}"
-            self._print(
-                f"{player.place:>4} {player.name:24} {points:>10} of {player.results.games} [{share}]"
-            )
+            results, points = player.results, f"{float(player.results.points):.4f}"
+            share = f"[{float(results.share):.3f}]"
+            self._print(f"{player.place:>4} {player.name:24} {points:>10} of {results.games} {share}")
 
     def note(self, text: str) -> None:
         """Tell what has to be known."""
@@ -304,16 +297,13 @@ class EventReport:
             print(line, flush=True)
 
 
-def _score_line(score: "MatchScore") -> str:
+def _score_line(score: "MatchScore", elo: "Elo") -> str:
     from tbgen.games.standings.table import margin_text
 
     points, games = float(score.points), score.games
     line = f"Score of {score.player} vs {score.opponent}: {points:.4f} - {games - points:.4f}"
-    if games:
-        line += f" [{points / games:.3f}] {games}"
-    if score.elo is not None:
-        elo = score.elo
-        line += f", Elo {elo.difference:+.1f} +- {margin_text(elo.margin)}, LOS {elo.superiority:.1%}"
+    line += f" [{points / games:.3f}] {games}"
+    line += f", Elo {elo.difference:+.1f} +- {margin_text(elo.margin)}, LOS {elo.superiority:.1%}"
     if score.test is not None:
         test = score.test
         line += f", LLR {test.llr:.2f} ({test.lower:.2f}, {test.upper:.2f})"
@@ -322,15 +312,14 @@ def _score_line(score: "MatchScore") -> str:
 
 def _print(summary: "Summary", settings: "EventSettings") -> None:
     """Print the final tables."""
-    from tbgen.games.standings.render import text
+    from tbgen.cli.score import standings_text
     from tbgen.games.standings.tables import overview, tables
 
-    if summary.standings is None:
+    result = summary.standings
+    if result is None:
         say("tbgen: no encounter has been finished")
         return
-    result = summary.standings
-    shown = tables(result, overview(result))
-    print("\n".join(text(shown, shutil.get_terminal_size((_WIDTH, 24)).columns)).rstrip())
+    print(standings_text(tables(result, overview(result))))
     for line in _remarks(summary, settings):
         say(f"tbgen: {line}")
 
@@ -355,12 +344,9 @@ def _remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
 def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
     from tbgen.games.standings.document import document
 
-    told = None if summary.standings is None else document(summary.standings)
     return {
         "pgn": settings.pgn,
-        "games": summary.games,
-        "games_of_broken_encounters": summary.left_out,
-        **fields(summary, "winner", "faults"),
+        **fields(summary, "games", games_of_broken_encounters="left_out", winner="winner", faults="faults"),
         "verified_adjudications": summary.verified,
-        "standings": told,
+        "standings": summary.standings and document(summary.standings),
     }

@@ -35,8 +35,7 @@ from tbgen.board.material import MAX_MEN, Material, all_materials
 from tbgen.board.score import GScore
 from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError, NamedChoice, NoTablesError, TbgenError, UsageError
-from tbgen.store.format import default_directory
+from tbgen.errors import NamedChoice, TbgenError, UsageError, default_directory
 from tbgen.text import parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class Setting:
     """
 
     def __init__(self, *names: str, **attributes: Any) -> None:
-        self.names, self.attributes = names, attributes
+        self.attributes = attributes | ({"names": names} if names else {})
 
 
 class HeadedOption(click.Option):
@@ -174,13 +173,6 @@ class Command(click.Command):
             with formatter.section(heading):
                 formatter.write_dl(rows)
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; sentences about missing tables name the directory as the user gave it."""
-        try:
-            return super().invoke(ctx)
-        except TbgenError as error:
-            raise as_given(error, ctx.params["given"]) if "given" in ctx.params else error from None
-
 
 def _takes_value(option: click.Parameter) -> bool:
     """Tell whether a parameter is an option that needs a value."""
@@ -193,12 +185,12 @@ class OptionGroup:
 
 def command(function: Callable[..., int | None]) -> Command:
     """Make a command of a function: its module has the name, its docstring is the help."""
-    specification = inspect.getfullargspec(function)
+    signature = inspect.signature(function)
 
     def run(**values: Any) -> int | None:
-        made = _made(function, values)
-        more = made.pop(specification.varargs) if specification.varargs else ()
-        return function(*map(made.pop, specification.args), *more, **made)
+        bound = signature.bind_partial()
+        bound.arguments.update(_arguments(function, values))
+        return function(*bound.args, **bound.kwargs)
 
     return Command(
         function.__module__.rpartition(".")[2],
@@ -209,70 +201,56 @@ def command(function: Callable[..., int | None]) -> Command:
     )
 
 
-def _made(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+def _arguments(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a function or dataclass, with groups made of the values of their options."""
+    hints = get_type_hints(owner)
     return {
-        name: kind(**_made(kind, values)) if _is_group(kind) else values[name]
-        for name, (kind, _) in _types(owner).items()
+        name: kind(**_arguments(kind, values)) if _is_group(kind := hints[name]) else values[name]
+        for name in inspect.signature(owner).parameters
     }
 
 
 def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
+    """Yield the parameters of a command for those of a function or dataclass."""
     texts = dict(_PARAMETER_TEXT.findall(inspect.getdoc(owner) or ""))
-    types = _types(owner)
+    hints = get_type_hints(owner, include_extras=True)
     heading = _OPTIONS
     for name, parameter in inspect.signature(owner).parameters.items():
-        kind, told = types[name]
+        kind, attributes = _attributes(hints[name])
         if _is_group(kind):
             yield from _parameters(kind)
             continue
-        names = [f"--{name.replace('_', '-')}"]
-        attributes: dict[str, Any] = {"type": _reader(kind)}
-        if name in texts:
-            attributes["help"] = " ".join(texts[name].split())
+        names = attributes.pop("names", [f"--{name.replace('_', '-')}"])
+        heading = attributes.pop("heading", heading)
+        attributes.setdefault("help", " ".join(texts.get(name, "").split()) or None)
         if parameter.default is not parameter.empty:
-            attributes["default"] = parameter.default
-        for each in told:
-            if isinstance(each, Setting):
-                names = list(each.names) or names
-                attributes |= each.attributes
-            else:
-                attributes["type"] = each
+            attributes.setdefault("default", parameter.default)
         if parameter.kind is parameter.KEYWORD_ONLY or not inspect.isfunction(owner):
             if kind is bool:
                 attributes["is_flag"] = True
-            heading = attributes.pop("heading", heading)
             yield HeadedOption([*names, name], heading=heading, **attributes)
         else:
             nargs = -1 if parameter.kind is parameter.VAR_POSITIONAL else 1
             yield click.Argument([name], nargs=nargs, **attributes)
 
 
-def _reader(kind: Any) -> Any:
-    if isinstance(kind, type) and issubclass(kind, NamedChoice):
-        return Parsed("NAME", kind, lambda: kind)
-    return _READERS.get(kind, kind)
+def _attributes(hint: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the type in an annotation, but for None, and the attributes of its parameter for click."""
+    arguments = get_args(hint)
+    if get_origin(hint) is Annotated:
+        kind, attributes = _attributes(arguments[0])
+        for each in arguments[1:]:
+            attributes |= each.attributes if isinstance(each, Setting) else {"type": each}
+        return kind, attributes
+    if get_origin(hint) in (Union, UnionType) and type(None) in arguments:
+        return _attributes(next(each for each in arguments if each is not type(None)))
+    if isinstance(hint, type) and issubclass(hint, NamedChoice):
+        return hint, {"type": Parsed("NAME", hint, lambda: hint)}
+    return hint, {"type": _READERS.get(hint, hint)}
 
 
 def _is_group(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, OptionGroup)
-
-
-def _types(owner: Callable[..., Any]) -> dict[str, tuple[Any, list[Any]]]:
-    """Return by parameter of a function or dataclass its type, and what is said beside it."""
-    hints = get_type_hints(owner, include_extras=True)
-    return {name: _told(hints[name]) for name in inspect.signature(owner).parameters}
-
-
-def _told(hint: Any) -> tuple[Any, list[Any]]:
-    """Return the type in an annotation, but for None, and what is said beside it, the outermost last."""
-    arguments = get_args(hint)
-    if get_origin(hint) is Annotated:
-        kind, inner = _told(arguments[0])
-        return kind, [*inner, *arguments[1:]]
-    if get_origin(hint) in (Union, UnionType) and type(None) in arguments:
-        return _told(next(each for each in arguments if each is not type(None)))
-    return hint, []
 
 
 def processors() -> int:
@@ -287,44 +265,27 @@ def usable_processors() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
-def directory_of(given: Path | None) -> Path:
-    """Return the directory of tables: that which was given, else the default one; it need not exist.
-
-    :raises TbgenError: if it is something else.
-    """
-    directory = default_directory() if given is None else given
-    if directory.exists() and not directory.is_dir():
-        raise TbgenError(f"{directory} is not a directory; choose another with --dir")
-    return directory
-
-
-def chosen(materials: Iterable[Material], men: int | None) -> list[Material] | None:
+def material_list(materials: Iterable[Material], men: int | None) -> list[Material] | None:
     """Return the materials that are named, and all of up to some number of men; None if there are none."""
     return [*materials, *(all_materials(men) if men else ())] or None
 
 
-def as_given(error: TbgenError, given: Path | None) -> TbgenError:
-    """Return an error about missing tables with the directory as the user gave it, others as they are."""
-    match error:
-        case MissingTableError():
-            return MissingTableError(error.material, given, error.rules)
-        case NoTablesError():
-            return NoTablesError(error.directory, given, error.rules)
-    return error
+def _check_directory(_ctx: click.Context, _param: click.Parameter, directory: Path | None) -> Path | None:
+    """Return the directory of tables, which need not exist.
 
-
-def _check_directory(_ctx: click.Context, _param: click.Parameter, given: Path | None) -> Path | None:
-    directory_of(given)
-    return given
+    :raises TbgenError: if it is something else.
+    """
+    if directory is not None and directory.exists() and not directory.is_dir():
+        raise TbgenError(f"{directory} is not a directory; choose another with --dir")
+    return directory
 
 
 def _variants(text: str) -> list[Variant]:
     return list(Variant) if text == "all" else [Variant.parse(text)]
 
 
-PATH: Final = click.Path(path_type=Path)
 _READERS: Final[dict[Any, click.ParamType[Any]]] = {
-    Path: PATH,
+    Path: click.Path(path_type=Path),
     Material: Parsed(
         "MATERIAL", Material.parse, lambda: (material.name for material in all_materials(MAX_MEN))
     ),
@@ -349,15 +310,15 @@ Rules: TypeAlias = Annotated[
     ),
 ]
 TableDirectory: TypeAlias = Annotated[
-    Path | None,
+    Path,
     Setting(
         "--dir",
         metavar="DIR",
+        default=default_directory,
         callback=_check_directory,
         help="directory of the tables (default: $TBGEN_DIR, else data)",
     ),
 ]
-"""The directory of tables as it was given."""
 Men: TypeAlias = Annotated[
     int | None, WholeNumber(2, MAX_MEN), Setting(metavar="N", help="all materials of 2 to N men")
 ]
@@ -376,19 +337,15 @@ VariantList: TypeAlias = Annotated[
     list[Variant],
     Parsed("|".join([*Variant, "all"]), _variants, lambda: [*Variant, "all"]),
     Setting(
-        "--rules",
-        default="r",
-        help="tables for r-mobility, for whole-game mobility, or both (default: r)",
+        "--rules", default="r", help="tables for r-mobility, for whole-game mobility, or both (default: r)"
     ),
 ]
 TableDirectories: TypeAlias = Annotated[
-    list[Path] | None,
-    WordList(lambda words: list(map(Path, words))),
-    Setting("--dir", metavar="DIR..."),
+    list[Path] | None, WordList(lambda words: list(map(Path, words))), Setting("--dir", metavar="DIR...")
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScoringOptions(OptionGroup):
     """How results become points.
 

@@ -39,7 +39,7 @@ def run(
     variant: Rules = Variant.R_MOBILITY,
     points: ScoringOptions,
     json: AsJson,
-    given: TableDirectory,
+    directory: TableDirectory,
 ) -> int:
     """Print the value, the depth and the moves of a position under optimal play of both sides.
 
@@ -70,7 +70,7 @@ def run(
       tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
       tbgen probe "8/8/5k1K/5P2/8/8/8/8 w - - 1 60" --accrued -G2.5
       tbgen probe --rules wg "8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5"
-      tbgen probe --view classical "8/8/8/8/8/8/8/K2kr3 w - - 0 1" "8/8/8/8/8/8/8/K2kq3 w - - 0 1"
+      tbgen probe --view classical "8/8/8/8/8/8/8/K2kr3 w - - 0 1"
       tbgen probe - < positions.fen
       tbgen probe --no-moves - < positions.fen
 
@@ -85,10 +85,10 @@ def run(
     """
     if view is not None:
         _check_view(click.get_current_context())
-    with Tablebase(given, rules=variant, depths=depths) as tables:
+    with Tablebase(directory, rules=variant, depths=depths) as tables:
         prober = _Prober(tables, accrued, not no_moves, line, points.scoring, view)
         if list(words) == ["-"]:
-            return _batch(prober)
+            return _print_lines(prober)
         texts = positions_of(words)
         return (_print_document if json else _print)(texts, prober.answers(texts))
 
@@ -97,9 +97,7 @@ def _check_view(context: click.Context) -> None:
     for option in context.command.params:
         given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
         if given and option.name in ("accrued", "line", "depths", "scheme", "cutoff", "komi"):
-            raise UsageError(
-                f"{option.opts[0]} means nothing with --view, where no score accrues: leave one out"
-            )
+            raise UsageError(f"{option.opts[0]} means nothing with --view: no score accrues there")
 
 
 def positions_of(words: Sequence[str]) -> list[str]:
@@ -135,8 +133,7 @@ def _print(texts: list[str], answers: Iterable[Answer]) -> int:
                 print(f"{gap}{text}")
                 gap = "\n"
             print("\n".join(answer.text()), flush=True)
-            _remark(answer, before)
-        worst = max(worst, _exit_code(answer))
+        worst = max(worst, _remark(answer, before))
     return worst
 
 
@@ -146,33 +143,31 @@ def _print_document(texts: list[str], answers: Iterable[Answer]) -> int:
     :raises TbgenError: if there is one position, and it has no answer.
     """
     found = list(answers)
-    if len(found) == 1 and isinstance(found[0], TbgenError):
-        raise found[0]
     documents = list(map(_document, texts, found))
-    print_json(documents if len(texts) > 1 else documents[0])
-    for text, answer in zip(texts, found, strict=True):
-        _remark(answer, f"{text}: " if len(texts) > 1 else "")
-    return max(map(_exit_code, found))
+    if len(texts) > 1:
+        print_json(documents)
+        return max(_remark(answer, f"{text}: ") for text, answer in zip(texts, found, strict=True))
+    if isinstance(found[0], TbgenError):
+        raise found[0]
+    print_json(documents[0])
+    return _remark(found[0], "")
 
 
-def _batch(prober: _Prober) -> int:
+def _print_lines(prober: _Prober) -> int:
+    """Print a document in a line for each position of standard input; return the worst exit code."""
     worst = 0
     for arrived in batches_of_lines(prober.most):
         texts = [line.rstrip("\r\n") for line in arrived if line.strip()]
         for text, answer in zip(texts, prober.answers(texts), strict=True):
             print_json(_document(text, answer), indent=None)
-            _remark(answer, f"{text}: ")
-            worst = max(worst, _exit_code(answer))
+            worst = max(worst, _remark(answer, f"{text}: "))
     return worst
 
 
-def _remark(answer: Answer, position: str) -> None:
-    """Say on stderr what is missing in an answer; ``position`` goes before it."""
-    if isinstance(answer, MobilityAnswer) and answer.remark is not None:
-        say(f"tbgen: {position}{answer.remark}")
-
-
-def _exit_code(answer: Answer) -> int:
+def _remark(answer: Answer, position: str) -> int:
+    """Say on stderr what is missing in an answer, after its position, and return its exit code."""
+    if isinstance(answer, MobilityAnswer) and isinstance(answer.line, MissingLayerError):
+        say(f"tbgen: {position}{answer.line}")
     return answer.exit_code if isinstance(answer, TbgenError) else 0
 
 
@@ -196,9 +191,7 @@ class _Prober:
     @property
     def most(self) -> int:
         """How many positions to answer together: what takes long is not held back for others."""
-        if self.line:
-            return 16
-        return MOVES_BATCH if self.moves else BATCH
+        return 16 if self.line else MOVES_BATCH if self.moves else BATCH
 
     def answers(self, texts: list[str]) -> Iterator[Answer]:
         """Yield an answer about each position, or what is wrong with it."""

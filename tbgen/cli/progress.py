@@ -2,7 +2,8 @@
 
 import sys
 import time
-from typing import Final, Self
+from contextlib import AbstractContextManager
+from typing import Final
 
 from tbgen.board.material import Material
 from tbgen.cli.streams import discard
@@ -13,7 +14,7 @@ _ELSEWHERE: Final = 60.0
 """Seconds without a line after which a passing state is worth one."""
 
 
-class ProgressLine:
+class ProgressLine(AbstractContextManager["ProgressLine"]):
     """Shows the latest text, no more often than a reader can follow; a context that leaves none.
 
     A stderr that cannot be written does not stop the work.
@@ -23,9 +24,6 @@ class ProgressLine:
         self._terminal = sys.stderr.isatty()
         self._shown = 0
         self._last = time.monotonic() if not self._terminal else 0.0
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.clear()

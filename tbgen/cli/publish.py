@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tbgen.board.material import Material
-from tbgen.cli.options import AsJson, Men, TableDirectory, VariantList, chosen, command, directory_of
+from tbgen.cli.options import AsJson, Men, TableDirectory, VariantList, command, material_list
 from tbgen.cli.progress import ProgressLine
 from tbgen.exchange.publish import publish
 from tbgen.exchange.published import PublishedTable
@@ -12,7 +12,12 @@ from tbgen.text import counted, size_text
 
 @command
 def run(
-    target: Path, *materials: Material, men: Men, variants: VariantList, json: AsJson, given: TableDirectory
+    target: Path,
+    *materials: Material,
+    men: Men,
+    variants: VariantList,
+    json: AsJson,
+    directory: TableDirectory,
 ) -> None:
     """Prepare tables for tbgen fetch, in a directory that any web server can serve.
 
@@ -37,7 +42,7 @@ def run(
         line.show(f"{table.file}, {number} of {count}")
 
     with line:
-        published = publish(directory_of(given), target, variants, chosen(materials, men), done=done)
+        published = publish(directory, target, variants, material_list(materials, men), done=done)
     size = sum(table.bytes for table in published.tables)
     if json:
         print(published.text().decode(), end="")

@@ -35,7 +35,7 @@ def run(
     depths: bool,
     save: Directory | None,
     saved: Annotated[Directory | None, Setting("--from")],
-    given: TableDirectory,
+    directory: Annotated[TableDirectory | None, Setting(default=None)],
 ) -> None:
     """Write a website about tables; open it at OUT/index.html.
 
@@ -76,26 +76,21 @@ def run(
     """
     if save is not None and (json or out or saved):
         raise UsageError("--save writes data of tables only: save them, then make a report with: --from DIR")
-    if saved is not None and given is not None:
+    if saved is not None and directory is not None:
         raise UsageError("--from has data in place of tables: leave out --dir or --from")
-    for option, wanted in (("layers", layers), ("depths", depths)):
-        if saved is not None and wanted:
-            raise UsageError(
-                f"--{option} takes tables: leave it out, or save the data again with: --save DIR --{option}"
-            )
+    if saved is not None and (layers or depths):
+        option = "--layers" if layers else "--depths"
+        raise UsageError(f"{option} takes tables: leave it out, or save again with: --save DIR {option}")
     if out is None and save is None and not json:
-        raise UsageError(
-            "say where the site goes: --out DIR; or print its data: --json; or save them: --save DIR"
-        )
+        raise UsageError("say where the site goes: --out DIR; or print its data: --json; or --save them")
 
     from tbgen.report import plan_report, read_report, report_document, save_report, write_report
 
-    source = given if saved is None else saved
-    chosen: Any = {"men": men, "rules": variant, "layers": layers}
-    if saved is not None:
-        chosen["saved"] = True
-    shown = _ReportProgress(plan_report(source, materials, **chosen))
-    options = chosen | {"depths": depths, "threads": threads, "reporter": shown}
+    source = directory if saved is None else saved
+    tables: Any = {"men": men, "rules": variant, "layers": layers}
+    tables |= {} if saved is None else {"saved": True}
+    shown = _ReportProgress(plan_report(source, materials, **tables))
+    options = {**tables, "depths": depths, "threads": threads, "reporter": shown}
     begin = time.monotonic()
     with shown:
         if save is not None:

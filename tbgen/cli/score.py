@@ -3,20 +3,19 @@
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
 import click
 
 from tbgen.board.scoring import Scheme
-from tbgen.cli.games import AdjudicationOptions, reported
+from tbgen.cli.games import Adjudication, AdjudicationOptions
 from tbgen.cli.options import AsJson, Directory, Parsed, Setting, WordList, command
-from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError, quote
-from tbgen.files import write_file
+from tbgen.files import make_directory, write_file
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.files import reading
 from tbgen.games.standings import EloModel, GameRecord, LeftOut, Order, Standings, standings
@@ -26,10 +25,9 @@ from tbgen.games.standings.render import comma_separated, markdown, text
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview
 from tbgen.games.standings.tables import tables as all_tables
-from tbgen.games.tagging import Adjudicator, Tally, tag_games
 from tbgen.text import counted
 
-WIDTH: Final = 132
+_WIDTH: Final = 132
 """Letters in a line where nobody says how wide the terminal is."""
 _NUMBER: Final = re.compile(r"\s?[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 
@@ -83,7 +81,7 @@ def run(
     \b
     For example:
       tbgen score games.pgn
-      tbgen score round1.pgn round2.pgn.gz --scoring komi --format html > standings.html
+      tbgen score round1.pgn round2.pgn.gz --format html > standings.html
       tbgen score season.pgn --order tcec --format csv --out season
       tbgen score match.pgn --sprt 0 5 0.05 0.05 --pairs
       tbgen score season.pgn --solve --solve-results results.jsonl
@@ -114,20 +112,20 @@ def run(
         raise UsageError("--pairs says what a test is made of: add --sprt ELO0 ELO1")
     if sprt is not None:
         check_test([], *sprt, model=sprt_model, pairs=pairs)  # refused now, and not after all games
-    with adjudication.adjudicating(files, trust_tags=not judge_again) as (adjudicator, watch):
-        reader = _GameReader(adjudicator, watch.line, adjudication)
-        games = list(reader.records(files))
-    left_out = LeftOut(reader.unfinished, reader.tally.broken)
+    with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
+        records = list(_records(files, work))
+    games = [record for record in records if record.classical in RESULTS]
+    left_out = LeftOut(len(records) - len(games), work.tally.broken)
     if not games:
         raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
-    result = standings(games, adjudicator.options.scheme or _common_scheme(games), Order(order))
+    result = standings(games, adjudication.referee.points.scheme or _common_scheme(games), Order(order))
     test = None if sprt is None else result.test(*sprt, model=sprt_model, pairs=pairs)
     result = replace(result, left_out=left_out, sprt=test)
-    _tell(result)
+    _remark_on(result)
     if form == "json":
-        counts = reader.tally.document()
-        told = {name: counts[name] for name in ("missing_tables", "unknown_scorings", "unsolvable")}
-        print_json(document(result) | told | watch.document())
+        counts = work.document()
+        names = ("missing_tables", "unknown_scorings", "unsolvable", "solving")
+        print_json(document(result) | {name: counts[name] for name in names if name in counts})
         return
     keys = tables or (set(KEYS) if form == "csv" else overview(result))
     shown = list(all_tables(result, keys))
@@ -137,39 +135,21 @@ def run(
         _write(out, shown)
 
 
-@dataclass(slots=True)
-class _GameReader:
-    """Reads the games of files, and counts those that do not count."""
-
-    adjudicator: Adjudicator
-    line: ProgressLine
-    adjudication: AdjudicationOptions
-    tally: Tally = field(default_factory=Tally)
-    unfinished: int = 0
-
-    def records(self, files: Sequence[str]) -> Iterator[GameRecord]:
-        """Yield the games that have a result."""
-        names = Counter(Path(path).name for path in files)
-        for path in files:
-            name = Path(path).name
-            place = f"{path}, " if len(files) > 1 else ""
-            with reading(path) as source:
-                games = tag_games(source, self.adjudicator, jobs=self.adjudication.jobs)
-                strict = self.adjudication.strict
-                for game in reported(
-                    games, source, self.tally, "left out", line=self.line, strict=strict, place=place
-                ):
-                    record = GameRecord.of(name if names[name] == 1 else path, game)
-                    if record is None:
-                        continue
-                    if record.classical in RESULTS:
-                        yield record
-                    else:
-                        self.unfinished += 1
+def _records(files: Sequence[str], work: Adjudication) -> Iterator[GameRecord]:
+    """Yield the games of files, also those without a result."""
+    names = Counter(Path(path).name for path in files)
+    for path in files:
+        name = Path(path).name
+        place = f"{path}, " if len(files) > 1 else ""
+        with reading(path) as source:
+            for game in work.games(source, "left out", place):
+                record = GameRecord.of(name if names[name] == 1 else path, game)
+                if record is not None:
+                    yield record
 
 
-def _tell(result: Standings) -> None:
-    """Tell on stderr what does not count as one might think."""
+def _remark_on(result: Standings) -> None:
+    """Say on stderr what does not count as one might think."""
     nameless = sum(game.nameless for game in result.games)
     if nameless:
         say(f"tbgen: {counted(nameless, 'player')} without a name: each counts as a player of its own")
@@ -193,6 +173,11 @@ def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
     return Scheme.EXPONENTIAL
 
 
+def standings_text(shown: Iterable[StandingsTable]) -> str:
+    """Return tables for a terminal, as wide as it is."""
+    return "\n".join(text(shown, shutil.get_terminal_size((_WIDTH, 24)).columns)).rstrip()
+
+
 def _rendered(form: str, result: Standings, shown: Sequence[StandingsTable], title: str) -> str:
     match form:
         case "html":
@@ -203,15 +188,12 @@ def _rendered(form: str, result: Standings, shown: Sequence[StandingsTable], tit
             return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in shown)
         case "markdown":
             return "\n".join(markdown(shown))
-    return "\n".join(text(shown, shutil.get_terminal_size((WIDTH, 24)).columns)).rstrip()
+    return standings_text(shown)
 
 
 def _write(directory: Path, shown: Sequence[StandingsTable]) -> None:
     """Write each table to a file of its own, and tell their names."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{quote(str(directory))} cannot be a directory: {error.strerror}") from None
+    make_directory(directory)
     for table in shown:
         path = directory / f"{table.key}.csv"
         write_file(path, comma_separated(table).encode())

@@ -61,8 +61,7 @@ def run(
     places = directories or []
     found = {variant: open_tablebase(*places, rules=variant) for variant in Variant}
     if live is None and not any(tables.materials for tables in found.values()):
-        first = found[Variant.R_MOBILITY].directory
-        raise NoTablesError(first, places[0] if places else None)
+        raise NoTablesError(found[Variant.R_MOBILITY].directory)
     stock = " and ".join(
         f"{counted(len(tables.materials), 'table')} of {variant.label}"
         for variant, tables in found.items()

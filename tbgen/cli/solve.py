@@ -1,6 +1,6 @@
 """``tbgen solve``: the value of a position beyond the tables, or an interval that is proved."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
-from tbgen.cli.answers import diagram, line_text, mover
+from tbgen.cli.answers import board_text, diagram, line_text, mover
 from tbgen.cli.options import (
     Accrued,
     AsJson,
@@ -46,14 +46,13 @@ from tbgen.text import counted, plies
 def _mobile(text: str) -> Mobile:
     if text == "auto":
         return "auto"
-    squares = []
-    for name in text.split(","):
-        if name.strip().lower() not in chess.SQUARE_NAMES:
+    names = [name.strip().lower() for name in text.split(",")]
+    for name in names:
+        if name not in chess.SQUARE_NAMES:
             raise UsageError(f"{quote(name)} is not a square: give squares such as e4,f6")
-        squares.append(chess.parse_square(name.strip().lower()))
-    if len(set(squares)) < len(squares):
+    if len(set(names)) < len(names):
         raise UsageError(f"{quote(text)} names a square twice")
-    return squares
+    return list(map(chess.parse_square, names))
 
 
 @command
@@ -72,7 +71,7 @@ def run(
     points: ScoringOptions,
     json: AsJson,
     stream: bool,
-    given: TableDirectory,
+    directory: TableDirectory,
 ) -> None:
     """Solve a position with any number of men.
 
@@ -93,7 +92,7 @@ def run(
     For example:
       tbgen solve "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5"
       tbgen solve "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1" --time 5m
-      tbgen solve "6k1/5pp1/7p/8/8/2b4P/5PP1/3R2K1 w - - 0 1" --mobile d1,g1,g8 --time 10s
+      tbgen solve "6k1/5pp1/7p/8/8/2b4P/5PP1/3R2K1 w - - 0 1" --mobile d1,g1,g8
 
     :param words: the fields of one FEN, optionally with a seventh, in one argument or in several
     :param mobile: squares of the mobile men, such as e4,f6; auto tries one set after another, small ones
@@ -122,7 +121,7 @@ def run(
         solution = solve(
             fen.board,
             fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued,
-            tables=given,
+            tables=directory,
             budget=Budget(time, memory),
             mobile=mobile,
             kept=None if cells is None else KeptCells(cells),
@@ -193,7 +192,7 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     if solution.line is not None:
         lines = [("best play", solution.lower, solution.line)]
     elif solution.lines is not None:
-        ends = (("lower", solution.lower, solution.lines[0]), ("upper", solution.upper, solution.lines[1]))
+        ends = zip(("lower", "upper"), (solution.lower, solution.upper), solution.lines, strict=True)
         lines = [(f"line that shows the {end} end, {score}", score, line) for end, score, line in ends]
     for name, score, line in lines:
         yield ""
@@ -204,10 +203,8 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
 
 def _proof_text(proof: ForwardProof) -> str:
     """Say how much was proved."""
-    said = f"{counted(proof.cells, 'cell')}, {counted(proof.states, 'state')} proved"
-    if proof.sampled:
-        said += f"; of {counted(proof.sampled, 'large cell')} one position in {SHARE}"
-    return said
+    sampled = f"; of {counted(proof.sampled, 'large cell')} one position in {SHARE}" if proof.sampled else ""
+    return f"{counted(proof.cells, 'cell')}, {counted(proof.states, 'state')} proved{sampled}"
 
 
 def _write_pictures(directory: Path, board: chess.Board, holds: tuple[Hold, ...]) -> None:
@@ -226,13 +223,18 @@ def _write_pictures(directory: Path, board: chess.Board, holds: tuple[Hold, ...]
 
 def _picture(board: chess.Board, hold: Hold) -> str:
     """Draw what :func:`_hold_text` says, with the distances below."""
-    others = chess.BaseBoard(board.board_fen())
-    for square in (hold.blocker, hold.changer):
-        others.remove_piece_at(square)
+    others = _without(board, hold.blocker, hold.changer)
     words = {square: [_stands(stood)] for square, stood in hold.squares.items()}
     for square, depth in hold.distances.items():
         words[square].append(plies(depth))
     return picture(others, words, hold.squares, " ".join(_captions(board, hold)))
+
+
+def _without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoard:
+    rest = chess.BaseBoard(board.board_fen())
+    for square in squares:
+        rest.remove_piece_at(square)
+    return rest
 
 
 def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
@@ -254,23 +256,12 @@ def _stands(stood: tuple[chess.Square, ...]) -> str:
 def _hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
     """Yield a board that says for the changer's squares where the blocker stands, and one that says how far
     it is to what the holder gets."""
-    others = {
-        square: piece.symbol()
-        for square, piece in board.piece_map().items()
-        if square not in (hold.blocker, hold.changer)
-    }
+    rest = _without(board, hold.blocker, hold.changer)
+    others = {square: piece.symbol() for square, piece in rest.piece_map().items()}
     yield from _captions(board, hold)
-    yield from _board_text(others | {square: _stands(stood) for square, stood in hold.squares.items()})
+    yield from board_text(others | {square: _stands(stood) for square, stood in hold.squares.items()}, 5)
     if any(len(stood) > 1 for stood in hold.squares.values()):
         yield "+n: there, or on n other squares"
     if any(hold.distances.values()):
         yield f"Plies until it is {hold.value}:"
-        yield from _board_text(others | {square: str(depth) for square, depth in hold.distances.items()})
-
-
-def _board_text(cells: Mapping[chess.Square, str]) -> Iterator[str]:
-    """Yield a board with something on some squares."""
-    for rank in reversed(range(8)):
-        row = (cells.get(chess.square(file, rank), ".") for file in range(8))
-        yield f"{rank + 1}  {' '.join(f'{cell:5}' for cell in row)}".rstrip()
-    yield f"   {' '.join(f'{file:5}' for file in chess.FILE_NAMES)}".rstrip()
+        yield from board_text(others | {square: str(depth) for square, depth in hold.distances.items()}, 5)

@@ -1,7 +1,7 @@
 """Solving the final positions of games: options, the solver that they ask for, and what is told of it."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -39,31 +39,57 @@ class SolvingOptions(OptionGroup):
     solve_results: Annotated[Path | None, Setting(metavar="FILE")]
     solve_cells: CellDirectory
 
-    def check(self, variant: Variant) -> None:
-        """Check that the options go together, and with the rules.
+    @contextmanager
+    def watch(self, variant: Variant) -> Iterator["Watch"]:
+        """Give the solver that the options ask for, if any, and its progress; say at the end what it did.
 
-        :raises UsageError: if they do not.
+        :raises UsageError: if the options do not go together, or with the rules.
+        :raises TbgenError: if the file of results cannot be read or written.
         """
         if self.solve and variant is not Variant.R_MOBILITY:
             raise UsageError("only r-mobility is solved beyond the tables: leave out --solve, or --rules")
         for name, value in vars(self).items():
             if value and not self.solve:
                 raise UsageError(f"--{name.replace('_', '-')} says how positions are solved: add --solve")
+        watch, kept = Watch(), self.solve_results
+        with nullcontext() if kept is None else open_results(kept) as results:
+            if self.solve:
+                watch.solver = Solver(
+                    seconds=self.solve_time or Budget.seconds,
+                    memory=self.solve_memory or Budget.memory,
+                    total=self.solve_total,
+                    results=results,
+                    progress=watch.show,
+                    prove=partial(prove, cells=self.solve_cells),
+                )
+            try:
+                yield watch
+            except KeyboardInterrupt:
+                if kept is not None:
+                    say(f"tbgen: what has been proved is in {kept}: the same command goes on from there")
+                raise
+        course = watch.course
+        if course.asked > 1 or course.out_of_time:
+            say(f"tbgen: {summary(course)}")
 
 
 class Watch:
-    """Shows on stderr how far solving has come."""
+    """A solver, or none, and its progress on stderr."""
 
-    def __init__(self, line: ProgressLine) -> None:
-        self.line = line
-        self.course: Course | None = None
-        """None if nothing is to be solved."""
+    def __init__(self) -> None:
+        self.line = ProgressLine()
+        self.solver: Solver | None = None
         self.games: int | None = None
         """How many games are to be solved, if that is known."""
 
-    def __call__(self, lower: GScore, upper: GScore, cells: int) -> None:
+    @property
+    def course(self) -> Course:
+        """How far solving has come."""
+        return Course() if self.solver is None else self.solver.course
+
+    def show(self, lower: GScore, upper: GScore, cells: int) -> None:
         """Show what is known of the position at work."""
-        course, total = self.course or Course(), self.games
+        course, total = self.course, self.games
         text = f"solving position {number(course.asked)}"
         if total is not None:
             text += f" of {number(total)}"
@@ -75,44 +101,7 @@ class Watch:
 
     def document(self) -> dict[str, Any]:
         """Return what has become of the games to solve, for JSON; nothing if there was nothing to solve."""
-        return {} if self.course is None else {"solving": self.course.document()}
-
-
-@contextmanager
-def solving_with(options: SolvingOptions, variant: Variant, watch: Watch) -> Iterator[Solver | None]:
-    """Give the solver that the options ask for, None if they do not; at the end, tell what it has done.
-
-    :raises UsageError: if they do not go together.
-    :raises TbgenError: if the file of results cannot be read or written.
-    """
-    options.check(variant)
-    if not options.solve:
-        yield None
-        return
-    kept = options.solve_results
-    with ExitStack() as stack:
-        solver = Solver(
-            seconds=options.solve_time or Budget.seconds,
-            memory=options.solve_memory or Budget.memory,
-            total=options.solve_total,
-            results=None if kept is None else stack.enter_context(open_results(kept)),
-            progress=watch,
-            prove=partial(prove, cells=options.solve_cells),
-        )
-        watch.course = solver.course
-        try:
-            yield solver
-        except KeyboardInterrupt:
-            if kept is not None:
-                say(f"tbgen: what has been proved is in {kept}: the same command goes on from there")
-            raise
-        if solver.course.asked > 1 or solver.course.out_of_time:
-            say(f"tbgen: {summary(solver.course)}")
-
-
-def not_solved(why: str) -> str:
-    """Return the sentence about a position that cannot be solved."""
-    return f"the position cannot be solved: {why}"
+        return {} if self.solver is None else {"solving": self.course.document()}
 
 
 def summary(course: Course) -> str:

@@ -88,9 +88,10 @@ def print_json(document: Any, indent: int | None = 2) -> None:
     print(json.dumps(document, indent=indent, default=str), flush=True)
 
 
-def fields(of: object, *names: str) -> dict[str, Any]:
-    """Return attributes of an object for a document, where they have the same names."""
-    return {name: getattr(of, name) for name in names}
+def fields(of: object, *names: str, **others: str) -> dict[str, Any]:
+    """Return attributes of an object for a document: those that it calls the same, and by key the others."""
+    attributes = {name: name for name in names} | others
+    return {key: getattr(of, name) for key, name in attributes.items()}
 
 
 def say(sentence: str) -> None:

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Final
 
-from tbgen.cli.games import AdjudicationOptions, reported
+from tbgen.cli.games import AdjudicationOptions
 from tbgen.cli.options import AsJson, Setting, command
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.files import is_stream, reading, writing
-from tbgen.games.tagging import Tally, tag_games
+from tbgen.games.tagging import Tally
 from tbgen.text import counted
 
 _HELD: Final = 16 << 20
@@ -49,7 +49,7 @@ def run(
       tbgen tag games.pgn tagged.pgn
       tbgen tag season.pgn.zst tagged.pgn.zst --jobs 8 --scoring komi --komi G5.75
       zcat games.pgn.gz | tbgen tag - - | less
-      tbgen tag games.pgn tagged.pgn --solve --solve-time 5m --solve-total 10h --solve-results results.jsonl
+      tbgen tag games.pgn tagged.pgn --solve --solve-results results.jsonl
 
     :param source: the games
     :param target: file for the tagged games; may be IN itself
@@ -57,18 +57,11 @@ def run(
     """
     if json and target == "-":
         raise UsageError("--json prints to standard output, where the games go too: name a file for them")
-    tally = Tally()
-    with (
-        adjudication.adjudicating([source]) as (adjudicator, watch),
-        reading(source) as games,
-        writing(target) as sink,
-    ):
-        tagged = tag_games(games, adjudicator, jobs=adjudication.jobs)
+    with adjudication.adjudicating([source]) as work, reading(source) as games, writing(target) as sink:
+        tally = work.tally
         held: list[bytes] = []
         size, room = 0, _HELD if is_stream(target) else 0
-        for game in reported(
-            tagged, games, tally, "left as it is", line=watch.line, strict=adjudication.strict
-        ):
+        for game in work.games(games, "left as it is"):
             held.append(game.data)
             size += len(game.data)
             if tally.games or size > room:  # else there may be nothing to write
@@ -79,14 +72,15 @@ def run(
             raise UsageError(f"no game of {games.name} can be read, {fate}")
         sink.write(b"".join(held))
     if json:
-        print_json({"source": source, "target": target, **tally.document(), **watch.document()})
+        print_json({"source": source, "target": target, **work.document()})
     else:
         say(f"tbgen: {_summary(tally)}")
 
 
 def _summary(tally: Tally) -> str:
     text = f"{counted(tally.games, 'game')} tagged"
-    ends = ", ".join(f"{tally.bases[basis]:,} {_words(basis)}" for basis in Basis if tally.bases[basis])
+    names = {basis: basis.value for basis in Basis} | {Basis.TABLE_MISSING: "with a table missing"}
+    ends = ", ".join(f"{tally.bases[basis]:,} {name}" for basis, name in names.items() if tally.bases[basis])
     if ends:
         text += f" ({ends})"
     unknown = tally.unknown_scorings.total()
@@ -95,7 +89,3 @@ def _summary(tally: Tally) -> str:
     if tally.broken:
         text += f", {tally.broken:,} broken and left as {'they are' if tally.broken > 1 else 'it is'}"
     return text
-
-
-def _words(basis: Basis) -> str:
-    return "with a table missing" if basis is Basis.TABLE_MISSING else basis.value

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.cli.options import (
-    AsJson,
-    Count,
-    Rules,
-    Setting,
-    TableDirectory,
-    WholeNumber,
-    command,
-    directory_of,
-    processors,
-)
+from tbgen.cli.options import AsJson, Count, Rules, Setting, TableDirectory, WholeNumber, command, processors
 from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import fields, print_json
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
@@ -26,7 +16,7 @@ from tbgen.store.format import tables_in
 from tbgen.text import counted
 
 if TYPE_CHECKING:
-    from tbgen.verify.report import CheckedState, Finding
+    from tbgen.verify.report import Finding
     from tbgen.verify.tables import TableProof
 
 
@@ -40,7 +30,7 @@ def run(
     proofs: Annotated[Path | None, Setting(metavar="FILE")],
     variant: Rules = Variant.R_MOBILITY,
     json: AsJson,
-    given: TableDirectory,
+    directory: TableDirectory,
 ) -> None:
     """Check the digests of tables, then prove every value and depth in them.
 
@@ -73,10 +63,9 @@ def run(
     from tbgen.verify.proofs import Proofs
     from tbgen.verify.tables import verify  # needs numba, and --help does not
 
-    directory = directory_of(given)
     wanted = list(materials) or tables_in(directory, variant)
     if not wanted:
-        raise NoTablesError(directory, given, variant)
+        raise NoTablesError(directory, variant)
     reporter = TableProgress()
     done = []
     with reporter.line, closing(Values([directory], variant=variant)) as tables:
@@ -115,11 +104,8 @@ def _text(proof: TableProof) -> str:
     assert result is not None
     if not result.ok:
         return "\n    ".join([f"{name} wrong: {counted(result.wrong, 'state')}", *map(str, result.findings)])
-    if result.sample is None:
-        said = f"proved: {counted(result.positions, 'position')}"
-    elif result.sample >= result.positions:
-        said = f"proved: all positions, {result.positions:,} of them"
-    else:
+    said = f"proved: {counted(result.positions, 'position')}"
+    if result.sample is not None and result.sample < result.positions:
         said = f"nothing wrong in a sample: {result.sample:,} of {counted(result.positions, 'position')}"
     return f"{name} {said}, {counted(result.states, 'state')}, {result.seconds:.2f} s"
 
@@ -131,26 +117,18 @@ def _table(proof: TableProof) -> dict[str, Any]:
     if proof.waits_for is not None:
         table["waits_for"] = proof.waits_for.name
     if proof.earlier is not None:
-        earlier = proof.earlier
-        table |= {"earlier": True, "sample": None if earlier.in_full else earlier.proved}
-        table |= fields(earlier, "positions", "states", "seconds")
+        table |= {"earlier": True, "sample": None if proof.earlier.in_full else proof.earlier.proved}
+        table |= fields(proof.earlier, "positions", "states", "seconds")
     if proof.result is not None:
-        result = proof.result
-        table |= fields(result, "sample", "positions", "states", "seconds", "wrong")
-        table["findings"] = list(map(_finding, result.findings))
+        table |= fields(proof.result, "sample", "positions", "states", "seconds", "wrong")
+        table["findings"] = list(map(_finding, proof.result.findings))
     return table
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        **fields(finding, "fen", "accrued", "problem"),
-        "stored": _entry(finding.stored),
-        "recomputed": _entry(finding.right),
-    }
-
-
-def _entry(entry: CheckedState | None) -> dict[str, Any] | None:
-    return None if entry is None else fields(entry, "value", "depth")
+    states = {"stored": finding.stored, "recomputed": finding.right}
+    entries = {name: state and fields(state, "value", "depth") for name, state in states.items()}
+    return fields(finding, "fen", "accrued", "problem") | entries
 
 
 def _raise_failure(proofs: list[TableProof]) -> None:

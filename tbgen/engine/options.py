@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tbgen.board.score import GScore
-from tbgen.errors import UsageError, quote
+from tbgen.errors import UsageError, default_directory, quote
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.store.format import default_directory
 
 _EMPTY: Final = "<empty>"
 _WHOLE: Final = re.compile("-?[0-9]{1,9}")

@@ -4,7 +4,6 @@ What has come of a file lies beside its place, with ``.part`` at the end of its 
 and checked: so a transfer that broke off goes on where it was, with the next try or the next command.
 """
 
-import errno
 import fcntl
 import os
 import shutil
@@ -15,7 +14,7 @@ from io import BufferedRandom
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from threading import Event
-from typing import ClassVar, Final, Protocol
+from typing import Final, Protocol
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
@@ -30,16 +29,16 @@ from tbgen.exchange.published import (
     size_of,
 )
 from tbgen.exchange.sources import FileSource, InterruptedTransferError, NotTakenError, persistent
-from tbgen.files import put_in_place, write_errors
+from tbgen.files import make_directory, put_in_place, write_errors
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 from tbgen.text import size_text
 
 PARTIAL: Final = ".part"
+_REFUSED: Final = "it was not taken"
+"""The end of sentences about files that are not what their set says."""
 _NAMED: Final = 5
 """Tables that a sentence names at the most."""
-_PATIENCE: Final = 0.5
-"""Seconds that threads which have to stop are waited for."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class FetchPlan:
     """What is left to come of those to be fetched."""
 
 
-class Fetched(Protocol):
+class FetchReporter(Protocol):
     """Told what happens while tables are fetched, by several threads."""
 
     def came(self, size: int) -> None:
@@ -74,8 +73,8 @@ def read_list(source: FileSource) -> PublishedSet:
 
     def read() -> bytes:
         text = b""
-        with source.open(LIST_NAME, 0) as stream:
-            for data in stream.data:
+        with source.open(LIST_NAME, 0) as (_, stream):
+            for data in stream:
                 text += data
                 if len(text) > MOST_LIST_BYTES:
                     raise TbgenError(f"{source.place(LIST_NAME)} is too long to be a list of tables")
@@ -91,51 +90,47 @@ def plan(
     materials: Iterable[Material] | None = None,
     *,
     place: str,
-    check: bool = False,
-    checking: Callable[[str, int, int], None] = lambda *_: None,
+    check: Callable[[str, int, int], None] | None = None,
 ) -> FetchPlan:
     """Compare a set with what a directory has.
 
-    :param materials: the tables that are wanted, and with them those that they rest on; None for all.
+    :param materials: the tables that are wanted, and with them those that they rest on; all if none is named.
     :param place: where the set is, for the sentence.
-    :param check: whether all of every table that is there is read, to find those that are damaged; else only
-        what a table says of itself is.
-    :param checking: called before every table with the name of its file, its number, and how many there are.
+    :param check: if given, all of every table that is there is read, to find those that are damaged, and this
+        is called before with the name of its file, its number, and how many there are; else only what a table
+        says of itself is read.
     :raises NotPublishedError: if the set lacks a table that is wanted, or has none for the rules.
     """
     named = None if materials is None else closure(materials)
-    wanted, there, others = [], [], []
+    wanted: list[PublishedTable] = []
+    there: list[PublishedTable] = []
+    others: list[PublishedTable] = []
     for variant in variants:
         missing = []
-        all_of_set = [table.men for table in published.tables if table.rules is variant]
-        looked_at = all_of_set if named is None else named
-        for number, material in enumerate(looked_at, 1):
+        expected = named or [table.men for table in published.tables if table.rules is variant]
+        for number, material in enumerate(expected, 1):
             path = table_path(directory, material.name, variant)
-            checking(path.name, number, len(looked_at))
+            if check is not None:
+                check(path.name, number, len(expected))
             table = published.find(material, variant)
-            digest = _digest(path, material, variant, check=check)
-            if table is None:
-                if digest is None:
-                    missing.append(f"{material} (damaged in {directory})" if path.exists() else material.name)
-            elif digest == table.digest:
-                there.append(table)
-            elif digest is not None:
-                others.append(table)
-            else:
-                wanted.append(table)
+            digest = _digest(path, material, variant, check=check is not None)
+            if table is not None:
+                (wanted if digest is None else there if digest == table.digest else others).append(table)
+            elif digest is None:
+                missing.append(f"{material} (damaged in {directory})" if path.exists() else material.name)
         if missing:
             raise NotPublishedError(place, [variant], missing)
-    if named is None and not (wanted or there or others):
+    if not (named or wanted or there or others):
         raise NotPublishedError(place, variants, [])
-    left = sum(bytes_left(table, directory) for table in wanted)
+    left = sum(_bytes_left(table, directory) for table in wanted)
     return FetchPlan(tuple(wanted), tuple(there), tuple(others), left)
 
 
 class NotPublishedError(TbgenError):
     """Tables that are wanted, or that wanted ones rest on, and that are not part of the set."""
 
-    exit_code: ClassVar[int] = MissingTableError.exit_code
-    code: ClassVar[str] = MissingTableError.code
+    exit_code = MissingTableError.exit_code
+    code = MissingTableError.code
 
     def __init__(self, place: str, variants: Sequence[Variant], missing: list[str]) -> None:
         lacks = f"lacks {_listed(missing)}" if missing else "has no tables"
@@ -150,46 +145,41 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def fetch(
-    tables: Sequence[PublishedTable],
-    source: FileSource,
-    directory: Path,
-    *,
-    jobs: int = 4,
-    report: Fetched,
+    to_do: FetchPlan, source: FileSource, directory: Path, *, jobs: int = 4, report: FetchReporter
 ) -> None:
-    """Fetch tables into a directory, several at once, and check each before it gets its name.
+    """Fetch the tables of a plan into its directory, several at once, and check each before it gets its name.
 
     :raises NotTakenError: after all others have come, if tables cannot be had or are not what the set says.
     :raises TbgenError: at once, if the source cannot be reached or the directory not be written. Tables that
         are done stay, and what has come of others is gone on with the next time.
     """
+    make_directory(directory)
+    free = shutil.disk_usage(directory).free
+    if to_do.bytes > free:
+        raise TbgenError(
+            f"the tables take {size_text(to_do.bytes)}, and the disk of {directory} has {size_text(free)} "
+            "free: make room, or choose another directory with --dir"
+        )
     stop = Event()
-    refused: dict[str, NotTakenError] = {}
-    failures: list[BaseException] = []
-    with write_errors(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-    _check_room(tables, directory)
 
-    def attempt(table: PublishedTable) -> None:
+    def attempt(table: PublishedTable) -> tuple[str, NotTakenError] | None:
         try:
             if not stop.is_set():
-                _fetch_one(table, source, directory, report, stop)
+                _fetch_table(table, source, directory, report, stop)
         except NotTakenError as error:
-            refused[table.file] = error
-        except BaseException as error:
-            failures.append(error)
+            return table.file, error
+        except _FetchStoppedError:
+            pass
+        except BaseException:
             stop.set()
+            raise
+        return None
 
     with ThreadPool(jobs) as pool:  # of daemons: the process can end while a server is silent
-        attempts = pool.map_async(attempt, tables, chunksize=1, callback=lambda _: stop.set())
         try:
-            if tables:  # else there is nothing to wait for
-                stop.wait()
+            refused = dict(filter(None, pool.imap_unordered(attempt, to_do.wanted)))
         finally:
             stop.set()
-            attempts.wait(_PATIENCE)
-    for failure in failures:
-        raise failure
     for first in refused.values():
         if len(refused) == 1:
             raise first
@@ -204,66 +194,64 @@ class _FetchStoppedError(Exception):
     """The source has failed, or the directory, or the user has stopped the command."""
 
 
-def _fetch_one(
-    table: PublishedTable, source: FileSource, directory: Path, report: Fetched, stop: Event
+def _fetch_table(
+    table: PublishedTable, source: FileSource, directory: Path, report: FetchReporter, stop: Event
 ) -> None:
     place, path = source.place(table.file), table.path_in(directory)
     part = _partial(path)
     with write_errors(part), _locked(part) as file:
-        resumed = file.seek(0, os.SEEK_END) > 0
-        persistent(lambda: _append(table, source, file, report, stop))
+        start = persistent(lambda: _append(table, source, file, report, stop))
         right = sha256_of(file) == table.sha256
-        if resumed and not right:  # its beginning may have been wrong
+        if start and not right:  # what came before may have been wrong
             _start_over(file, report)
             persistent(lambda: _append(table, source, file, report, stop))
             right = sha256_of(file) == table.sha256
         if not right:
             _start_over(file, report)
             raise NotTakenError(
-                f"{place} is not the file that its set names (its SHA-256 differs): it was not taken"
+                f"{place} is not the file that its set names (its SHA-256 differs): {_REFUSED}"
             )
         file.flush()
         try:
             digest = check_table(part, table.men, table.rules)
         except DamagedTableError:
-            part.unlink()
-            raise NotTakenError(
-                f"{place} is no table of {table.material} for the rules {table.rules} that can be used: "
-                "it was not taken"
-            ) from None
+            digest = None
         if digest != table.digest:
             part.unlink()
-            raise NotTakenError(f"{place} holds another table than its set says: it was not taken")
+            other = "holds another table than its set says"
+            unusable = f"is no table of {table.material} for the rules {table.rules} that can be used"
+            raise NotTakenError(f"{place} {other if digest else unusable}: {_REFUSED}")
         put_in_place(part, path)
     report.done(table)
 
 
 def _append(
-    table: PublishedTable, source: FileSource, file: BufferedRandom, report: Fetched, stop: Event
-) -> None:
-    """Append what is missing of a file; what is too long is dropped first."""
+    table: PublishedTable, source: FileSource, file: BufferedRandom, report: FetchReporter, stop: Event
+) -> int:
+    """Append what is missing of a file, and return from which byte on; what is too long is dropped first."""
     size, place = file.seek(0, os.SEEK_END), source.place(table.file)
     if size > table.bytes:
         file.truncate(0)
         size = file.seek(0)
     if size == table.bytes:
-        return
-    with source.open(table.file, size) as stream:
-        if stream.start < size:
+        return size
+    with source.open(table.file, size) as (start, stream):
+        if start < size:
             _start_over(file, report)
-        for data in stream.data:
+        for data in stream:
             if stop.is_set():
                 raise _FetchStoppedError
             if file.tell() + len(data) > table.bytes:
                 _start_over(file, report)
-                raise NotTakenError(f"{place} is longer than its set says: it was not taken")
+                raise NotTakenError(f"{place} is longer than its set says: {_REFUSED}")
             file.write(data)
             report.came(len(data))
     if file.tell() < table.bytes:
         raise _TooShortError(f"{place} ended after {size_text(file.tell())} of {size_text(table.bytes)}")
+    return start
 
 
-def _start_over(file: BufferedRandom, report: Fetched) -> None:
+def _start_over(file: BufferedRandom, report: FetchReporter) -> None:
     report.came(-file.seek(0, os.SEEK_END))
     file.truncate(0)
     file.seek(0)
@@ -287,12 +275,9 @@ def _locked(part: Path) -> Iterator[BufferedRandom]:
 def _opened(part: Path) -> BufferedRandom:
     """Return a partial file, opened and locked."""
     while True:
-        try:
-            descriptor = os.open(part, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise NotTakenError(f"{part} is a link, which is not followed: remove it") from None
-            raise
+        if part.is_symlink():
+            raise NotTakenError(f"{part} is a link, which is not followed: remove it")
+        descriptor = os.open(part, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         file = os.fdopen(descriptor, "a+b")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -306,17 +291,7 @@ def _opened(part: Path) -> BufferedRandom:
         file.close()
 
 
-def _check_room(tables: Iterable[PublishedTable], directory: Path) -> None:
-    needed = sum(bytes_left(table, directory) for table in tables)
-    free = shutil.disk_usage(directory).free
-    if needed > free:
-        raise TbgenError(
-            f"the tables take {size_text(needed)}, and the disk of {directory} has {size_text(free)} free: "
-            "make room, or choose another directory with --dir"
-        )
-
-
-def bytes_left(table: PublishedTable, directory: Path) -> int:
+def _bytes_left(table: PublishedTable, directory: Path) -> int:
     """Return how many bytes of a table have not come yet."""
     there = size_of(_partial(table.path_in(directory)))
     return table.bytes - there if there <= table.bytes else table.bytes

@@ -11,7 +11,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, NoTablesError
 from tbgen.exchange.check import check_table
 from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable, sha256_of, size_of
-from tbgen.files import write_errors, write_file, written_aside
+from tbgen.files import make_directory, write_errors, write_file, written_aside
 from tbgen.store.format import table_path, tables_in
 
 SUMS_NAME = "SHA256SUMS"
@@ -45,14 +45,13 @@ def publish(
         for material in (tables_in(directory, variant) if named is None else named)
     ]
     if not wanted:
-        raise NoTablesError(directory, directory, variants[0])
+        raise NoTablesError(directory, variants[0])
     known = {table.file: table for table in _published(target)}
     for material, variant in reversed(wanted):  # building the largest one builds what it rests on
         path = table_path(directory, material.name, variant)
         if path.name not in known and not path.exists():
             raise MissingTableError(material.name, directory, variant)
-    with write_errors(target):
-        target.mkdir(parents=True, exist_ok=True)
+    make_directory(target)
     for number, (material, variant) in enumerate(wanted, 1):
         source = table_path(directory, material.name, variant)
         path = target / source.name

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from io import BufferedRandom, BufferedReader
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
@@ -53,17 +52,12 @@ class PublishedTable(Struct, frozen=True):
         return table_path(directory, self.men.name, self.rules)
 
 
-class _SetHead(Struct):
+class _SetHead(Struct, frozen=True):
     format: Literal["tbgen set"]
     version: int
 
 
-class _SetList(_SetHead):
-    tables: list[PublishedTable]
-
-
-@dataclass(frozen=True)
-class PublishedSet:
+class PublishedSet(_SetHead, frozen=True):
     """The tables of a set, in build order."""
 
     tables: tuple[PublishedTable, ...]
@@ -71,7 +65,9 @@ class PublishedSet:
     @classmethod
     def of(cls, tables: Iterable[PublishedTable]) -> Self:
         """Return the set of some tables."""
-        return cls(tuple(sorted(tables, key=lambda table: (table.rules.value, table.men))))
+        return cls(
+            "tbgen set", _VERSION, tuple(sorted(tables, key=lambda table: (table.rules.value, table.men)))
+        )
 
     @classmethod
     def parse(cls, text: bytes, where: str) -> Self:
@@ -84,12 +80,12 @@ class PublishedSet:
             version = msgspec.json.decode(text, type=_SetHead).version
             if version != _VERSION:  # whose tables may be described otherwise
                 raise ValueError(f"it has version {version}: take a newer tbgen")
-            found = msgspec.json.decode(text, type=_SetList)
-            if len({table.file for table in found.tables}) < len(found.tables):
+            tables = msgspec.json.decode(text, type=cls).tables
+            if len({table.file for table in tables}) < len(tables):
                 raise ValueError("it has a table twice")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise TbgenError(f"{where} is no list of tables that can be used: {error}") from None
-        return cls.of(found.tables)
+        return cls.of(tables)
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
         """Return a table of the set, None if it is not there."""
@@ -98,8 +94,7 @@ class PublishedSet:
 
     def text(self) -> bytes:
         """Return the list."""
-        listed = _SetList("tbgen set", _VERSION, list(self.tables))
-        return msgspec.json.format(msgspec.json.encode(listed), indent=1) + b"\n"
+        return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
 
 
 def sha256_of(file: BufferedReader | BufferedRandom) -> str:

@@ -4,13 +4,13 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, TypeAlias, TypeVar
+from typing import BinaryIO, Final, TypeAlias, TypeVar
 
 import urllib3
 
-from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.errors import TbgenError, UsageError, causes, quote
 
 Result = TypeVar("Result")
 
@@ -34,12 +34,8 @@ class NotTakenError(TbgenError):
     """A file that cannot be had, or is not what its set says; others of the set may be."""
 
 
-class Download(NamedTuple):
-    """A file on its way."""
-
-    start: int
-    """Where in the file the data begins."""
-    data: Iterator[bytes]
+Download: TypeAlias = tuple[int, Iterator[bytes]]
+"""A file on its way: where in the file its data begins, and the data."""
 
 
 def source_of(text: str) -> "FileSource":
@@ -84,7 +80,7 @@ class DirectorySource:
             file = path.open("rb")
         with file:
             file.seek(start)
-            yield Download(start, self._data(file, path))
+            yield start, self._data(file, path)
 
     def _data(self, file: BinaryIO, path: Path) -> Iterator[bytes]:
         with _read_errors(path):
@@ -96,15 +92,13 @@ class WebSource:
 
     def __init__(self, address: str) -> None:
         parts = urllib.parse.urlsplit(address)
-        self._base = urllib.parse.urlunsplit(
-            (parts.scheme, parts.netloc, parts.path.rstrip("/") + "/", "", "")
-        )
+        self._base = parts._replace(path=f"{parts.path.rstrip('/')}/", query="", fragment="").geturl()
         self._pool = _pool(self._base)
 
     def place(self, name: str) -> str:
         """Return the address of a file, without a password."""
         parts = urllib.parse.urlsplit(self._base + urllib.parse.quote(name))
-        return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     @contextmanager
     def open(self, name: str, start: int) -> Iterator[Download]:
@@ -113,37 +107,29 @@ class WebSource:
         :raises InterruptedTransferError: if it breaks off, also while it is read.
         :raises NotTakenError: if there is no such file, or it is refused.
         """
-        answer = self._ask(name, start)
-        try:
-            yield Download(self._start(name, answer, start), self._data(name, answer))
-        finally:
-            answer.close()
-            answer.release_conn()
+        with closing(self._ask(name, start)) as answer:
+            yield self._start(name, answer, start), self._data(name, answer)
 
     def _ask(self, name: str, start: int) -> urllib3.BaseHTTPResponse:
-        """Ask for a file, as often as a busy server takes, and follow redirects within the set."""
+        """Ask for a file, and follow redirects within the set."""
         address = self._base + urllib.parse.quote(name)
         headers = {"Accept-Encoding": "identity", "User-Agent": "tbgen"}
         if start:
             headers["Range"] = f"bytes={start}-"
         for _ in range(_MOST_REDIRECTS + 1):
             answer = self._request(name, address, headers)
-            if not answer.get_redirect_location():
+            location = answer.get_redirect_location()
+            if not location:
                 return answer
             answer.close()
-            location = answer.headers["Location"]
             try:
                 address = urllib.parse.urljoin(address, location)
             except ValueError:
-                raise NotTakenError(
-                    f"{self.place(name)} leads to {quote(location)}, which is no address"
-                ) from None
+                raise self._refusal(name, f"leads to {quote(location)}, which is no address") from None
             if not address.startswith(self._base) or "/../" in urllib.parse.unquote(address):
-                raise NotTakenError(
-                    f"{self.place(name)} leads out of the set, to {quote(address)}: fetch from there, if you "
-                    "trust it"
-                )
-        raise NotTakenError(f"{self.place(name)} leads in a circle")
+                reason = f"leads out of the set, to {quote(address)}: fetch from there, if you trust it"
+                raise self._refusal(name, reason)
+        raise self._refusal(name, "leads in a circle")
 
     def _request(self, name: str, address: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
         try:
@@ -151,42 +137,40 @@ class WebSource:
                 "GET", address, headers=headers, preload_content=False, redirect=False, retries=False
             )
         except urllib3.exceptions.HTTPError as error:
-            raise InterruptedTransferError(
-                f"{self.place(name)} cannot be reached: {_reason(error)}"
-            ) from None
-        if answer.get_redirect_location():
+            raise self._interruption(name, f"cannot be reached: {_reason(error)}") from None
+        coding = answer.headers.get("Content-Encoding", "identity")
+        if answer.get_redirect_location() or (answer.status in (200, 206) and coding == "identity"):
             return answer
-        if answer.status in (200, 206):
-            coding = answer.headers.get("Content-Encoding", "identity")
-            if coding == "identity":
-                return answer
-            answer.close()
-            raise NotTakenError(
-                f"{self.place(name)} comes compressed ({quote(coding)}): the server has to hand out files "
-                "as they are"
-            )
         answer.close()
-        if answer.status == 416 and "Range" in headers:  # what is there is no beginning of the file
-            del headers["Range"]
+        if answer.status in (200, 206):
+            reason = f"comes compressed ({quote(coding)}): the server has to hand out files as they are"
+            raise self._refusal(name, reason)
+        if answer.status == 416 and headers.pop("Range", ""):  # what is there is no beginning of the file
             return self._request(name, address, headers)
         if answer.status == 404:
             raise NotTakenError(f"there is no {self.place(name)}: is it the address of a published set?")
-        kind = InterruptedTransferError if answer.status in _BUSY else NotTakenError
-        raise kind(f"{self.place(name)} was refused by the server (status {answer.status})")
+        kind = self._interruption if answer.status in _BUSY else self._refusal
+        raise kind(name, f"was refused by the server (status {answer.status})")
 
     def _start(self, name: str, answer: urllib3.BaseHTTPResponse, start: int) -> int:
         if answer.status == 200:
             return 0
-        told = answer.headers.get("Content-Range", "").removeprefix("bytes ").split("-")[0]
-        if told not in (str(start), "0"):
-            raise NotTakenError(f"{self.place(name)} came from byte {quote(told)} on, not from {start}")
-        return int(told)
+        first = answer.headers.get("Content-Range", "").removeprefix("bytes ").split("-")[0]
+        if first not in (str(start), "0"):
+            raise self._refusal(name, f"came from byte {quote(first)} on, not from {start}")
+        return int(first)
 
     def _data(self, name: str, answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         try:
             yield from answer.stream(_AT_ONCE, decode_content=False)
         except urllib3.exceptions.HTTPError as error:
-            raise InterruptedTransferError(f"{self.place(name)} broke off: {_reason(error)}") from None
+            raise self._interruption(name, f"broke off: {_reason(error)}") from None
+
+    def _refusal(self, name: str, reason: str) -> NotTakenError:
+        return NotTakenError(f"{self.place(name)} {reason}")
+
+    def _interruption(self, name: str, reason: str) -> InterruptedTransferError:
+        return InterruptedTransferError(f"{self.place(name)} {reason}")
 
 
 FileSource: TypeAlias = DirectorySource | WebSource
@@ -236,11 +220,9 @@ def _pool(address: str) -> urllib3.PoolManager:
 
 def _reason(error: Exception) -> str:
     """Return what went wrong, as the system says it."""
-    cause: BaseException | None = error
-    while cause is not None:
+    for cause in causes(error):
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror
-        cause = cause.__cause__ or cause.__context__
     if isinstance(error, urllib3.exceptions.ProtocolError):
         return "the server did not answer by the rules of HTTP, or closed the connection"
     return str(error).split("(")[0].strip() or "the connection failed"

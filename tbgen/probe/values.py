@@ -15,7 +15,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.signed import Signed, code_of, of_code, rank_of
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, result_or_error
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, default_directory, result_or_error
 from tbgen.index.exits import ExitsOfMany
 from tbgen.index.layout import layout_of
 from tbgen.index.table import NO_SCORE
@@ -24,7 +24,7 @@ from tbgen.probe.exits import best_exits
 from tbgen.probe.states import Goal, State
 from tbgen.probe.zeroing import Place, zeroing_moves_of
 from tbgen.store.cache import ChunkCache, Recent
-from tbgen.store.format import default_directory, table_path
+from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import Entry
 
@@ -60,7 +60,6 @@ class Values:
         self.directories: Final = tuple(map(Path, given)) or (default_directory(),)
         self.variant: Final = variant
         self._resets: Final = variant.resets
-        self._given = given
         self._cache = ChunkCache(cache_bytes)
         # A file that is dropped closes with its last reference: another thread may be reading it.
         self._files = Recent[AnyTable](max_open, lambda _: 1)
@@ -227,7 +226,7 @@ class Values:
                     file = open_table(path, material, cache=self._cache, exits=self.exits(material))
                 except MissingTableError as error:
                     error.__context__ = None
-                    places: Sequence[str | PathLike[str] | None] = self._given or (None, *self.directories)
-                    raise MissingTableError(material.name, places[0], self.variant, places[1:]) from None
+                    first, *others = self.directories
+                    raise MissingTableError(material.name, first, self.variant, others) from None
                 self._files.put(material, file)
             return file

@@ -12,11 +12,11 @@ from typing import ClassVar, Final
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY, RATES, Cost, layers_memory, memory_of, seconds_of
-from tbgen.errors import MissingTableError, TbgenError
+from tbgen.errors import MissingTableError, TbgenError, default_directory
 from tbgen.index.layout import layout_of
 from tbgen.index.source import fresh_bytes
 from tbgen.report.data.saved import SavedData
-from tbgen.store.format import default_directory, table_path, tables_in
+from tbgen.store.format import table_path, tables_in
 from tbgen.store.stored_file import StoredFile
 
 UNPACKING: Final = "unpacking"
@@ -52,8 +52,8 @@ class Task:
 class NothingToReportError(TbgenError):
     """The tables that a report is to be about are not there, or no saved data of them."""
 
-    exit_code: ClassVar[int] = MissingTableError.exit_code
-    code: ClassVar[str] = MissingTableError.code
+    exit_code = MissingTableError.exit_code
+    code = MissingTableError.code
 
 
 def _task(directory: Path, material: Material, variant: Variant, layers: bool) -> Task:
@@ -161,7 +161,7 @@ def plan_report(
             raise NothingToReportError(
                 f"{place} has no data of {material}; save them with: tbgen report --save"
             )
-        raise MissingTableError(material.name, directory, chosen[0])
+        raise MissingTableError(material.name, place, chosen[0])
     wanted = named.union(all_materials(men) if men is not None else ()) or every
     if not every & wanted:
         if saved:

@@ -1,6 +1,5 @@
 """Names of files, and the sizes chosen by measurement (docs/format.md)."""
 
-import os
 from contextlib import suppress
 from glob import escape
 from pathlib import Path
@@ -69,8 +68,3 @@ def layers_beside(table: Path) -> list[Path]:
     []
     """
     return sorted(table.parent.glob(f"{escape(table.name.removesuffix(SUFFIX))}.*.layer{SUFFIX}"))
-
-
-def default_directory() -> Path:
-    """Return where tables lie unless a directory is given: ``$TBGEN_DIR``, else ``data``."""
-    return Path(os.environ.get("TBGEN_DIR") or "data")

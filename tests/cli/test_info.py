@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def test_info(capsys: pytest.CaptureFixture[str], reference_dir: Path) -> None:
     output = capsys.readouterr()
     assert output.out == answer(capsys, "info", "KvK")
     assert output.err == "".join(
-        f"tbgen: table {name} is missing; build it with: tbgen build {name}\n" for name in ("KQvK", "KRvK")
+        f"tbgen: table {name} is missing from {os.environ['TBGEN_DIR']}; build it with: tbgen build {name}\n"
+        for name in ("KQvK", "KRvK")
     )
     assert main(["info", "KQvK"]) == 3
     assert capsys.readouterr().out == ""

@@ -162,7 +162,7 @@ def test_an_interrupted_report_lacks_pages_only(
         (["--out", "x", "--rules", "s"], 2, "--rules: there are no rules 's'"),
         (["--out", "x", "--threads", "0"], 2, "'--threads': 0 is not in the range x>=1"),
         (["KXvK", "--out", "x"], 2, "'KXvK' is not a material name"),
-        (["KvK", "KQvK", "--out", "x"], 3, "table KQvK is missing; build it with: tbgen build KQvK"),
+        (["KvK", "KQvK", "--out", "x"], 3, "; build it with: tbgen build KQvK\n"),
         (["--out", "x", "--dir", "nothing"], 3, "nothing has no such table; make some with: tbgen build"),
         (["--out", "x", "--dir", "/dev/null"], 1, "/dev/null is not a directory"),
         (

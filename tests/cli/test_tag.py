@@ -230,7 +230,7 @@ def test_an_error_that_is_none_of_writing(
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-    monkeypatch.setattr(tag, "tag_games", refuse)
+    monkeypatch.setattr("tbgen.cli.games.tag_games", refuse)
     assert fails(capsys, 1, place / "in.pgn", place / "out.pgn") == "tbgen: the system: Too many open files\n"
     assert names(place) == ["in.pgn"]
 

@@ -17,6 +17,7 @@ from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
+from tbgen.errors import default_directory
 from tbgen.report.facts.endgames import without_over
 from tbgen.report.facts.wording import NO_MATE, counted_pawns, meaning, percent
 from tbgen.report.model import MatingChance, MatingPotential, MatingRule, MatingTruth, Verdict, ratio
@@ -24,7 +25,6 @@ from tbgen.report.parts import SIDES, Sides
 from tbgen.report.scan.counting import count_source
 from tbgen.report.scan.source import open_source
 from tbgen.report.scan.table_counts import LIKE_BISHOPS, Counts, TableCounts
-from tbgen.store.format import default_directory
 
 ENOUGH: Final = 3.5
 """Without pawns a smaller lead in pieces, in pawns, does not mate: a minor piece is less."""
