@@ -241,6 +241,15 @@ def test_a_server_that_refuses_every_range(published: Path, tmp_path: Path) -> N
     assert (tmp_path / KQVK).read_bytes() == (published / KQVK).read_bytes()
 
 
+def test_a_wrong_file_that_came_whole_is_asked_for_once(spoilt: Path, tmp_path: Path) -> None:
+    """What was there before has no part in it if the server sends the file from its first byte."""
+    tampered(spoilt / KQVK)
+    (tmp_path / f"{KQVK}.part").write_bytes(b"a beginning")
+    with serving(spoilt, ranges=False) as server, pytest.raises(TbgenError, match="SHA-256 differs"):
+        get(server.address, tmp_path, "KQvK")
+    assert [asked for name, asked in server.asked if name == KQVK] == ["bytes=11-"]
+
+
 def test_a_server_that_always_says_it_has_no_such_range(published: Path) -> None:
     def misbehave(handler: Handler, name: str) -> bool:
         handler.send_error(416)
