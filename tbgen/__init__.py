@@ -1,8 +1,8 @@
 """Endgame tablebases of reset-mobility (r-mobility) chess: build, probe and prove them.
 
-A game without mate is still decided in r-mobility: by who has left the opponent the fewest legal moves since
-the last capture or pawn move. G0.0 is mate, G0.5 stalemate, G1.0 one move out of check, G1.5 one move, and so
-on; a minus stands for Black's scores. Scores compare from White's side:
+In r-mobility a game without mate still has a winner: the side that has left its opponent the fewest legal
+moves since the last capture or pawn move. G0.0 is mate, G0.5 stalemate, G1.0 one move out of check, G1.5 one
+move, and so on; a minus stands for Black's scores. Scores compare from White's side:
 
 >>> import chess, tbgen
 >>> tbgen.GScore("G1.5") > tbgen.GScore("G3.5") > tbgen.GScore("-G3.5") > tbgen.GScore("-G0.0")
@@ -10,9 +10,9 @@ True
 >>> tbgen.points("G1.5")
 Points(white=0.5625, black=0.4375)
 
-Tables are built on the command line, as with ``tbgen build KBvK KPvK``; several directories may hold them.
-A position is a FEN or a board. Its value is what best play of both sides comes to, its depth how many plies
-that takes:
+Tables are built on the command line, as with ``tbgen build KBvK KPvK``; several directories may hold them. A
+position is a FEN or a board. Its value is the score that best play of both sides reaches, and its depth is
+the number of plies to it:
 
 >>> tables = tbgen.open_tablebase("data")
 >>> board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
@@ -25,8 +25,9 @@ G1.5 4 0.5625
 ['Kh5', 'Kf4', 'Kh6', 'Kg4']
 >>> board.push(tables.best_move(board))
 
-What has accrued counts, so the same position can have other values. A board tells it by the moves that it
-remembers, a FEN by a seventh field; or it is given. ``tbgen.FRESH`` starts anew, as a bare FEN does:
+The value depends on the accrued score, so one position can have several values. The accrued score comes from
+the moves that a board remembers, from the seventh field of a FEN, or from an argument. ``tbgen.FRESH``
+ignores earlier moves, as a bare FEN does:
 
 >>> kings = "8/8/8/2K3k1/8/8/8/8 w - - 3 60 -G5.5"
 >>> for accrued in (None, "G3.5", tbgen.FRESH):
@@ -38,9 +39,9 @@ G3.5 from G3.5
 >>> tables.probe(board).accrued, tables.probe(board.fen()).accrued
 (GScore('G3.5'), GScore('-G18.5'))
 
-Of many positions, ``probe_many`` and ``moves_many`` are faster, and yield errors in the place of results.
-``tbgen.solve(board)`` finds values or bounds of positions beyond the tables (``Solution``). An
-``Arbiter`` referees a game, with any number of men, and ``adjudicate`` says what a stopped one is worth:
+For many positions, ``probe_many`` and ``moves_many`` are faster; they yield errors in the place of results.
+``tbgen.solve(board)`` finds values or bounds of positions beyond the tables (``Solution``). An ``Arbiter``
+referees a game with any number of men, and ``adjudicate`` returns the result of a stopped game:
 
 >>> game = tbgen.Arbiter(board)
 >>> game.push_san("Kf4")
@@ -48,12 +49,13 @@ Of many positions, ``probe_many`` and ``moves_many`` are faster, and yield error
 >>> print(game.accrued, outcome.value, outcome.basis)
 G2.5 G1.5 tablebase
 
-The same tables know classical chess, and can stand in for those of ``chess.gaviota``:
+The same tables also answer for classical chess, and can replace those of ``chess.gaviota``:
 
 >>> tables.view("classical").probe_wdl(board), tables.view("lasker").probe(board).points.white
 (0, 0.5)
 
-For research and training all positions of a table are there as arrays, chosen by value, depth and side:
+For research and training, all positions of a table are available as arrays, selected by value, depth and
+side:
 
 >>> longest = tables.table("KBvK").positions(value="G0.5", depth=17)
 >>> len(longest), longest.men, longest.squares()[0].tolist(), longest.board(0).fen()
