@@ -8,7 +8,8 @@ taken as known, so it has to be proved before; which moves lead where is found o
 import random
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,6 @@ from tbgen.cells.bounds import (
     Bounds,
     BoundsGame,
     Knowledge,
-    SomeKnowledge,
     side_after,
 )
 from tbgen.cells.cell import Cell
@@ -32,14 +32,13 @@ from tbgen.compiler.jit import python_of
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side
 from tbgen.solve.ways import Way, ways_out
-from tbgen.verify.game import game_of_cell, proof_men
+from tbgen.verify.game import ALL, game_of_cell, proof_men
 from tbgen.verify.kernels import findings as problems
-from tbgen.verify.kernels.best import Range
+from tbgen.verify.kernels.best import NO_RANK, Range
+from tbgen.verify.kernels.exits import NO_EXITS, CellExits, way_number
 from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, Accrued
 from tbgen.verify.kernels.layers import Claims
-from tbgen.verify.kernels.leaving import Leaving, way_number
 from tbgen.verify.kernels.moves import ProofMen
-from tbgen.verify.kernels.survey import NO_RANK
 from tbgen.verify.report import PROBLEMS, entry_of, score_of
 from tbgen.verify.states import FIRST_RANK, StateProof, accrued_by, accrued_scores, top_rank
 from tbgen.verify.threads import ProofThreads
@@ -48,8 +47,12 @@ _RUN: Final = 4096
 """Slots that are proved one after the other where not all are."""
 _NAMES: Final = ("lower", "upper")
 """Of the ends."""
-_ALL: Final = np.zeros((2, 0), np.bool_)
-"""The positions to prove."""
+_LESS: Final = (1, -1)
+"""``ProofGame.allowed`` for each end, where claims may be less than what follows."""
+
+
+_Prove: TypeAlias = Callable[[StateProof, int], int]
+"""Proves one of the games of a cell, and returns the number of states."""
 
 
 class WrongBoundError(TbgenError):
@@ -67,7 +70,7 @@ class WrongBoundError(TbgenError):
 
 
 class CellProof:
-    """The proof of what is said of a cell.
+    """The proof of the bounds of a cell.
 
     :param share: one position in so many is proved, chosen at random; 1 for all.
     """
@@ -76,19 +79,19 @@ class CellProof:
         self.cell = cell
         self.ways = list(ways_out(cell))
         self.men = _men_of(cell)
+        self.rank = np.full((2, cell.size), NO_RANK, np.uint8)
         nothing = np.zeros((2, 0), np.uint8), np.zeros((2, 0), np.uint16)
-        game = game_of_cell(self.men, _leaving(self.men, [], SomeKnowledge(), LOWER), *nothing)
+        game = game_of_cell(self.men, NO_EXITS, nothing, self.rank)
         with ProofThreads(len(ENDS)) as threads:
-            proof = StateProof(game, threads, _no_ranks(cell), _ALL)
-            proof.survey(threads.ranges(cell.size))
-        self.rank, self.chosen = proof.rank, _ALL
+            StateProof(game, threads).survey(threads.ranges(cell.size))
+        self.selected = ALL
         if share > 1:
             some = np.random.default_rng(share).integers(share, size=self.rank.shape, dtype=np.uint8)
-            self.chosen = some == 0
+            self.selected = some == 0
 
     def fresh(self, bounds: Bounds, knowledge: Knowledge) -> int:
-        """Prove what is said of all positions with their own scores, and the layers that this takes; return
-        the number of states proved.
+        """Prove the fresh bounds of all positions, and the layers that this takes; return the number of
+        states.
 
         ``knowledge`` of positions outside the cell has to be proved before.
 
@@ -117,11 +120,11 @@ class CellProof:
         return self._both(prove, bounds, knowledge)
 
     def accrued(self, bounds: Bounds, layer: Bounds, accrued: GScore, knowledge: Knowledge) -> int:
-        """Prove that no more is said of positions with an accrued score than follows from fresh bounds and
-        ``knowledge``, which have to be proved before; return the number of states proved.
+        """Prove that the bounds of positions with an accrued score claim no more than follows from fresh
+        bounds and ``knowledge``, which have to be proved before; return the number of states.
 
-        These may have become better since the fresh bounds were found, and then what is said need not be all
-        that follows.
+        These may have become better since the fresh bounds were found, and then the claims may be less than
+        what follows.
 
         :raises WrongBoundError: if something is wrong.
         """
@@ -132,24 +135,18 @@ class CellProof:
 
         return self._both(prove, bounds, knowledge, less=True)
 
-    def _both(
-        self,
-        prove: Callable[[StateProof, int], int],
-        bounds: Bounds,
-        knowledge: Knowledge,
-        less: bool = False,
-    ) -> int:
+    def _both(self, prove: _Prove, bounds: Bounds, knowledge: Knowledge, less: bool = False) -> int:
         """Prove both games, each on a thread of its own; return the number of states.
 
-        :param less: whether what is said may be less than what follows.
+        :param less: whether claims may be less than what follows.
         """
 
         def of_end(end: int) -> int:
-            leaving = _leaving(self.men, self.ways, knowledge, end)
-            value, depth = bounds.value[end], bounds.depth[end]
-            game = game_of_cell(self.men, leaving, value, depth, _less(end) if less else 0)
+            exits = _exits(self.men, self.ways, knowledge, end)
+            game = game_of_cell(self.men, exits, (bounds.value[end], bounds.depth[end]), self.rank)
+            game = replace(game, selected=self.selected, allowed=_LESS[end] if less else 0)
             with ProofThreads(1) as threads:
-                proof = StateProof(game, threads, self.rank, self.chosen)
+                proof = StateProof(game, threads)
                 proof.begin()
                 return prove(proof, end)
 
@@ -158,8 +155,8 @@ class CellProof:
 
 
 def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, share: int = 1) -> int:
-    """Prove one end of what is said of the positions that a route leads to, where it is what the best capture
-    or pawn move comes to, by ``knowledge`` that has been proved; return the number of positions.
+    """Prove one end of the bounds of the positions that a route leads to, where the best capture or pawn move
+    decides it, by ``knowledge`` that has been proved; return the number of positions.
 
     What holds for all of them is no more than ``knowledge.bound`` says, and needs no proof.
 
@@ -171,17 +168,19 @@ def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, sha
     ways = [way for way in ways_out(cell) if way.route.side == side and not way.route.quiet]
     value, depth = np.full((2, cell.size), NONE, np.uint8), np.zeros((2, cell.size), np.uint16)
     value[side], depth[side] = block
-    game = game_of_cell(men, _leaving(men, ways, knowledge, end), value, depth, _less(end))
+    rank = np.full_like(value, NO_RANK)
+    game = game_of_cell(men, _exits(men, ways, knowledge, end), (value, depth), rank)
+    game = replace(game, allowed=_LESS[end])
     # To the side to move the worst is as if it had no other move.
     accrued = Accrued(0, 0 if end == LOWER else WHITE_WORTH)
     game.key[:] = accrued.level << 16
     with ProofThreads(1) as threads:
-        proof = StateProof(game, threads, _no_ranks(cell), _ALL)
+        proof = StateProof(game, threads)
         proof.ranges = _runs(cell.size, share)
         proof.survey(proof.ranges)
         more = block.value < bound if end == LOWER else block.value > bound
-        proof.rank[1 - side] = NO_RANK
-        proof.rank[side][~more] = NO_RANK
+        rank[1 - side] = NO_RANK
+        rank[side][~more] = NO_RANK
         return _prove(cell, end, proof, accrued, _claims(value, depth))
 
 
@@ -200,15 +199,6 @@ def _prove(cell: Cell, end: int, proof: StateProof, accrued: Accrued, claims: Cl
     states = proof.prove(accrued)
     _check(cell, end, proof.threads)
     return states
-
-
-def _less(end: int) -> int:
-    """What may be said of an end where it need not be all that follows: less for White, or for Black."""
-    return 1 if end == LOWER else -1
-
-
-def _no_ranks(cell: Cell) -> NDArray[np.uint8]:
-    return np.full((2, cell.size), NO_RANK, np.uint8)
 
 
 def _claims(value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Claims:
@@ -237,12 +227,12 @@ def _check(cell: Cell, end: int, threads: ProofThreads) -> None:
 
 
 def _men_of(cell: Cell) -> ProofMen:
-    kinds, colours = [man.kind for man in cell.all_men], [man.colour for man in cell.all_men]
-    return proof_men(kinds, colours, len(cell.mobile), [list(cell.standing)])
+    men = [(man.kind, man.colour) for man in cell.all_men]
+    return proof_men(men, len(cell.mobile), [list(cell.standing)])
 
 
-def _leaving(men: ProofMen, ways: Iterable[Way], knowledge: Knowledge, end: int) -> Leaving:
-    """Return what moves out of a cell are worth in one of its games."""
+def _exits(men: ProofMen, ways: Iterable[Way], knowledge: Knowledge, end: int) -> CellExits:
+    """Return the values of moves out of a cell in one of its games."""
     number = np.zeros(python_of(way_number)(men, men.kinds.size + 1, 0, 0, 0), np.int32)
     begin, blocks, at = [-1 - WORST[end]], [], 0
     for way in ways:
@@ -256,4 +246,4 @@ def _leaving(men: ProofMen, ways: Iterable[Way], knowledge: Knowledge, end: int)
             at += len(block.value)
     value = np.concatenate([np.zeros(0, np.uint8), *(block.value for block in blocks)])
     depth = np.concatenate([np.zeros(0, np.uint16), *(block.depth for block in blocks)])
-    return Leaving(number, np.array(begin, np.int64), value, depth, int(WORST[end]))
+    return CellExits(number, np.array(begin, np.int64), value, depth, int(WORST[end]))

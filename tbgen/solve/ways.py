@@ -13,7 +13,7 @@ from tbgen.verify.kernels.resets import PROMOTIONS
 
 
 class Way(NamedTuple):
-    """How moves leave a cell; the fields are those of :func:`tbgen.verify.kernels.leaving.way_number`."""
+    """How moves leave a cell; the fields are those of :func:`tbgen.verify.kernels.exits.way_number`."""
 
     mover: int
     target: int

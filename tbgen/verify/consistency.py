@@ -1,5 +1,7 @@
 """Whether the arrays of a table fit together, on which the kernels of the proof rely."""
 
+from itertools import zip_longest
+
 import chess
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +35,15 @@ def first_runs(table: Table) -> NDArray[np.int64]:
 
 def _wrong_rights(table: Table) -> str | None:
     """Compare the en passant rights with what the pawns allow; name the first that is not the same."""
-    stored = table.ep_config.tolist()
-    expected = allowed_rights(table.layout).tolist()
-    for number, (mine, right) in enumerate(zip(stored, expected, strict=False)):
-        if mine != right:
-            return f"ep/config {number} is {_right(mine)}, but its pawns allow {_right(right)}"
-    if len(stored) == len(expected):
-        return None
-    longer, what = (stored, "holds") if len(stored) > len(expected) else (expected, "lacks")
-    number = min(len(stored), len(expected))
-    return f"ep/config {what} {_right(longer[number])}"
+    rights = zip_longest(table.ep_config.tolist(), allowed_rights(table.layout).tolist())
+    for number, (stored, allowed) in enumerate(rights):
+        if stored is None:
+            return f"ep/config lacks {_right(allowed)}"
+        if allowed is None:
+            return f"ep/config holds {_right(stored)}"
+        if stored != allowed:
+            return f"ep/config {number} is {_right(stored)}, but its pawns allow {_right(allowed)}"
+    return None
 
 
 def _right(config: list[int]) -> str:

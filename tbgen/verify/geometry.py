@@ -3,6 +3,7 @@
 Squares are numbered as in python-chess (a1 = 0, h8 = 63); bit ``s`` of a bit board (uint64) is square ``s``.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -23,7 +24,6 @@ _WALKS: tuple[tuple[tuple[tuple[int, int], ...], int], ...] = (
     (_SLANTED, 7),
     (_JUMPS, 1),
     (((-1, 1), (1, 1)), 1),
-    (((-1, -1), (1, -1)), 1),
 )
 
 
@@ -41,14 +41,6 @@ def _board(squares: list[int]) -> int:
     return sum(1 << square for square in squares)
 
 
-def _reach() -> Boards:
-    rows = [
-        [sum(_board(_walk(square, step)[:length]) for step in steps) for square in range(64)]
-        for steps, length in _WALKS
-    ]
-    return np.array(rows, np.uint64)
-
-
 def _lines() -> tuple[Boards, Boards]:
     between, behind = np.zeros((2, 64, 64), np.uint64)
     for square in range(64):
@@ -60,8 +52,16 @@ def _lines() -> tuple[Boards, Boards]:
     return between, behind
 
 
-REACH: Final = _reach()
-"""Shape (7, 64): what a man attacks on an empty board, by kind; row 5 + colour for pawns."""
+def _reach(ahead: int, square: int, steps: Iterable[tuple[int, int]], length: int) -> int:
+    """Return what a man attacks on an empty board whose pawns go up (1) or down (-1) the board."""
+    return sum(_board(_walk(square, (x, ahead * y))[:length]) for x, y in steps)
+
+
+REACH: Final = np.array(
+    [[[_reach(ahead, square, *walk) for square in range(64)] for walk in _WALKS] for ahead in (1, -1)],
+    np.uint64,
+)
+"""Shape (2, 6, 64): what a man attacks on an empty board, by colour and kind."""
 
 BETWEEN, BEHIND = _lines()
 """Shape (64, 64): the squares between two squares of a line; those beyond the second, seen from the first."""

@@ -96,9 +96,9 @@ def plan_proofs(
     threads: int = 2,
     proofs: Proofs | None = None,
 ) -> ProofPlan:
-    """Return what it takes to prove tables in this order, of which each comes after those that it rests on.
+    """Return what it takes to prove tables in this order, each after those that it rests on.
 
-    A table that cannot be read takes nothing, and a sample less than what is said. The other arguments are
+    A table that cannot be read takes nothing, and a sample less than the plan says. The other arguments are
     those of :func:`tbgen.verify.tables.verify`.
     """
     proofs = proofs or Proofs()
@@ -107,12 +107,11 @@ def plan_proofs(
         material: None if info is None else proofs.of(material, variant, info.digest, sample)
         for material, info in infos.items()
     }
-    left = [material for material, done in earlier.items() if done is None]
+    later = [material for material, done in earlier.items() if done is None]
     at_hand = {material for material, info in infos.items() if info is None or _is_at_hand(directory, info)}
     tasks = []
     for material, info in infos.items():
-        if material in left:
-            left.remove(material)
+        later = [each for each in later if each != material]
         if earlier[material] is not None or info is None:
             tasks.append(ProofTask(material, earlier[material]))
             continue
@@ -120,7 +119,7 @@ def plan_proofs(
         unpacked += [material] if info.packed else []
         steps = {unpacking(each): seconds_of("unpacking", layout_of(each).size, threads) for each in unpacked}
         steps[STATES] = seconds_of(f"proof {variant}", info.size, threads)
-        kept = {each for each in unpacked if each not in at_hand and _rests_on(left, each)}
+        kept = {each for each in unpacked if each not in at_hand and has_successor(later, each)}
         at_hand |= kept
         memory = max([_memory(material, info), *(_memory_to_unpack(each, material) for each in unpacked)])
         cost = Cost(steps, memory, sum(copy_size(each, variant) for each in kept))
@@ -154,7 +153,8 @@ def _is_at_hand(directory: Path, info: TableInfo) -> bool:
     return copy is not None
 
 
-def _rests_on(materials: Iterable[Material], material: Material) -> bool:
+def has_successor(materials: Iterable[Material], material: Material) -> bool:
+    """Whether one of some tables rests on a material."""
     return any(material in other.successors() for other in materials)
 
 

@@ -49,10 +49,8 @@ class Proofs:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._done: dict[tuple[Material, Variant], ProofDone] = {}
-        if path is not None:
-            for done in _read(path):
-                self._done[done.material, done.variant] = done
+        listed = () if path is None else _read(path)
+        self._done = {(done.material, done.variant): done for done in listed}
 
     def of(self, material: Material, variant: Variant, digest: str, sample: int | None) -> ProofDone | None:
         """Return the proof of the table that has this digest, if it covers as much as is asked for.
@@ -87,7 +85,7 @@ def _read(path: Path) -> Iterable[ProofDone]:
         if line and not line.startswith("#"):
             try:
                 yield _parsed(line)
-            except ValueError as error:
+            except (TbgenError, ValueError) as error:
                 raise TbgenError(
                     f"{path} is no list of proofs, or is damaged, in line {number}: choose another file with "
                     "--proofs"
@@ -97,14 +95,11 @@ def _read(path: Path) -> Iterable[ProofDone]:
 def _parsed(line: str) -> ProofDone:
     """Read a line.
 
+    :raises TbgenError: if it names no material.
     :raises ValueError: if it is something else.
     """
-    name, variant, digest, proved, positions, states, seconds = line.split()
-    try:
-        material = Material.parse(name)
-    except TbgenError as error:
-        raise ValueError(name) from error
+    name, variant, digest, *counts, seconds = line.split()
     bytes.fromhex(digest)
-    return ProofDone(
-        material, Variant(variant), digest, int(proved), int(positions), int(states), float(seconds)
-    )
+    proved, positions, states = map(int, counts)
+    material, rules = Material.parse(name), Variant(variant)
+    return ProofDone(material, rules, digest, proved, positions, states, float(seconds))

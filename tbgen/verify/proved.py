@@ -10,6 +10,7 @@ import numpy as np
 from tbgen.board.material import Material
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
+from tbgen.index.source import fresh_bytes
 from tbgen.index.table import Table
 from tbgen.packed.copies import PlainCopies
 from tbgen.packed.tables import AnyTable, read_whole
@@ -19,7 +20,7 @@ from tbgen.store.format import BLOCK
 from tbgen.store.reader import TableFile
 from tbgen.store.schema import RUN_START
 from tbgen.verify.consistency import first_runs, inconsistency
-from tbgen.verify.plan import HELD, SMALL, unpacking
+from tbgen.verify.plan import HELD, SMALL, has_successor, unpacking
 from tbgen.verify.sub_tables import Fresh, SubTables
 
 
@@ -50,12 +51,11 @@ class ProvedTables:
     ) -> None:
         self.tables, self.threads, self.reporter = tables, threads, reporter
         self._left = list(order)
-        self._held = Recent[Fresh](HELD, _nbytes)
+        self._held = Recent[Fresh](HELD, lambda fresh: sum(array.nbytes for array in fresh))
 
     def begin(self, material: Material) -> None:
         """Note that a table is being proved, or was before, and is no longer to come."""
-        if material in self._left:
-            self._left.remove(material)
+        self._left = [each for each in self._left if each != material]
 
     def around(self, material: Material) -> SubTables:
         """Return all that a table rests on.
@@ -66,12 +66,12 @@ class ProvedTables:
 
     def keep(self, table: Table) -> None:
         """Keep a proved table for those that rest on it."""
-        material, fresh = table.material, (table.value, table.depth)
-        if _nbytes(fresh) <= SMALL:
-            self._held.put(material, fresh)
-        elif any(material in other.successors() for other in self._left):
+        material = table.material
+        if fresh_bytes(table.layout.size) <= SMALL:
+            self._held.put(material, (table.value, table.depth))
+        elif has_successor(self._left, material):
             file = self.tables.table(material)
-            if not isinstance(file, TableFile):
+            if file.info.packed:
                 with suppress(TbgenError):  # without one it is unpacked again
                     _copies(file).keep(table, file.info, self.threads)
 
@@ -81,19 +81,14 @@ class ProvedTables:
         if held is not None:
             return held
         file = self.tables.table(material)
-        if not isinstance(file, TableFile):
-            copy = _copies(file).open(material, file.info)
-            if copy is not None:
-                with copy:
-                    copy.check(self.threads)
-                    return copy.read_fresh()
+        copy = _copies(file).open(material, file.info)
+        if copy is not None:
+            with copy:
+                copy.check(self.threads)
+                return copy.read_fresh()
         table = read_sound(file, partial(self.around, material), self.threads, self.reporter)
         self.keep(table)
         return table.value, table.depth
-
-
-def _nbytes(fresh: Fresh) -> int:
-    return sum(array.nbytes for array in fresh)
 
 
 def read_sound(

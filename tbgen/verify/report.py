@@ -1,4 +1,4 @@
-"""What a proof says: how much it has checked, and which states are wrong."""
+"""The result of a proof: how much it has checked, and which states are wrong."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,6 +16,7 @@ from tbgen.index.position import board_of, locate
 from tbgen.index.table import Table
 from tbgen.text import plies
 from tbgen.verify.kernels import findings as problems
+from tbgen.verify.kernels.findings import Place
 from tbgen.verify.kernels.keys import DEPTH_MASK, MIDDLE, WHITE_WORTH
 
 PROBLEMS: Final = {
@@ -33,18 +34,15 @@ _RECOMPUTED: Final = (problems.ENDED, problems.WRONG, problems.BY_FUNCTION, prob
 _MOST_POSITIONS: Final = 1000
 """Positions among which the cause is sought."""
 
-Place = tuple[int, int, int]
-"""1 for en passant positions, side to move, place (see ``findings.COLUMNS``)."""
-
 
 @dataclass(frozen=True, slots=True)
 class CheckedState:
-    """What is said of a state: a value and the plies to it."""
+    """An entry for a state: a value and the plies to it."""
 
     value: GScore | None
     """None if a depth stands where there is no value."""
     depth: int | None
-    """None if it is not said: functions have values alone."""
+    """None where there is none: functions have values alone."""
 
     def __str__(self) -> str:
         if self.depth is None:
@@ -153,10 +151,8 @@ def _place_of(board: chess.Board, layout: Layout, configs: dict[tuple[int, int],
 def _finding(table: Table, layout: Layout, row: NDArray[np.int64]) -> Finding:
     problem, _, side, slot, level, stored, right = row.tolist()
     board = board_at(table, _place(row))
-    if board is None:
-        fen = f"slot {slot} with {'Black' if side else 'White'} to move"
-    else:
-        fen = board.fen(en_passant="fen")
+    mover = "Black" if side else "White"
+    fen = f"slot {slot} with {mover} to move" if board is None else board.fen(en_passant="fen")
     fresh = problem in (problems.NOWHERE, problems.MISSING, problems.ENDED) or level == MIDDLE
     if not fresh and board is not None and problem == problems.WRONG:
         fresh = GScore.of_board(board) == score_of(level)

@@ -10,17 +10,13 @@ from tbgen.board.score import NONE
 from tbgen.verify.game import new_scratch
 from tbgen.verify.kernels.best import ProofGame, Range
 from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, Accrued
-from tbgen.verify.kernels.layers import Claims, Said, begin, copy_images, enter_claims
-from tbgen.verify.kernels.states import ProofPositions, prove
+from tbgen.verify.kernels.layers import Claims, begin, copy_images, enter_claims
+from tbgen.verify.kernels.states import prove
 from tbgen.verify.kernels.survey import compare, survey
 from tbgen.verify.threads import ProofThreads
 
 FIRST_RANK: Final = 2
 """Rank of the first layer: mates and stalemates end the game."""
-_NOTHING_SAID: Final = Said(-1, NONE, np.zeros(0, np.uint32), np.zeros(0, np.uint8))
-
-_Images = tuple[NDArray[np.int32], NDArray[np.int32]]
-"""Slots that are not canonical, and the canonical ones of the same positions."""
 
 
 def accrued_by(rank: int, white: bool) -> Accrued:
@@ -44,58 +40,45 @@ def top_rank(*values: NDArray[np.uint8]) -> int:
 
 
 class StateProof:
-    """Proves the states of a window of a game, one accrued score after the other.
+    """Proves the states of a window of a game, one accrued score after the other."""
 
-    :param rank: uint8 (2, size): the ranks of all canonical legal positions, which :meth:`survey` finds.
-    :param chosen: bool (2, size): the positions whose states are proved; all if it is empty.
-    """
-
-    def __init__(
-        self, game: ProofGame, threads: ProofThreads, rank: NDArray[np.uint8], chosen: NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, game: ProofGame, threads: ProofThreads) -> None:
         self.game, self.threads = game, threads
-        self.rank, self.chosen = rank, chosen
         self.ranges: list[Range] = []
         """Parts of the window."""
-        self._images: list[_Images] = []
+        self._images: list[NDArray[np.int32]] = []
+        """Slots that are not canonical, with the canonical ones of the same positions: shape (n, 2) each."""
 
     def survey(self, parts: list[Range]) -> None:
         """Find the positions in ranges of slots, and their ranks."""
-        self.threads.each(survey, ((self.game, self.rank, part, new_scratch()) for part in parts))
+        self.threads.inspect(survey, ((self.game, part) for part in parts))
 
     def compare(self, parts: list[Range]) -> None:
-        """Check that there are values where there are positions, and what ended games are worth."""
-        self.threads.inspect(compare, ((self.game, self.rank, part) for part in parts))
+        """Check that there are values where there are positions, and the values of ended games."""
+        self.threads.inspect(compare, ((self.game, part) for part in parts))
 
     def begin(self) -> None:
         """Set the first keys of the window, for a score that outranks all values."""
         self.ranges = self.threads.ranges(self.game.key.shape[1])
         self._images = self.threads.each(self._begin, ((part,) for part in self.ranges))
 
-    def _begin(self, part: Range) -> _Images:
-        images, originals = np.empty((2, 2 * (part[1] - part[0])), np.int32)
-        count = begin(self.game, part, new_scratch(), images, originals)
-        return images[:count].copy(), originals[:count].copy()
+    def _begin(self, part: Range) -> NDArray[np.int32]:
+        images = np.empty((2 * (part[1] - part[0]), 2), np.int32)
+        return images[: begin(self.game, part, images, new_scratch())].copy()
 
-    def enter(self, accrued: Accrued, claims: Claims, said: Said = _NOTHING_SAID) -> None:
-        """Bring the keys of the window to the layer of an accrued score, by what is claimed of its states."""
-        for side in range(2):
-            tasks = ((self.game, self.rank, accrued, side, part, claims, said) for part in self.ranges)
-            self.threads.inspect(enter_claims, tasks)
+    def enter(self, accrued: Accrued, claims: Claims) -> None:
+        """Bring the keys of the window to the layer of an accrued score, by the claims of its states."""
+        self.threads.inspect(enter_claims, ((self.game, accrued, part, claims) for part in self.ranges))
 
     def prove(self, accrued: Accrued) -> int:
         """Prove the states of the layer that has been entered and return their number."""
-
-        def copy(images: NDArray[np.int32], originals: NDArray[np.int32]) -> _Images:
-            left = copy_images(self.game, accrued.rank, images, originals)
-            return images[:left], originals[:left]
-
-        self._images = self.threads.each(copy, self._images)
-        positions = ProofPositions(self.rank, self.chosen)
-        return self.threads.inspect(prove, ((self.game, positions, accrued, part) for part in self.ranges))
+        tasks = ((self.game, accrued.rank, images) for images in self._images)
+        left = self.threads.each(copy_images, tasks)
+        self._images = [images[:count] for images, count in zip(self._images, left, strict=True)]
+        return self.threads.inspect(prove, ((self.game, accrued, part) for part in self.ranges))
 
     def no_claims(self) -> Claims:
-        """Return a layer of which nothing is claimed."""
+        """Return a layer without claims."""
         sides, slots = self.game.key.shape
         nothing = np.zeros((sides, -(-slots // 64)), np.uint64)
         return Claims(np.empty((sides, slots), np.uint8), np.empty((sides, slots), np.uint16), nothing)

@@ -35,25 +35,14 @@ class SubTables:
             fresh = read(material)
             for side in SIDES:
                 if (material, side) in self.places:
-                    part = self._part(material, side)
+                    start = self.places[material, side]
+                    part = slice(start, start + layout_of(material).size)
                     self.value[part], self.depth[part] = fresh[0][side], fresh[1][side]
             del fresh  # before the next one is read: they are large
 
     def sources(self) -> dict[Material, SubTableSource]:
         """Return the tables as sources."""
         return {material: SubTableSource(self, material) for material, _ in self.places}
-
-    def side(self, material: Material, side: Side) -> Fresh:
-        """Return value and depth of a table with one side to move, shape (size,) each.
-
-        :raises KeyError: if they are not there.
-        """
-        part = self._part(material, side)
-        return self.value[part], self.depth[part]
-
-    def _part(self, material: Material, side: Side) -> slice:
-        start = self.places[material, side]
-        return slice(start, start + layout_of(material).size)
 
 
 def slots_around(layout: Layout) -> int:
@@ -86,6 +75,6 @@ class SubTableSource:
 
         :raises KeyError: if no move leads to that side.
         """
-        values, depths = self.tables.side(self.material, side)
-        part = slice(phase * len(value), (phase + 1) * len(value))
-        value[:], depth[:] = values[part], depths[part]
+        start = self.tables.places[self.material, side] + phase * len(value)
+        part = slice(start, start + len(value))
+        value[:], depth[:] = self.tables.value[part], self.tables.depth[part]

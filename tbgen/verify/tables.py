@@ -1,8 +1,9 @@
-"""Proving the tables of a directory: digests first, then each table after all that it can turn into."""
+"""The proof of a directory's tables: digests first, then each table after all that it can turn into."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from tbgen.packed.copies import passing_copies
 from tbgen.packed.tables import AnyTable
 from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
 from tbgen.verify.plan import LONG, plan_proofs
 from tbgen.verify.proof import verify_table
 from tbgen.verify.proofs import ProofDone, Proofs
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableProof:
-    """What became of one table: exactly one of the last four fields is set."""
+    """The outcome for one table: exactly one of the last four fields is set."""
 
     material: Material
     result: VerifyResult | None = None
@@ -60,7 +60,7 @@ def verify(
     limit: int = 10,
     proofs: Proofs | None = None,
 ) -> Iterator[TableProof]:
-    """Prove tables and all that they can turn into, in build order, and yield what became of each.
+    """Prove tables and all that they can turn into, in build order, and yield the outcome for each.
 
     A table rests on its sub-tables of the same ``variant``: it is not proved where one of them is not. The
     other arguments after the star are those of :func:`tbgen.verify.proof.verify_table`.
@@ -82,6 +82,9 @@ def verify(
         reporter.note(str(plan))
     ensure_compiled(reporter.note)
     timed = TimedProgress(reporter, plan.seconds, order)
+    prove = partial(
+        verify_table, sample=sample, seed=seed, threads=threads, limit=limit, progress=timed.progress
+    )
     with passing_copies(directory):
         proved = ProvedTables(tables, plan.to_do, threads, timed)
         for task in plan.tasks:
@@ -95,7 +98,10 @@ def verify(
                     proof = TableProof(material, waits_for=waits_for)
                 else:
                     file = tables.table(material)
-                    proof = _proof(file, variant, proved, proofs, sample, seed, limit)
+                    # The file may have changed since the plan was made.
+                    earlier = proofs.of(material, variant, file.info.digest, sample)
+                    result = None if earlier else _prove(file, proved, prove)
+                    proof = TableProof(material, result, earlier)
             except TbgenError as error:
                 proof = TableProof(material, error=error)
             if not proof.proved:
@@ -105,55 +111,31 @@ def verify(
             yield proof
 
 
-def _proof(
-    file: AnyTable,
-    variant: Variant,
-    proved: ProvedTables,
-    proofs: Proofs,
-    sample: int | None,
-    seed: int,
-    limit: int,
-) -> TableProof:
-    """Prove one table whose sub-tables are proved, unless that was done earlier.
+def _prove(file: AnyTable, proved: ProvedTables, prove: Callable[..., VerifyResult]) -> VerifyResult:
+    """Prove one table whose sub-tables are proved, and keep it if it is right.
 
     :raises TbgenError: if it, or one of them, cannot be read.
     """
-    material, threads = file.layout.material, proved.threads
-    # The file may have changed since the plan was made.
-    earlier = proofs.of(material, variant, file.info.digest, sample)
-    if earlier is not None:
-        return TableProof(material, earlier=earlier)
-    around = proved.around(material)
-    table = read_sound(file, lambda: around, threads, proved.reporter)
+    around = proved.around(file.layout.material)
+    table = read_sound(file, lambda: around, proved.threads, proved.reporter)
     made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
-    with _layers(table, around, threads, proved.reporter) if made else nullcontext() as layers:
-        result = verify_table(
-            table,
-            around,
-            sample=sample,
-            seed=seed,
-            threads=threads,
-            limit=limit,
-            progress=proved.reporter.progress,
-            layers=layers,
-            reader=None if isinstance(file, TableFile) else file,
-        )
+    with _layers(table, around, proved) if made else nullcontext() as layers:
+        result = prove(table, around, layers=layers, reader=file if file.info.packed else None)
     if result.ok:
         proved.keep(table)
-    return TableProof(material, result=result)
+    return result
 
 
 def _done(result: VerifyResult, variant: Variant, digest: str) -> ProofDone:
-    proved = result.positions if result.sample is None else min(result.sample, result.positions)
-    return ProofDone(
-        result.material, variant, digest, proved, result.positions, result.states, result.seconds
-    )
+    material, positions = result.material, result.positions
+    proved = positions if result.sample is None else min(result.sample, positions)
+    return ProofDone(material, variant, digest, proved, positions, result.states, result.seconds)
 
 
-def _layers(table: Table, around: SubTables, threads: int, reporter: TimedProgress) -> "EveryLayer":
-    """Make the layers of a table without runs; whatever they say still has to be proved."""
+def _layers(table: Table, around: SubTables, proved: ProvedTables) -> "EveryLayer":
+    """Make the layers of a table without runs, which are proved like stored ones."""
     from tbgen.retro import warmup
     from tbgen.retro.every_layer import EveryLayer
 
-    warmup.ensure_compiled(reporter.note)
-    return EveryLayer(table, around.sources(), threads=threads)
+    warmup.ensure_compiled(proved.reporter.note)
+    return EveryLayer(table, around.sources(), threads=proved.threads)

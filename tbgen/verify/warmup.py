@@ -11,7 +11,6 @@ from tbgen.board.variant import Variant
 from tbgen.compiler.cache import compiling, mark_compiled
 from tbgen.index.layout import layout_of
 from tbgen.index.table import Table
-from tbgen.progress import silent
 from tbgen.verify.kernels.keys import Accrued, inherits, key_of, worth_of
 from tbgen.verify.proof import Proof
 from tbgen.verify.sub_tables import Fresh, SubTables
@@ -25,7 +24,7 @@ def compile_kernels() -> None:
     """Compile every kernel by running it on no slots at all, then mark the cache."""
     with ProofThreads(1) as threads:
         table = _empty_table()
-        proof = Proof(table, SubTables(table.layout, _nothing), threads, silent)
+        proof = Proof(table, SubTables(table.layout, dict[Material, Fresh]().__getitem__), threads)
         proof.survey([(0, 0)])
         proof.survey_runs([(0, 0)])
         proof.prove_window((0, 0))
@@ -43,22 +42,10 @@ def ensure_compiled(note: Callable[[str], object]) -> None:
             compile_kernels()
 
 
-def _nothing(material: Material) -> Fresh:
-    raise KeyError(material)
-
-
 def _empty_table() -> Table:
     layout = layout_of(Material.parse("KvK"))
-    return Table(
-        layout.material,
-        Variant.R_MOBILITY,
-        np.full((2, layout.size), NONE, np.uint8),
-        np.zeros((2, layout.size), np.uint16),
-        np.zeros((2, 2, layout.size // 64), np.uint64),
-        np.zeros(0, np.uint8),
-        np.zeros(0, np.uint8),
-        np.zeros(0, np.uint16),
-        np.zeros((0, 2), np.int32),
-        np.zeros((0, layout.phase_size), np.uint8),
-        np.zeros((0, layout.phase_size), np.uint16),
-    )
+    value, depth = np.full((2, layout.size), NONE, np.uint8), np.zeros((2, layout.size), np.uint16)
+    mask, config = np.zeros((2, 2, layout.size // 64), np.uint64), np.zeros((0, 2), np.int32)
+    codes, plies = np.zeros((0, layout.phase_size), np.uint8), np.zeros((0, layout.phase_size), np.uint16)
+    runs = mask, codes.ravel(), codes.ravel(), plies.ravel()
+    return Table(layout.material, Variant.R_MOBILITY, value, depth, *runs, config, codes, plies)

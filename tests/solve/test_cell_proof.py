@@ -15,7 +15,7 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.index.layout import SIDES
 from tbgen.solve.cell_proof import CellProof, WrongBoundError
 from tbgen.solve.ways import ways_out
-from tbgen.verify.kernels.survey import NO_RANK
+from tbgen.verify.kernels.best import NO_RANK
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_exits import MadeUp, cells
 

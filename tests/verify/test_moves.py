@@ -14,7 +14,7 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.position import locate
 from tbgen.verify.en_passant import allowed_rights
 from tbgen.verify.game import men_of, new_scratch, resets_of
-from tbgen.verify.kernels.best import ProofScratch
+from tbgen.verify.kernels.findings import ProofScratch
 from tbgen.verify.kernels.moves import ProofMen, attacked, legal_moves, legal_targets, place, takes_en_passant
 from tbgen.verify.kernels.resets import Resets, fresh_after, reset_number
 from tbgen.verify.sub_tables import SubTables
@@ -67,7 +67,7 @@ def _reset(
             captured = other
     scratch.squares[man] = target
     reset = reset_number(men, captured, man, kind)
-    return fresh_after(resets, value, depth, reset, scratch.squares, side, scratch.after)
+    return fresh_after(resets, (value, depth), reset, scratch.squares, side, scratch.after)
 
 
 def moves_of(scratch: ProofScratch, men: int) -> list[tuple[int, int]]:

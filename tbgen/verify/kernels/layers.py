@@ -8,27 +8,16 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.table import FRESH
-from tbgen.verify.kernels.best import ProofGame, ProofScratch, Range, canonical_slot_of, is_claimed
+from tbgen.verify.kernels.best import ProofGame, Range, canonical_slot_of, is_claimed
 from tbgen.verify.kernels.bitboards import ONE, ZERO
-from tbgen.verify.kernels.findings import BETWEEN, BY_FUNCTION, Findings, note
+from tbgen.verify.kernels.findings import BETWEEN, BY_FUNCTION, ProofScratch, note
 from tbgen.verify.kernels.keys import MIDDLE, Accrued, code_rank, inherits, key_of, worth_of
 from tbgen.verify.kernels.moves import place
 from tbgen.verify.kernels.runs import ProofRuns, last_run, next_slot
 
 
-class Claims(NamedTuple):
-    """A layer that is given, not stored: what its states are said to be."""
-
-    value: NDArray[np.uint8]
-    """Shape (2, window): codes."""
-    depth: NDArray[np.uint16]
-    """Shape (2, window)."""
-    there: NDArray[np.uint64]
-    """Shape (2, window / 64): the states that something is said of; bit i % 64 of word i // 64 is slot i."""
-
-
-class Said(NamedTuple):
-    """What functions say of the accrued score of a layer."""
+class FunctionValues(NamedTuple):
+    """The values of functions for the accrued score of a layer."""
 
     side: int
     """The side to move that they belong to, -1 if there are none."""
@@ -40,18 +29,28 @@ class Said(NamedTuple):
     """Shape (functions,): a code, ``NONE`` for the accrued score itself, or ``FRESH``."""
 
 
+NO_FUNCTIONS = FunctionValues(-1, NONE, np.zeros(0, np.uint32), np.zeros(0, np.uint8))
+
+
+class Claims(NamedTuple):
+    """A layer that is given, not stored."""
+
+    value: NDArray[np.uint8]
+    """Shape (2, window): codes."""
+    depth: NDArray[np.uint16]
+    """Shape (2, window)."""
+    there: NDArray[np.uint64]
+    """Shape (2, window / 64): the states with a claim; bit i % 64 of word i // 64 is slot i."""
+    functions: FunctionValues = NO_FUNCTIONS
+    """Functions that have to agree with the layer."""
+
+
 @kernel
-def begin(
-    game: ProofGame,
-    part: Range,
-    scratch: ProofScratch,
-    images: NDArray[np.int32],
-    originals: NDArray[np.int32],
-) -> int:
+def begin(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: ProofScratch) -> int:
     """Set the keys of a range of window slots, canonical or not, for a score that outranks all values.
 
-    ``images`` receives the slots that are not canonical, of positions whose value is no mate or stalemate,
-    and ``originals`` their canonical slots: both int32 with room for all slots, as flat indices into
+    ``images``, int32 with room for two rows a slot, receives the slots that are not canonical, of positions
+    whose value is no mate or stalemate, and their canonical slots: both as flat indices into
     ``ProofGame.key``. Return their number.
     """
     window = game.key.shape[1]
@@ -68,8 +67,8 @@ def begin(
                 continue
             game.key[side, index] = key_of(code, int64(game.depth[side, original]), MIDDLE)
             if original != slot and code_rank(code) > 1:
-                images[count] = side * window + index
-                originals[count] = side * window + original - game.base
+                images[count, 0] = side * window + index
+                images[count, 1] = side * window + original - game.base
                 count += 1
     return count
 
@@ -84,14 +83,11 @@ def _fresh_key(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
 
 
 @kernel
-def enter_layer(
-    game: ProofGame, rank: NDArray[np.uint8], accrued: Accrued, part: Range, runs: ProofRuns, entry: int
-) -> None:
+def enter_runs(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, entry: int) -> None:
     """Set the keys of a side's canonical positions among a range of window slots for an accrued score.
 
-    ``rank`` is uint8 (2, size). ``runs`` are those of the score's holder and that side, and ``entry`` is the
-    first one here. Positions whose value has a smaller rank keep the key that :func:`begin` gave them, or get
-    it back.
+    ``runs`` are those of the score's holder and that side, and ``entry`` is the first one here. Positions
+    whose value has a smaller rank keep the key that :func:`begin` gave them, or get it back.
     """
     side, level = runs.side, accrued.level
     for index in range(part[0], part[1]):
@@ -102,7 +98,7 @@ def enter_layer(
         key = _fresh_key(game, accrued, side, slot)
         if key < 0:
             continue
-        if inherits(int64(rank[side, slot]), int64(game.value[side, slot]), accrued, side):
+        if inherits(int64(game.rank[side, slot]), int64(game.value[side, slot]), accrued, side):
             run = last_run(runs, first, entry, accrued.rank)
             if run < 0 or runs.value[run] == NONE:
                 key = level << 16
@@ -113,65 +109,63 @@ def enter_layer(
 
 @kernel
 def enter_claims(
-    game: ProofGame,
-    rank: NDArray[np.uint8],
-    accrued: Accrued,
-    side: int,
-    part: Range,
-    claims: Claims,
-    said: Said,
-    scratch: ProofScratch,
-    findings: Findings,
+    game: ProofGame, accrued: Accrued, part: Range, claims: Claims, scratch: ProofScratch
 ) -> int:
-    """The same where the table has no runs and the layer is given.
+    """The same for both sides where the table has no runs and the layer is given.
 
     Values outside the range from the accrued score to the fresh value are findings, unless they may be less
-    than what follows, and functions that say something else. Return the number of states.
+    than what follows, and functions that contradict the layer. Return the number of states.
     """
-    level = accrued.level
+    level, functions = accrued.level, claims.functions
     states = 0
     for index in range(part[0], part[1]):
         slot = game.base + index
-        code, key = int64(game.value[side, slot]), _fresh_key(game, accrued, side, slot)
-        if key < 0:
-            continue
-        if is_claimed(game, int64(rank[side, slot]), code, accrued, side):
-            states += 1
-            claim, depth = int64(NONE), int64(0)
-            if claims.there[side, index >> 6] >> np.uint64(index & 63) & ONE:
-                claim, depth = int64(claims.value[side, index]), int64(claims.depth[side, index])
-            key = key_of(claim, depth, level)
-            worth, fresh = worth_of(claim), worth_of(code)
-            outside = worth < min(level, fresh) or worth > max(level, fresh)
-            if claim == NONE or (outside and game.allowed == 0):
-                note(findings, BETWEEN, False, side, slot, level, key, 0)
-            if side == said.side:
-                by_function = int64(said.value[said.number[slot]])
-                if by_function == NONE:
-                    by_function = said.accrued
-                elif by_function == FRESH:
-                    by_function = code
-                if by_function != claim:
-                    stored = worth_of(by_function) << 16
-                    note(findings, BY_FUNCTION, False, side, slot, level, stored, worth << 16)
-        game.key[side, index] = key
+        for side in range(2):
+            code, key = int64(game.value[side, slot]), _fresh_key(game, accrued, side, slot)
+            if key < 0:
+                continue
+            if is_claimed(game, int64(game.rank[side, slot]), code, accrued, side):
+                states += 1
+                claim, depth = int64(NONE), int64(0)
+                if claims.there[side, index >> 6] >> np.uint64(index & 63) & ONE:
+                    claim, depth = int64(claims.value[side, index]), int64(claims.depth[side, index])
+                key = key_of(claim, depth, level)
+                worth, fresh = worth_of(claim), worth_of(code)
+                outside = worth < min(level, fresh) or worth > max(level, fresh)
+                if claim == NONE or (outside and game.allowed == 0):
+                    note(scratch, BETWEEN, (0, side, slot), level, key, 0)
+                if side == functions.side:
+                    stored = _function_value(functions, slot, code)
+                    if stored != claim:
+                        stored = worth_of(stored) << 16
+                        note(scratch, BY_FUNCTION, (0, side, slot), level, stored, worth << 16)
+            game.key[side, index] = key
     return states
 
 
+@inlined
+def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
+    """Code that the function of a slot has for the accrued score; ``fresh`` is that of its fresh value."""
+    code = int64(functions.value[functions.number[slot]])
+    if code == NONE:
+        return functions.accrued
+    return fresh if code == FRESH else code
+
+
 @kernel
-def copy_images(game: ProofGame, rank: int, images: NDArray[np.int32], originals: NDArray[np.int32]) -> int:
+def copy_images(game: ProofGame, rank: int, images: NDArray[np.int32]) -> int:
     """Give the slots that are not canonical (see :func:`begin`) the keys of those that are.
 
     ``rank`` is that of the layer. Positions whose value has a smaller rank get theirs for the last time;
-    those left are moved to the front of both arrays. Return their number.
+    those left are moved to the front of ``images``. Return their number.
     """
     window = game.key.shape[1]
     left = 0
-    for number in range(images.size):
-        side = 1 if originals[number] >= window else 0
-        original = originals[number] - side * window
-        game.key[side, images[number] - side * window] = game.key[side, original]
-        if code_rank(int64(game.value[side, game.base + original])) >= rank:
-            images[left], originals[left] = images[number], originals[number]
+    for number in range(images.shape[0]):
+        image, original = images[number, 0], images[number, 1]
+        side = 1 if original >= window else 0
+        game.key[side, image - side * window] = game.key[side, original - side * window]
+        if code_rank(int64(game.value[side, game.base + original - side * window])) >= rank:
+            images[left, 0], images[left, 1] = image, original
             left += 1
     return left

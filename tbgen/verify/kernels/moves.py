@@ -30,8 +30,6 @@ class ProofMen(NamedTuple):
     """Shape (men,): kind of every man, pawns last."""
     colours: NDArray[np.int64]
     """Shape (men,)."""
-    reach: NDArray[np.int64]
-    """Shape (men,): row of each man in ``REACH``."""
     king: NDArray[np.int64]
     """Shape (2,): which man is the king of each side."""
     free: int
@@ -60,11 +58,21 @@ def place(men: ProofMen, slot: int, squares: Squares) -> Board:
 
 
 @inlined
+def man_on(men: ProofMen, squares: Squares, square: int) -> int:
+    """The man on a square, -1 if there is none."""
+    found = -1
+    for man in range(men.kinds.size):
+        if squares[man] == square:
+            found = man
+    return found
+
+
+@inlined
 def attacked(men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int) -> bool:
     """Whether a man of a colour that stands on an occupied square attacks ``square``."""
     target = bit(square)
     for man in range(men.kinds.size):
-        if men.colours[man] != colour or not REACH[men.reach[man], squares[man]] & target:
+        if men.colours[man] != colour or not REACH[colour, men.kinds[man], squares[man]] & target:
             continue
         if BETWEEN[square, squares[man]] & occupied == ZERO and occupied & bit(squares[man]):
             return True
@@ -92,7 +100,7 @@ def legal_targets(
         if men.colours[man] == side:
             continue
         square = squares[man]
-        reach = REACH[men.reach[man], square]
+        attacks = reach = REACH[1 - side, men.kinds[man], square]
         if QUEEN <= men.kinds[man] <= BISHOP:
             line = BETWEEN[king, square] | bit(square)
             for other in range(count):
@@ -100,7 +108,7 @@ def legal_targets(
                     reach &= ~BEHIND[square, squares[other]]
             if reach & bit(king):
                 allowed &= line
-            elif REACH[men.reach[man], square] & bit(king):
+            elif attacks & bit(king):
                 # A man of one's own that stands alone in between must stay on the line.
                 blockers = BETWEEN[king, square] & occupied
                 if blockers & (blockers - ONE) == ZERO:
@@ -115,7 +123,7 @@ def legal_targets(
         if men.colours[man] != side:
             continue
         square = squares[man]
-        reach = REACH[men.reach[man], square]
+        reach = REACH[side, men.kinds[man], square]
         if man == own_king:
             targets[man] &= reach & ~own & ~danger
         elif men.kinds[man] == PAWN:
@@ -156,7 +164,7 @@ def takes_en_passant(
     """Whether man ``pawn`` is a pawn of ``side`` that may legally capture en passant on ``target``."""
     if men.kinds[pawn] != PAWN or men.colours[pawn] != side:
         return False
-    if REACH[men.reach[pawn], squares[pawn]] & bit(target) == ZERO:
+    if REACH[side, PAWN, squares[pawn]] & bit(target) == ZERO:
         return False
     victim = target - 8 + 16 * side
     after = occupied ^ bit(squares[pawn]) ^ bit(target) ^ bit(victim)
@@ -164,17 +172,10 @@ def takes_en_passant(
 
 
 @inlined
-def allows_en_passant(
-    men: ProofMen, squares: Squares, occupied: Board, side: int, origin: int, target: int
-) -> bool:
-    """Whether the pawn of ``side`` that has moved from ``origin`` to ``target`` may be taken en passant.
-
-    ``squares`` and ``occupied`` describe the position after the move.
-    """
-    if abs(origin - target) != 16:
-        return False
-    passed = (origin + target) >> 1
+def takers_en_passant(men: ProofMen, squares: Squares, occupied: Board, side: int, target: int) -> int:
+    """Number of pawns of ``side`` that may legally capture en passant on ``target``."""
+    takers = 0
     for man in range(men.free, men.kinds.size):
-        if takes_en_passant(men, squares, occupied, 1 - side, man, passed):
-            return True
-    return False
+        if takes_en_passant(men, squares, occupied, side, man, target):
+            takers += 1
+    return takers

@@ -14,6 +14,7 @@ from tbgen.compiler.jit import inlined, int64
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRIANGLE_COORD
 from tbgen.verify.geometry import KNIGHT
 from tbgen.verify.kernels.moves import ProofMen, Squares
+from tbgen.verify.sub_tables import Fresh
 
 _IMAGE = np.array(IMAGE, np.int64)
 _COORD = np.array([TRIANGLE_COORD.get(square, -1) for square in range(64)], np.int64)
@@ -45,11 +46,18 @@ class Resets(NamedTuple):
     key_start: NDArray[np.int64]
     """Shape (tables,): where a table's placements start in ``phases``."""
     phases: NDArray[np.int32]
-    """By pawn squares read as digits to base 64: 4 * phase, plus 2 if the placement is its own mirror image,
-    plus 1 if it has to be mirrored; -1 if it is none."""
+    """By pawn squares read as digits to base 64: 4 * phase, plus 1 if the placement is canonical, plus 2 if
+    its mirror image is; 0 if neither is."""
     value: NDArray[np.uint8]
     """Codes of all sub-tables, :class:`tbgen.verify.sub_tables.SubTables`."""
     depth: NDArray[np.uint16]
+
+
+_NONE, _ROWS = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
+NO_RESETS = Resets(
+    _NONE, _NONE, _ROWS, _NONE, _NONE, _ROWS, _NONE, _ROWS, _NONE,
+    np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint16),
+)  # fmt: skip
 
 
 @inlined
@@ -89,7 +97,7 @@ def canonical_slot(resets: Resets, table: int, squares: Squares) -> int:
     best = resets.phase_size[table]
     for symmetry in range(8):
         if resets.pawns[table]:
-            fits = symmetry == phase & 1 or (symmetry == MIRROR_FILES and phase & 2 != 0)
+            fits = symmetry <= MIRROR_FILES and phase >> symmetry & 1 != 0
         else:
             fits = _COORD[_IMAGE[symmetry, squares[0]]] >= 0
         if fits:
@@ -108,19 +116,11 @@ def _phase(resets: Resets, table: int, squares: Squares) -> int:
 
 
 @inlined
-def fresh_after(
-    resets: Resets,
-    value: NDArray[np.uint8],
-    depth: NDArray[np.uint16],
-    reset: int,
-    squares: Squares,
-    side: int,
-    scratch: Squares,
-) -> int:
+def fresh_after(resets: Resets, own: Fresh, reset: int, squares: Squares, side: int, scratch: Squares) -> int:
     """Code of W, plus 256 times D, of the position after a reset of ``side``.
 
-    ``squares`` are those after the move, in the order of the men before it; ``value`` and ``depth`` (2, size)
-    are those of the table being proved, ``scratch`` is int64 (16,).
+    ``own`` are the values and depths of the table being proved; ``squares`` are those after the move, in the
+    order of the men before it; ``scratch`` is int64 (16,).
     """
     table = resets.table[reset]
     swapped = resets.swapped[reset]
@@ -129,7 +129,7 @@ def fresh_after(
     slot = canonical_slot(resets, table, scratch)
     to_move = 1 - side ^ swapped
     if table == 0:
-        code, plies = int64(value[to_move, slot]), int64(depth[to_move, slot])
+        code, plies = int64(own[0][to_move, slot]), int64(own[1][to_move, slot])
     else:
         slot += resets.start[table, to_move]
         code, plies = int64(resets.value[slot]), int64(resets.depth[slot])

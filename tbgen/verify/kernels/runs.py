@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.table import FRESH, LAST_RUN
-from tbgen.verify.kernels.best import ProofGame, ProofScratch, Range
+from tbgen.verify.kernels.best import NO_RANK, ProofGame, Range
 from tbgen.verify.kernels.bitboards import ONE
-from tbgen.verify.kernels.findings import BETWEEN, REPEATED, STRAY, Findings, note
+from tbgen.verify.kernels.findings import BETWEEN, REPEATED, STRAY, ProofScratch, note
 from tbgen.verify.kernels.keys import code_rank, key_of, level_of, worth_of
-from tbgen.verify.kernels.survey import NO_RANK
 
 
 class ProofRuns(NamedTuple):
@@ -54,18 +53,10 @@ def last_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
 
 
 @kernel
-def survey_runs(
-    game: ProofGame,
-    rank: NDArray[np.uint8],
-    part: Range,
-    runs: ProofRuns,
-    entry: int,
-    scratch: ProofScratch,
-    findings: Findings,
-) -> int:
+def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, entry: int, scratch: ProofScratch) -> int:
     """Check the runs of a range of slots, of which ``entry`` is the first, but not against moves.
 
-    ``rank`` is uint8 (2, size). Return the number of runs.
+    Return their number.
     """
     before = entry
     for slot in range(part[0], part[1]):
@@ -73,34 +64,31 @@ def survey_runs(
             continue
         stop_run = next_slot(runs, entry)
         for run in range(entry, stop_run):
-            problem = _problem(game, rank, runs, slot, run, run == entry, run == stop_run - 1)
+            problem = _problem(game, runs, slot, run, run == entry, run == stop_run - 1)
             if problem >= 0:
                 level = level_of(run_rank(runs, run), 1 - runs.holder)
                 key = key_of(int64(runs.value[run]), int64(runs.depth[run]), level)
-                note(findings, problem, False, runs.side, slot, level, key, 0)
+                note(scratch, problem, (0, runs.side, slot), level, key, 0)
         entry = stop_run
     return entry - before
 
 
 @inlined
-def _problem(
-    game: ProofGame, rank: NDArray[np.uint8], runs: ProofRuns, slot: int, run: int, first: bool, last: bool
-) -> int:
+def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool, last: bool) -> int:
     """What is wrong with a run, -1 if nothing."""
     holder, side = runs.holder, runs.side
     step, value, depth = run_rank(runs, run), int64(runs.value[run]), int64(runs.depth[run])
-    own, code = int64(rank[side, slot]), int64(game.value[side, slot])
-    limit = _last_rank(own, code, holder, side)
+    code, fresh_depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
+    # A side to move does not hold its position's own score.
+    own = int64(game.rank[side, slot])
+    limit = 1 if own == NO_RANK else min(own - (holder != side), code_rank(code))
     if step < 2 or step > limit or (not first and run_rank(runs, run - 1) >= step):
         return STRAY
     if value in (NONE, FRESH) and depth != 0:
         return REPEATED
     earlier = NONE if first else int64(runs.value[run - 1])
     earlier_depth = 0 if first else int64(runs.depth[run - 1])
-    if (value, depth) == (earlier, earlier_depth) or (value, depth) == (
-        code,
-        int64(game.depth[side, slot]),
-    ):
+    if (value, depth) == (earlier, earlier_depth) or (value, depth) == (code, fresh_depth):
         return REPEATED
     if value not in (NONE, FRESH):
         # The accrued score comes closer to the fresh value with every rank: the last one binds.
@@ -111,12 +99,3 @@ def _problem(
         if worth < min(level, fresh) or worth > max(level, fresh):
             return BETWEEN
     return -1
-
-
-@inlined
-def _last_rank(own: int, code: int, holder: int, side: int) -> int:
-    """Rank of the last score that a position with this rank and value can have inherited; 1 if none."""
-    if own == NO_RANK:
-        return 1
-    # A side to move does not hold its position's own score.
-    return min(own - (holder != side), code_rank(code))

@@ -1,4 +1,4 @@
-"""What the moves that leave a cell are worth: captures, and all moves of men that stand still."""
+"""Values of the moves out of a cell: captures, and all moves of men that stand still."""
 
 from typing import NamedTuple
 
@@ -12,8 +12,8 @@ from tbgen.verify.kernels.moves import ProofMen, Squares
 from tbgen.verify.kernels.resets import PROMOTIONS
 
 
-class Leaving(NamedTuple):
-    """What the moves that leave a cell are worth in one of its games."""
+class CellExits(NamedTuple):
+    """Values of the moves out of a cell in one of its games."""
 
     way: NDArray[np.int32]
     """Number of each way out, by :func:`way_number`; 0 where nothing is known."""
@@ -24,6 +24,11 @@ class Leaving(NamedTuple):
     depth: NDArray[np.uint16]
     unknown: int
     """Code of what nothing is known about."""
+
+
+NO_EXITS = CellExits(
+    np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.uint16), 0
+)
 
 
 @inlined
@@ -38,8 +43,8 @@ def way_number(men: ProofMen, mover: int, target: int, victim: int, promotion: i
 
 
 @inlined
-def key_of_leaving(
-    leaving: Leaving, men: ProofMen, man: int, captured: int, promotion: int, squares: Squares, level: int
+def key_of_exit(
+    exits: CellExits, men: ProofMen, man: int, captured: int, promotion: int, squares: Squares, level: int
 ) -> int:
     """Key of the position on ``squares``, after ``man`` has left the cell; ``captured`` is -1 for nobody."""
     slot = int64(0)
@@ -52,10 +57,10 @@ def key_of_leaving(
         mover = men.kinds.size
         if victim:
             target = int64(0)
-    begin = leaving.begin[leaving.way[way_number(men, mover, target, victim, promotion)]]
+    begin = exits.begin[exits.way[way_number(men, mover, target, victim, promotion)]]
     if begin < 0:
         return key_of(-1 - begin, 0, level)
-    code = int64(leaving.value[begin + slot])
+    code = int64(exits.value[begin + slot])
     if code == NONE:
-        return key_of(leaving.unknown, 0, level)
-    return key_of(code, int64(leaving.depth[begin + slot]), level)
+        return key_of(exits.unknown, 0, level)
+    return key_of(code, int64(exits.depth[begin + slot]), level)
