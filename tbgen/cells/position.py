@@ -48,6 +48,8 @@ class CellPosition:
 
     def seen_by(self, symmetry: int) -> Self:
         """Return the position seen by a symmetry: files mirrored, or ranks and colours swapped, or both."""
+        if not symmetry:
+            return self
         board, mobile = self.board, self.mobile
         if symmetry & MIRROR_FILES:
             board, mobile = board.transform(chess.flip_horizontal), chess.flip_horizontal(mobile)

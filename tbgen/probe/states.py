@@ -120,13 +120,22 @@ def locate_state(board: chess.Board, told: GScore | Fresh | None, variant: Varia
     position = locate(board)
     if position.terminal or (position.ep_square >= 0 and variant.resets):
         return State(position, position.score)
+    return State(position, folded_score(board, told, position.score, variant))
+
+
+def folded_score(board: chess.Board, told: GScore | Fresh | None, own: Signed, variant: Variant) -> Signed:
+    """Return the accrued score of :func:`locate_state` on a board where play goes on and ``own`` is its own
+    score.
+
+    :raises UsageError: if the accrued score or the history of the board means nothing.
+    """
     if told is None and board.move_stack:
         told = accrued_score(board, variant)
     if told is None or told is FRESH:
-        return State(position, position.score)
+        return own
     if told.rank < 2:
         raise UsageError(f"the accrued score {told} ends the game, and here it goes on")
-    return State(position, fold(of_gscore(told), position.score))
+    return fold(of_gscore(told), own)
 
 
 def result_of(state: State, goal: Goal) -> ProbeResult:

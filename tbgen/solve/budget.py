@@ -1,4 +1,4 @@
-"""What solving a position may take; a module of its own, so that who sets budgets needs no compiler."""
+"""The budget of a solution; a module of its own, so that setting one needs no compiler."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Solving position after position: how long, with what, and whether it is needed at all."""
+"""Solutions of position after position: whether one is needed, its budget, and what is remembered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import chess
 
@@ -21,28 +21,9 @@ from tbgen.solve.results import Effort, SolveResults, StateName
 __all__ = ["Course", "Prove", "Solver", "prove"]
 
 
-class Prove(Protocol):
-    """What proves something about a state: :func:`prove`, or what stands in for it in tests."""
-
-    def __call__(
-        self,
-        board: chess.Board,
-        accrued: GScore,
-        *,
-        tables: Tablebase,
-        budget: Budget,
-        progress: SolveProgress,
-    ) -> ProvedValue:
-        """Return what is proved within a budget.
-
-        :raises UsageError: if positions like this one are not solved.
-        """
-
-
 def prove(
     board: chess.Board,
     accrued: GScore,
-    *,
     tables: Tablebase,
     budget: Budget,
     progress: SolveProgress,
@@ -57,31 +38,29 @@ def prove(
     from tbgen.solve.kept import KeptCells
     from tbgen.solve.solver import solve
 
-    solution = solve(
-        board,
-        accrued,
-        tables=tables,
-        budget=budget,
-        kept=None if cells is None else KeptCells(cells),
-        progress=progress,
-    )
+    kept = None if cells is None else KeptCells(cells)
+    solution = solve(board, accrued, tables=tables, budget=budget, kept=kept, progress=progress)
     return ProvedValue(ScoreInterval(solution.lower, solution.upper), solution.depth)
+
+
+Prove: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, SolveProgress], ProvedValue]
+""":func:`prove`, or what stands in for it in tests."""
 
 
 @dataclass(slots=True)
 class Course:
-    """How far solving has come."""
+    """Counts of the games whose positions are to be solved."""
 
     asked: int = 0
-    """Games for which it was asked."""
+    """All of them."""
     solved: int = 0
-    """Those whose positions were worked on, whatever was proved."""
+    """Games whose positions were worked on, whatever was proved."""
     known: int = 0
-    """Those of whose positions enough was known."""
+    """Games with enough known of their positions."""
     refused: int = 0
-    """Those whose positions cannot be solved."""
+    """Games with positions that cannot be solved."""
     out_of_time: int = 0
-    """Those for whose positions no time was left."""
+    """Games for whose positions no time was left."""
     seconds: float = 0.0
     """Time spent on solving."""
 
@@ -136,11 +115,9 @@ class Solver:
         course, state = self.course, StateName.of(board, accrued)
         course.asked += 1
         known = self._results.proved(state)
-        if known and (known.bounds.exact or enough(known.bounds)):
-            course.known += 1
-            return known
+        done = known is not None and (known.bounds.exact or enough(known.bounds))
         effort = Effort(self._seconds, self._memory, len(tables.materials))
-        if self._results.tried(state, effort):
+        if done or self._results.tried(state, effort):
             course.known += 1
             return known
         if self._total is not None:
@@ -151,13 +128,8 @@ class Solver:
         self._progress(*(known.bounds if known else ANYTHING), 0)
         began = time.perf_counter()
         try:
-            proved = self._prove(
-                board,
-                accrued,
-                tables=tables,
-                budget=Budget(effort.seconds, effort.memory),
-                progress=self._progress,
-            )
+            budget = Budget(effort.seconds, effort.memory)
+            proved = self._prove(board, accrued, tables, budget, self._progress)
         except UsageError:
             course.refused += 1
             raise

@@ -1,4 +1,4 @@
-"""Solving in another process, as those have it done who go on meanwhile; nothing here takes compiled code."""
+"""The command that solves in another process, for callers with other work; it takes no compiled code."""
 
 import sys
 from typing import Final

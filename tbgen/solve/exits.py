@@ -14,9 +14,9 @@ class ExitSource(ABC):
     """One source: tables, cells solved before, files of others. Safe for threads."""
 
     exact: bool = False
-    """Whether it says what positions are worth, so that no source after it is asked."""
+    """Whether its intervals are values, so that no source after it is asked."""
     final: bool = False
-    """Whether it says as much as a look at the captures and pawn moves that come next."""
+    """Whether it knows as much as a look at the captures and pawn moves that come next."""
 
     @property
     @abstractmethod
@@ -25,27 +25,28 @@ class ExitSource(ABC):
 
     @abstractmethod
     def knows(self, route: Route) -> bool:
-        """Whether anything is said of the positions that a zeroing route leads to."""
+        """Whether anything is known of the positions that a zeroing route leads to."""
 
     @abstractmethod
     def block(self, route: Route, end: int, bound: Code) -> Block | None:
-        """Return one end of what is said of the positions that a route leads to which :meth:`knows`.
+        """Return one end of the intervals of all positions that a route leads to, if it is one that the
+        source :meth:`knows`.
 
-        :param bound: what holds for all of them.
+        :param bound: holds for all of them.
         """
 
     @abstractmethod
     def worth(self, position: CellPosition) -> Interval | None:
-        """Return what is said of a position, fresh: the accrued score being its own. Blocks say the same."""
+        """Return the interval of a position, fresh: the accrued score being its own. Blocks agree with it."""
 
     def sure(self, position: CellPosition) -> Interval | None:
-        """Return what is said of a position with any accrued score."""
+        """Return the interval of a position that holds with any accrued score."""
         return None
 
 
 def both(one: Block | None, other: Block | None, end: int) -> Block | None:
-    """Return the better of what two sources, if they say anything, say about the same positions at one end;
-    of the first where they say the same."""
+    """Return the better of two blocks of the same positions at one end, if there are any; of equals, that of
+    the first."""
     if one is None or other is None:
         return other if one is None else one
     better = other.value < one.value if end == LOWER else other.value > one.value

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import chess
 
 from tbgen.board.score import Code, GScore
-from tbgen.cells.bounds import LOWER, UPPER, WORST
+from tbgen.cells.bounds import ENDS, LOWER, WORST
 from tbgen.cells.position import CellPosition
 from tbgen.solve.search import Search, carried
 
@@ -34,20 +34,25 @@ class Hold:
     until the holder has what he gets, where that is known."""
 
 
-def holds(search: Search, root: CellPosition, accrued: Code) -> tuple[Hold, ...]:
+def holds(search: Search) -> tuple[Hold, ...]:
     """Return what a search has proved of a cell in which one man of each side is mobile, White's hold first;
     nothing if others are."""
+    root = search.given
     of_white = root.mobile & root.board.occupied_co[chess.WHITE]
-    if root.over or of_white.bit_count() != 1 or root.mobile.bit_count() != 2 or not search.has_cell:
+    if (
+        root.over
+        or of_white.bit_count() != 1
+        or root.mobile.bit_count() != 2
+        or root.cell not in search.known.cells
+    ):
         return ()
-    found = search.state(root, accrued).value
-    return tuple(
-        _hold(search, root, accrued, end, found[end]) for end in (LOWER, UPPER) if found[end] != WORST[end]
-    )
+    found = search.state(root, search.accrued).value
+    return tuple(_hold(search, end, found[end]) for end in ENDS if found[end] != WORST[end])
 
 
-def _hold(search: Search, root: CellPosition, accrued: Code, end: int, bound: Code) -> Hold:
+def _hold(search: Search, end: int, bound: Code) -> Hold:
     holder = chess.WHITE if end == LOWER else chess.BLACK
+    root, accrued = search.given, search.accrued
     squares: dict[chess.Square, dict[chess.Square, None]] = {}
     distances: dict[chess.Square, int] = {}
     waiting, seen = deque([(root, accrued)]), {_key(root, accrued)}
@@ -68,13 +73,8 @@ def _hold(search: Search, root: CellPosition, accrued: Code, end: int, bound: Co
                 value = search.state(step.after, held).value[end]
                 if value <= bound if end == LOWER else value >= bound:
                     waiting.append((step.after, held))
-    return Hold(
-        holder,
-        GScore.from_code(bound),
-        *_men(root, holder),
-        {square: tuple(own) for square, own in sorted(squares.items())},
-        distances,
-    )
+    stood = {square: tuple(own) for square, own in sorted(squares.items())}
+    return Hold(holder, GScore.from_code(bound), *_men(root, holder), stood, distances)
 
 
 def _men(position: CellPosition, holder: chess.Color) -> tuple[chess.Square, chess.Square]:

@@ -1,4 +1,4 @@
-"""Cells kept on disk, for the next position that needs them: bounds that are proved stay true.
+"""Cells kept on disk, for the next position that needs them: proved bounds stay true.
 
 One HDF5 file for each cell of some size, named after the cell. What takes too much room goes, the cells not
 used for longest first. A file that cannot be used counts as not there, and is removed.
@@ -6,7 +6,6 @@ used for longest first. A file that cannot be used counts as not there, and is r
 
 import hashlib
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -51,15 +50,11 @@ class KeptCells:
         path = self._path(cell)
         try:
             with h5py.File(path) as file:
-                value, depth = file["value"][()], file["depth"][()]
-                told = bytes(file.attrs["cell"]).decode(), bytes(file.attrs["digest"]).decode()
-        except FileNotFoundError:
-            self._absent.add(cell)
-            return None
+                bounds = Bounds(cell, file["value"][()], file["depth"][()])
+                stated = bytes(file.attrs["cell"]).decode(), bytes(file.attrs["digest"]).decode()
+            if stated != (_text(cell), _digest(bounds)) or bounds.value.shape != (2, 2, cell.size):
+                raise ValueError(f"this is not {cell}")
         except (OSError, RuntimeError, KeyError, ValueError, TypeError):
-            told, value, depth = ("", ""), np.zeros(0, np.uint8), np.zeros(0, np.uint16)
-        bounds = Bounds(cell, value, depth)
-        if told != (_text(cell), _digest(bounds)) or value.shape != (2, 2, cell.size):
             path.unlink(missing_ok=True)
             self._absent.add(cell)
             return None
@@ -88,18 +83,16 @@ class KeptCells:
 
     def _make_room(self, newest: Path) -> None:
         """Remove the cells not used for longest, until the others take no more room than they may."""
-        files = sorted(self._files(), key=lambda each: (each[0] == newest, each[1].st_mtime_ns))
+        files = []
+        for path in self._directory.glob(f"*{_SUFFIX}"):
+            with suppress(FileNotFoundError):  # another process has removed it
+                files.append((path, path.stat()))
         size = sum(stat.st_size for _, stat in files)
-        for path, stat in files:
+        for path, stat in sorted(files, key=lambda each: (each[0] == newest, each[1].st_mtime_ns)):
             if size <= self._most:
                 break
             path.unlink(missing_ok=True)
             size -= stat.st_size
-
-    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        for path in self._directory.glob(f"*{_SUFFIX}"):
-            with suppress(FileNotFoundError):  # another process has removed it
-                yield path, path.stat()
 
     def _path(self, cell: Cell) -> Path:
         name = hashlib.sha256(_text(cell).encode()).hexdigest()[:32]

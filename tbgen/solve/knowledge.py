@@ -1,7 +1,7 @@
-"""What is known about the positions that moves out of a cell lead to: from all sources, or a ply on."""
+"""All that is known about the positions that moves out of a cell lead to: from all sources, or a ply on."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import (
@@ -20,23 +20,18 @@ from tbgen.cells.frames import CellFrame, frame_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.solve.exits import ExitSource, both
-from tbgen.solve.solved_cells import SolvedCells, end_of, home_of_route
+from tbgen.solve.solved_cells import SolvedCells, end_of
 from tbgen.solve.tables import Tables
 from tbgen.store.cache import Recent
 
 _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
 G0.5 at most."""
+_Sources: TypeAlias = tuple[tuple[int, int], ...]
+"""Ways out that a block was decided by: the numbers of their routes, and how often bounds of their
+destinations were added."""
 _PLIES_KEPT: Final = 1 << 30
 """Bytes of blocks that a ply further on has decided and that are kept."""
-
-
-class _DecidedPly(NamedTuple):
-    """What a ply further on has decided."""
-
-    rests_on: tuple[tuple[int, int], ...]
-    """Ways out: the numbers of the routes, and how often bounds of where they lead were added."""
-    block: Block
 
 
 class Known:
@@ -48,9 +43,7 @@ class Known:
     def __init__(self, tables: Tables, cells: SolvedCells, *others: ExitSource) -> None:
         self.tables, self.cells = tables, cells
         self._sources = (tables, cells, *others)
-        self._plies = Recent[_DecidedPly](_PLIES_KEPT, lambda ply: ply.block.nbytes)
-        self.settled = SomeKnowledge(self.stored, self.bound)
-        """What the sources say, without looking on."""
+        self._plies = Recent[tuple[_Sources, Block]](_PLIES_KEPT, lambda ply: ply[1].nbytes)
 
     @property
     def nbytes(self) -> int:
@@ -81,34 +74,28 @@ class Known:
         return WORST[end] if route.quiet else _bare(route.destination, end)
 
     def _by_ply(self, route: Route, end: int) -> Block | None:
-        """Return what is known because whoever is to move may go on by a capture or pawn move."""
+        """Return what is known because the side to move may go on by a capture or pawn move."""
         cell, side = route.destination, side_after(route)
         frame = frame_of_cell(cell)
-        routes = [
-            after
-            for after in routes_of(frame)
-            if after.side == side and not after.quiet and self._knows(after, end)
-        ]
+        own = (after for after in routes_of(frame) if after.side == side and not after.quiet)
+        routes = [after for after in own if self._knows(after, end)]
         if not routes:
             return None
-        homes = (home_of_route(after).canonical()[0] for after in routes)
-        added = self.cells.added
-        rests_on = tuple((after.number, added[home]) for after, home in zip(routes, homes, strict=True))
+        rests_on = tuple((after.number, self.cells.times_added(after)) for after in routes)
         ply = self._plies.get((cell, side))
-        if ply is None or ply.rests_on != rests_on:
-            ply = _DecidedPly(rests_on, self._best_exits(frame, routes, end))
+        if ply is None or ply[0] != rests_on:
+            ply = rests_on, self._best_exits(frame, routes, end)
             self._plies.put((cell, side), ply)
-        return ply.block
+        return ply[1]
 
     def _knows(self, route: Route, end: int) -> bool:
         """Whether anything is known, without looking on, of the positions that a route leads to."""
-        bare = _bare(route.destination, end) != WORST[end]
-        return bare or any(source.knows(route) for source in self._sources)
+        return self.bound(route, end) != WORST[end] or any(source.knows(route) for source in self._sources)
 
     def _best_exits(self, frame: CellFrame, routes: Sequence[Route], end: int) -> Block:
         """Return what the best of some ways out of a cell, all of one side, is worth to that side."""
         cell, side = frame.cell, routes[0].side
-        block = BoundsGame(frame, routes, self.settled, end).best_exits(side)
+        block = BoundsGame(frame, routes, SomeKnowledge(self.stored, self.bound), end).best_exits(side)
         bound = _bare(cell, end)
         worse = block.value < bound if end == UPPER else block.value > bound
         worse |= block.value == NONE
@@ -143,11 +130,11 @@ class Known:
         return Interval(*found)
 
     def _final_worth(self, position: CellPosition) -> Interval | None:
-        """Return what sources say of a position that say as much as a ply further on."""
+        """Return the interval of a position by a source that knows as much as a ply further on."""
         if position.over:
             return Interval(position.own, position.own)
-        said = (source.worth(position) for source in self._sources if source.final)
-        return next((worth for worth in said if worth is not None), None)
+        found = (source.worth(position) for source in self._sources if source.final)
+        return next((worth for worth in found if worth is not None), None)
 
 
 def _bare(cell: Cell, end: int) -> Code:

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import Bounds, Games
 from tbgen.cells.cell import Cell
+from tbgen.costs import memory_of
 from tbgen.solve.knowledge import Known
-from tbgen.solve.meter import Meter, games_bytes
+from tbgen.solve.meter import Meter
 
 
 class CellLayers:
@@ -34,7 +35,8 @@ class CellLayers:
         key = fresh.cell, accrued
         if key not in self._layers:
             games = self._games_of(fresh.cell)
-            self._let_go(lambda: self._meter.allows(self._kept + fresh.nbytes), games=False)
+            if not self._meter.allows(self._kept + fresh.nbytes):
+                self._layers.clear()
             score = GScore.from_code(accrued)
             self._layers[key] = layer = games.accrued(fresh, score)
             if self._made is not None:
@@ -43,16 +45,20 @@ class CellLayers:
 
     def renew(self, games: Games) -> None:
         """Forget the layers of a cell, and make them by these games, since it has been solved."""
-        self._drop_layers_of(lambda cell: cell == games.cell)
+        self._layers = {key: layer for key, layer in self._layers.items() if key[0] != games.cell}
         self._keep(games)
 
     def make_room(self, cell: Cell) -> int:
-        """Let go what stands in the way of solving a cell; return the bytes of all that is kept."""
-        self._let_go(lambda: self._meter.fits(cell.size, self._kept), games=True)
+        """Drop layers, then games, until there is memory to solve a cell; return the bytes of all that is
+        kept."""
+        if not self._meter.fits(cell.size, self._kept):
+            self._layers.clear()
+        while self._games and not self._meter.fits(cell.size, self._kept):
+            del self._games[next(iter(self._games))]
         return self._kept
 
     def release(self) -> None:
-        """Let go the games, and keep none from now on."""
+        """Drop the games, and keep none from now on."""
         self._games.clear()
         self._keeps_games = False
 
@@ -67,25 +73,11 @@ class CellLayers:
     def _keep(self, games: Games) -> None:
         if not self._keeps_games:
             return
-        root = self._games.pop(self._root, None)
-        self._games = {games.cell: games}
-        if root is not None and games.cell != self._root:
-            self._games[self._root] = root
-
-    def _let_go(self, enough: Callable[[], bool], games: bool) -> None:
-        """Let go one thing after the other, games only if told to, until there is enough memory."""
-        if not enough():
-            self._drop_layers_of(lambda cell: cell != self._root)
-        while games and self._games and not enough():
-            del self._games[next(iter(self._games))]
-        if not enough():
-            self._layers.clear()
-
-    def _drop_layers_of(self, which: Callable[[Cell], bool]) -> None:
-        self._layers = {key: layer for key, layer in self._layers.items() if not which(key[0])}
+        root = {cell: each for cell, each in self._games.items() if cell == self._root != games.cell}
+        self._games = {games.cell: games} | root
 
     @property
     def _kept(self) -> int:
         """Bytes of the layers, of the games, and of what is known."""
         layers = sum(layer.nbytes for layer in self._layers.values())
-        return self._known.nbytes + layers + sum(games_bytes(cell.size) for cell in self._games)
+        return self._known.nbytes + layers + sum(memory_of("cell", cell.size) for cell in self._games)

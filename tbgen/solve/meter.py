@@ -21,9 +21,8 @@ class Meter:
     """What is left of a budget."""
 
     def __init__(self, budget: Budget) -> None:
-        self._memory = budget.memory
+        self._memory, self._cells = budget.memory, budget.cells
         self._end = time.perf_counter() + budget.seconds
-        self._cells = budget.cells
         self._seconds: dict[tuple[int, bool], float] = {}
         """How long the last cell of a size has taken, and the last one that was solved again..."""
         self._sweeping: dict[int, float] = {}
@@ -99,9 +98,4 @@ class Meter:
 
 def memory_needed(size: int) -> int:
     """Return about how many bytes it takes to solve a cell of ``size`` slots for each side to move."""
-    return games_bytes(size) + (RATES.process["cells"] << 20)
-
-
-def games_bytes(size: int) -> int:
-    """Return about how many bytes both games of a cell of ``size`` slots take."""
-    return memory_of("cell", size)
+    return memory_of("cell", size) + (RATES.process["cells"] << 20)

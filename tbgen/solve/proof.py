@@ -1,8 +1,8 @@
-"""Proving bounds of cells as they are found, each from what has been proved before it.
+"""Proofs of the bounds of cells as they are found, each from what has been proved before it.
 
-What moves out of a cell are worth comes first: copies of what tables and solved cells say are looked at in
-some positions, by other code than that which makes them, and what a ply further on decides is proved. Then
-both games are proved, state by state (:mod:`tbgen.solve.cell_proof`).
+The values of moves out of the cell come first: copies of tables and solved cells are checked in some
+positions, by other code than that which makes them, and what a ply further on decides is proved. Then both
+games are proved, state by state (:mod:`tbgen.solve.cell_proof`).
 """
 
 import random
@@ -30,21 +30,21 @@ _WHOLE: Final = 64**3
 """Slots of a cell up to which all positions are proved."""
 SHARE: Final = 64
 """One position in so many, at random, is proved of larger cells."""
-_LOOKS: Final = 4
-"""Positions in which what a move out of a cell is worth is looked at, for each end and each proof."""
+_CHECKS: Final = 4
+"""Positions of a copy that are checked, for each end and each proof."""
 _SURE: Final = (Code(254), Code(1))
 """What is sure against a bare king, which cannot mate: -G0.5 for White, G0.5 for Black."""
 
 
 class WrongExitError(TbgenError):
-    """What a move out of a cell was said to be worth is more than what is known."""
+    """The value of a move out of a cell was taken for more than is known."""
 
     code = "wrong_bound"
 
-    def __init__(self, position: CellPosition, said: Code, known: Interval) -> None:
-        lower, upper = map(GScore.from_code, known)
+    def __init__(self, position: CellPosition, claimed: Code, known: Interval) -> None:
+        lower, upper, taken = map(GScore.from_code, (*known, claimed))
         super().__init__(
-            f"{position.board.fen()}: a cell that leads here took {GScore.from_code(said)} for proved, and "
+            f"{position.board.fen()}: a cell that leads here took {taken} for proved, and "
             f"what is known is {lower} to {upper}; please report this"
         )
 
@@ -103,10 +103,8 @@ class Prover:
 
 
 class _ProvedExits:
-    """What is known of the exits of one cell, proved when it is asked for: see
+    """Knowledge of the exits of one cell, proved when it is asked for: see
     :class:`tbgen.cells.bounds.Knowledge`.
-
-    Copies of what the sources say are looked at in some positions.
     """
 
     def __init__(self, known: Known, chance: random.Random) -> None:
@@ -121,8 +119,9 @@ class _ProvedExits:
         key = route.side, route.destination, route.promoted, route.quiet, route.passed, end
         if key not in self._found:
             settled, block = self._copy(route, end), self._known.block(route, end)
-            if block is not None and (settled is None or not _same(settled, block)):
-                by_ply, share = _beyond(settled, block, self.bound(route, end)), _share(route.destination)
+            by_ply = None if block is None else _unsettled(settled, block, self.bound(route, end))
+            if by_ply is not None:
+                share = _share(route.destination)
                 self.proved.append(prove_by_ply(route, end, by_ply, self._settled, share))
             self._found[key] = block
         return self._found[key]
@@ -130,21 +129,21 @@ class _ProvedExits:
     def bound(self, route: Route, end: int) -> Code:
         """Return what is known of all positions, no more than what is sure against a bare king."""
         alone = [man.kind for man in route.destination.all_men if man.colour != SIDES[end]] == [KING]
-        said = self._known.bound(route, end)
+        claimed = self._known.bound(route, end)
         sure = _SURE[end] if alone else WORST[end]
-        return max(said, sure) if end == LOWER else min(said, sure)
+        return max(claimed, sure) if end == LOWER else min(claimed, sure)
 
     def _copy(self, route: Route, end: int) -> Block | None:
-        """Return what the sources say, after a look at it."""
+        """Return the block of the sources, some positions of which are checked."""
         block = self._known.stored(route, end)
         if block is not None:
-            for slot in (self._random.randrange(len(block.value)) for _ in range(_LOOKS)):
-                said = Code(int(block.value[slot]))
-                self._look(route, slot, end, WORST[end] if said == NONE else said)
+            for slot in (self._random.randrange(len(block.value)) for _ in range(_CHECKS)):
+                claimed = Code(int(block.value[slot]))
+                self._check(route, slot, end, WORST[end] if claimed == NONE else claimed)
         return block
 
-    def _look(self, route: Route, slot: int, end: int, said: Code) -> None:
-        """Compare with what is known of one position."""
+    def _check(self, route: Route, slot: int, end: int, claimed: Code) -> None:
+        """Compare a claim with what is known of one position."""
         cell, home = route.destination, home_of_route(route)
         board = cell.board_of(side_after(route), slot)
         if board is None or board.was_into_check():
@@ -155,20 +154,17 @@ class _ProvedExits:
         board.ep_square = route.passed
         position = CellPosition(board, mobile)
         known = self._known.worth(position)
-        if said < known.lower if end == LOWER else said > known.upper:
-            raise WrongExitError(position, said, known)
+        if claimed < known.lower if end == LOWER else claimed > known.upper:
+            raise WrongExitError(position, claimed, known)
 
 
-def _same(one: Block, other: Block) -> bool:
-    return np.array_equal(one.value, other.value) and np.array_equal(one.depth, other.depth)
-
-
-def _beyond(settled: Block | None, block: Block, bound: Code) -> Block:
-    """Return what of a block is not settled; of the rest, what is known of all positions."""
+def _unsettled(settled: Block | None, block: Block, bound: Code) -> Block | None:
+    """Return the part of a block that is not settled, if there is any, with the bound of all positions for
+    the rest."""
     if settled is None:
         return block
     same = (settled.value == block.value) & (settled.depth == block.depth)
-    return Block(np.where(same, bound, block.value).astype(np.uint8), block.depth)
+    return None if same.all() else Block(np.where(same, bound, block.value).astype(np.uint8), block.depth)
 
 
 def _share(cell: Cell) -> int:

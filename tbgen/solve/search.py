@@ -9,14 +9,12 @@ Bounds are proved from bounds that were proved before, never in a circle, and so
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import chess
 
-from tbgen.board.score import NONE, Code, GScore, rank_of_code
-from tbgen.board.signed import code_of, of_gscore
+from tbgen.board.score import NONE, Code, rank_of_code
 from tbgen.cells.bounds import (
     ENDS,
     LOWER,
@@ -39,7 +37,7 @@ from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
 from tbgen.solve.solved_cells import home_of_route
 
-if TYPE_CHECKING:  # who proves nothing does without
+if TYPE_CHECKING:  # not needed without proofs
     from tbgen.solve.proof import Prover
 
 _FAR: Final = 1 << 16
@@ -65,27 +63,26 @@ them."""
 class Search:
     """Narrows the bounds of one state.
 
-    :param meter: what is left of the budget.
+    :param given: the state's position.
+    :param accrued: code of its accrued score.
+    :param meter: the rest of the budget.
     :param progress: called with the interval now and the number of cells solved.
-    :param prover: proves what is found, in time that does not count; None to leave that out.
+    :param prover: proves each solution, in time that does not count; None for no proofs.
     """
 
     def __init__(
         self,
         known: Known,
-        root: CellPosition,
-        accrued: GScore | None,
+        given: CellPosition,
+        accrued: Code,
         meter: Meter,
         progress: Callable[[Interval, int], None],
         prover: "Prover | None" = None,
     ) -> None:
-        self._known, self._budget, self._progress, self._prover = known, meter, progress, prover
-        self.solved = 0
-        _, self._symmetry = root.cell.canonical()
-        self._root = root.seen_by(self._symmetry)
-        self._layers = CellLayers(known, meter, self._root.cell, None if prover is None else prover.layer)
-        swapped = bool(self._symmetry & MIRROR_RANKS)
-        self._accrued = None if accrued is None else code_of(of_gscore(accrued), swapped)
+        self.known, self._budget, self._progress, self._prover = known, meter, progress, prover
+        self.given, self.accrued, self.solved = given, accrued, 0
+        self._cell, self._symmetry = given.cell.canonical()
+        self.layers = CellLayers(known, meter, self._cell, None if prover is None else prover.layer)
         self._given_up: set[Cell] = set()
         self._stale: set[Cell] = set()
         """Cells that may be narrowed by solving them again: something below has been solved since."""
@@ -94,116 +91,108 @@ class Search:
 
     def run(self) -> bool:
         """Narrow the bounds until they meet or nothing is left to try; return whether the budget lasted."""
-        if self._known.sure(self._root).exact:
+        if self.known.sure(self.given).exact:
             return True
+        cell, root = self._cell, self.given.seen_by(self._symmetry)
         try:
-            cell = self._root.cell
-            if not self._is_solved(cell):
+            if cell in self.known.cells:
+                self._stale.add(cell)
+            else:
                 if cell.size <= _SMALL:  # it may be enough, and takes next to no time
                     self._solve(cell)
                 if not self.answer().value.exact:
                     self._complete(cell)
-            else:
-                self._stale.add(cell)
             while not self.answer().value.exact:
                 self._progress(self.answer().value, self.solved)
-                if not self._narrow(self._root, self._accrued, {cell}):
+                if not self._narrow(root, _image(self.accrued, self._symmetry), {cell}):
                     return not self._refused and self._budget.left > 0
         except OutOfBudgetError:
             return False
         return True
 
-    @property
-    def has_cell(self) -> bool:
-        """Whether the cell of the asked position is solved."""
-        return self._is_solved(self._root.cell)
-
-    def release(self) -> None:
-        """Give memory back that only saves time when more is asked."""
-        self._layers.release()
-
     def answer(self, step: Step | None = None) -> Answer:
-        """Return what is known of the state, or of that after a move of it, as the root was given."""
-        accrued = self._accrued
+        """Return what is known of the state, or of that after a move of it."""
         if step is None:
-            here, found = self._root, self._state(self._root, accrued)
+            position, found = self.given, self.state(self.given, self.accrued)
         else:
-            here, found = step.after, self._after(step, self._root, accrued)
-        found = found.within(Answer(self._known.sure(here)))
-        return found.swapped if self._symmetry & MIRROR_RANKS else found
+            position, found = step.after, self._after(step, self.accrued)
+        return found.within(Answer(self.known.sure(position)))
 
     def state(self, position: CellPosition, accrued: Code) -> Answer:
-        """Return what is known of any state, however its cell is seen."""
+        """Return what is known of any state."""
         _, symmetry = position.cell.canonical()
-        if not symmetry & MIRROR_RANKS:
-            return self._state(position.seen_by(symmetry), accrued)
-        return self._state(position.seen_by(symmetry), Code(255 - accrued)).swapped
+        found = self._state(position.seen_by(symmetry), _image(accrued, symmetry))
+        return found.swapped if symmetry & MIRROR_RANKS else found
 
-    def steps(self) -> Iterator[tuple[chess.Move, Answer]]:
-        """Yield the moves of the root, and what is known of the state after each."""
-        for step in self._root.moves():
-            image, move = IMAGE[self._symmetry], step.move
-            move = chess.Move(image[move.from_square], image[move.to_square], move.promotion)
-            yield move, self.answer(step)
+    def steps(self) -> Iterator[Step]:
+        """Yield the moves of the state, in the order that they have in its canonical cell."""
+        image, own = IMAGE[self._symmetry], {step.move: step for step in self.given.moves()}
+        for move in self.given.seen_by(self._symmetry).board.legal_moves:
+            yield own[chess.Move(image[move.from_square], image[move.to_square], move.promotion)]
 
-    def _solve(self, cell: Cell) -> None:
-        """Solve a canonical cell, or solve it again.
+    def _solve(self, cell: Cell) -> bool:
+        """Solve a canonical cell, or solve it again; return whether values have room for its scores.
 
+        :raises NoCodeError: if they have not, and the cell is that of the given position.
         :raises OutOfBudgetError: if there is no time or memory for it.
         """
         self._ask(cell)
-        self._solve_granted(cell)
+        return self._solve_granted(cell)
 
     def _ask(self, cell: Cell) -> None:
-        self._budget.ask(cell.size, self._is_solved(cell))
-        fits = partial(self._budget.fits, cell.size)
-        if not fits(self._known.nbytes) or not fits(self._layers.make_room(cell)):
+        self._budget.ask(cell.size, cell in self.known.cells)
+        if not self._budget.fits(cell.size, self.layers.make_room(cell)):
             raise OutOfBudgetError
 
-    def _is_solved(self, cell: Cell) -> bool:
-        return self._known.cells.get(cell) is not None
-
-    def _solve_granted(self, cell: Cell) -> None:
-        began, again = time.perf_counter(), self._is_solved(cell)
+    def _solve_granted(self, cell: Cell) -> bool:
+        began, again = time.perf_counter(), cell in self.known.cells
         games = self._games_of(cell)
         ready = time.perf_counter()
-        bounds = games.solve()
+        try:
+            bounds = games.solve()
+        except NoCodeError:
+            if cell == self._cell and not again:
+                raise
+            self._stale.discard(cell)
+            self._given_up.add(cell)
+            return False
         now = time.perf_counter()
         self._budget.learn(cell.size, again, now - began, now - ready)
         if self._prover is not None:
             self._prover.cell(bounds)
-        self._known.cells.add(bounds)
+        self.known.cells.add(bounds)
         self._stale.discard(cell)
-        self._layers.renew(games)
+        self.layers.renew(games)
         self.solved += 1
+        return True
 
     def _games_of(self, cell: Cell) -> Games:
         """Return the games of a cell that is to be solved.
 
-        :raises OutOfBudgetError: if that takes too long; not at first for the asked position's cell, without
+        :raises OutOfBudgetError: if that takes too long; not at first for the given position's cell, without
             which there is no answer.
         """
-        if cell == self._root.cell and not self._is_solved(cell):
-            return Games(cell, self._known)
+        if cell == self._cell and cell not in self.known.cells:
+            return Games(cell, self.known)
 
         def block(route: Route, end: int) -> Block | None:
             self._budget.ask_again(cell.size)
-            return self._known.block(route, end)
+            return self.known.block(route, end)
 
-        return Games(cell, SomeKnowledge(block, self._known.bound))
+        return Games(cell, SomeKnowledge(block, self.known.bound))
 
-    def _complete(self, cell: Cell) -> None:
-        """Solve a cell, after small ones that it rests on, as far as they are worth it.
+    def _complete(self, cell: Cell) -> bool:
+        """Solve a cell as :meth:`_solve` does, after small ones that it rests on, if they are worth it.
 
         The time for it is asked for before: small cells that take longer than they should do not take it.
         """
         self._ask(cell)
-        again = self._is_solved(cell)
+        again = cell in self.known.cells
         with self._budget.reserving(cell.size, again), contextlib.suppress(OutOfBudgetError):
             self._solve_below(cell, _SLOTS_BELOW)
             self._solve_replies(cell, _SLOTS_BELOW)
-        self._layers.make_room(cell)
-        self._solve_granted(cell)
+        self.layers.make_room(cell)
+        return self._solve_granted(cell)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:
         """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots
@@ -211,12 +200,9 @@ class Search:
         for home in self._unknown_homes(cell):
             if home.size > min(_SMALL, cell.size) or slots <= 0:
                 break
-            if not self._is_solved(home):
+            if home not in self.known.cells:
                 slots = self._solve_below(home, slots - max(home.size, _TINY))
-                try:
-                    self._solve(home)
-                except NoCodeError:
-                    self._given_up.add(home)
+                self._solve(home)
         return slots
 
     def _solve_replies(self, cell: Cell, slots: int) -> None:
@@ -230,30 +216,24 @@ class Search:
         """Return the cells that a cell rests on and that might be solved, small ones first."""
         routes = routes_of(frame_of_cell(cell))
         homes = {home_of_route(route).canonical()[0] for route in routes if not route.quiet}
-        return sorted(
-            (
-                home
-                for home in homes - self._given_up
-                if not self._is_solved(home) and not self._known.tables.has_cell(home)
-            ),
-            key=lambda home: (home.size, home),
-        )
+        unsolved = (home for home in homes - self._given_up if home not in self.known.cells)
+        unknown = (home for home in unsolved if not self.known.tables.has_cell(home))
+        return sorted(unknown, key=lambda home: (home.size, home))
 
-    def _state(self, position: CellPosition, accrued: Code | None) -> Answer:
-        """What is known of a state of a solved cell, in the orientation of that cell."""
+    def _state(self, position: CellPosition, accrued: Code) -> Answer:
+        """What is known of a state of a canonical cell."""
         own = position.own
         if position.over:
             return Answer(Interval(own, own), (0, 0))
         if position.board.has_legal_en_passant():
             return self._by_moves(position)
         cell, side, slot = position.cell, side_of(position.board), position.slot
-        fresh = self._known.cells.get(cell)
+        fresh = self.known.cells.get(cell)
         if fresh is None:
-            with_own = accrued is None or accrued == own
-            return Answer(self._known.worth(position) if with_own else Interval(*WORST))
+            return Answer(self.known.worth(position) if accrued == own else Interval(*WORST))
         bounds = fresh
-        if accrued is not None and accrued != own and rank_of_code(accrued) <= rank_of_code(own):
-            layer = self._layers.layer(fresh, accrued)
+        if accrued != own and rank_of_code(accrued) <= rank_of_code(own):
+            layer = self.layers.layer(fresh, accrued)
             if layer.value[LOWER, side, slot] != NONE or layer.value[UPPER, side, slot] != NONE:
                 bounds = layer
         ends, depths = [], []
@@ -265,22 +245,22 @@ class Search:
 
     def _by_moves(self, position: CellPosition) -> Answer:
         """What is known of a position with an en passant right, from its moves: it has no earlier score."""
-        answers = [self._after(step, position, position.own) for step in position.moves()]
+        answers = [self._after(step, position.own) for step in position.moves()]
         best = min if position.board.turn else max
         return Answer(Interval(*(best(answer.value[end] for answer in answers) for end in ENDS)))
 
-    def _after(self, step: Step, position: CellPosition, accrued: Code | None) -> Answer:
-        """What is known of the state after a move."""
+    def _after(self, step: Step, accrued: Code) -> Answer:
+        """What is known of the state after a move of one with an accrued score."""
         if step.zeroing:
-            return Answer(self._known.worth(step.after))
+            return Answer(self.known.worth(step.after))
         if not step.inside:
             return Answer(Interval(*WORST))
-        return self._state(step.after, carried(step, position.own if accrued is None else accrued))
+        return self.state(step.after, carried(step, accrued))
 
-    def _narrow(self, position: CellPosition, accrued: Code | None, above: set[Cell]) -> bool:
+    def _narrow(self, position: CellPosition, accrued: Code, above: set[Cell]) -> bool:
         """Solve something that may narrow the bounds of a state; return whether there was anything."""
         cell, found = position.cell, self._loose(position, accrued)
-        before, solved = list(map(self._known.worth, found.values())), self.solved
+        before, solved = list(map(self.known.worth, found.values())), self.solved
         try:
             # What is found below the cell would be lost without that.
             with self._budget.reserving(cell.size, again=True):
@@ -289,42 +269,33 @@ class Search:
             narrowed, self._refused = False, True
         if self.solved > solved:  # if only small ones, before a large one that took too long
             self._stale.add(cell)
-        same = list(map(self._known.worth, found.values())) == before
+        same = list(map(self.known.worth, found.values())) == before
         if cell not in self._stale or (narrowed and same):
             return narrowed
-        try:
-            self._solve(cell)
-        except NoCodeError:  # with what is known now, but not before
-            self._stale.discard(cell)
-            self._given_up.add(cell)
-            return narrowed
-        return True
+        return self._solve(cell) or narrowed
 
     def _solve_new(self, cell: Cell, found: WaysOut, above: set[Cell]) -> bool:
         """Solve cells that have not been solved yet, several if they are small; return whether there were
         any."""
         solved = 0
-        new = {home for home in found if not self._is_solved(home)}
+        new = {home for home in found if home not in self.known.cells}
         for home in sorted(new - self._given_up, key=lambda home: home.size):
             if solved and (solved == _AT_ONCE or home.size * _MUCH_SMALLER > cell.size):
                 break
             try:
-                self._complete(home)
-                solved += 1
+                solved += self._complete(home)
             except OutOfBudgetError:
                 self._refuse(home if len(above) == 1 else None)
-            except NoCodeError:
-                self._given_up.add(home)
         return solved > 0
 
     def _narrow_known(self, found: WaysOut, above: set[Cell]) -> bool:
         """Narrow the bounds of a way out whose cell has been solved; return whether there was a way."""
         for home, after in found.items():
-            if home in above or home in self._given_up or not self._is_solved(home):
+            if home in above or home in self._given_up or home not in self.known.cells:
                 continue
-            _, symmetry = after.cell.canonical()
+            here = after.seen_by(after.cell.canonical()[1])
             try:
-                if self._narrow(after.seen_by(symmetry), None, above | {home}):
+                if self._narrow(here, here.own, above | {home}):
                     return True
                 self._given_up.add(home)
             except OutOfBudgetError:
@@ -342,22 +313,21 @@ class Search:
         if cell is not None:
             self._given_up.add(cell)
 
-    def _loose(self, position: CellPosition, accrued: Code | None) -> WaysOut:
+    def _loose(self, position: CellPosition, accrued: Code) -> WaysOut:
         """Find moves out of the cell that keep the bounds of a state apart, nearest ones first."""
         found: WaysOut = {}
-        score = position.own if accrued is None else accrued
-        seen = {(side_of(position.board), position.slot, score)}
-        queue = [(0, 0, position, score)]
+        seen = {(side_of(position.board), position.slot, accrued)}
+        queue = [(0, 0, position, accrued)]
         for _ in range(_STATES):
             if not queue or self._budget.left <= 0:
                 break
             *_, here, score = heappop(queue)
-            now = self._state(here, score).value
+            now = self.state(here, score).value
             if now.exact:
                 continue
             end = UPPER if here.board.turn else LOWER
             for step in here.moves():
-                then = self._after(step, here, score)
+                then = self._after(step, score)
                 if then.value.exact or then.value[end] != now[end]:
                     continue
                 if step.inside:
@@ -377,6 +347,11 @@ def _plies_out(answer: Answer, accrued: Code) -> int:
     assert answer.depths is not None
     ends = zip(answer.value, answer.depths, strict=True)
     return min((depth for code, depth in ends if code != accrued), default=_FAR)
+
+
+def _image(accrued: Code, symmetry: int) -> Code:
+    """The accrued score of a position that is seen by a symmetry."""
+    return Code(255 - accrued) if symmetry & MIRROR_RANKS else accrued
 
 
 def carried(step: Step, accrued: Code) -> Code:

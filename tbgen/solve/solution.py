@@ -1,15 +1,15 @@
 """What is proved about a state, collected from the cells of one set of mobile men after the other."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import chess
 
+from tbgen.board.mobility import own_score
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
-from tbgen.cells.position import CellPosition
 from tbgen.solve.answer import Answer
 from tbgen.solve.hold import Hold, holds
-from tbgen.solve.line import Line, LineEnd
+from tbgen.solve.line import Line, Lines
 from tbgen.solve.proof import ForwardProof
 from tbgen.solve.search import Search
 
@@ -82,57 +82,60 @@ class Solution:
 class Collection:
     """What searches with several sets of mobile men have proved of one state: what is best of each.
 
+    :param accrued: code of the accrued score.
     :param with_holds: whether to find out how one man holds another.
     :param in_budget: whether the budget lets all sets be tried.
     """
 
-    def __init__(self, board: chess.Board, with_holds: bool, in_budget: bool) -> None:
-        self._board, self._with_holds, self._in_budget = board, with_holds, in_budget
+    def __init__(self, board: chess.Board, accrued: Code, with_holds: bool, in_budget: bool) -> None:
+        self._board, self.accrued = board, accrued
+        self._with_holds, self._in_budget = with_holds, in_budget
         self.answer = Answer(Interval(*WORST))
         self._moves: dict[chess.Move, Answer] = {}
         self._holds: list[tuple[Hold, ...]] = [(), ()]
-        self.found: list[LineEnd] = []
+        self.found: list[Search] = []
         """The searches that prove the lower and the upper end."""
         self.cells = 0
         """How many cells were solved."""
 
-    def add(self, search: Search, root: CellPosition, accrued: Code) -> None:
+    def add(self, search: Search) -> None:
         """Run a search and take what it proves."""
-        self._in_budget &= root.over or search.run()
+        over = search.given.over
+        self._in_budget &= over or search.run()
         self.cells += search.solved
         before, first = self.answer, not self.found
         self.answer = before.within(search.answer())
         better = [end for end in ENDS if first or before.value[end] != self.answer.value[end]]
-        self.found = self.found or [LineEnd(search, root) for _ in ENDS]
-        held = holds(search, root, accrued) if better and self._with_holds else ()
+        self.found = self.found or [search for _ in ENDS]
+        held = holds(search) if better and self._with_holds else ()
         for end in better:
-            self.found[end] = LineEnd(search, root)
+            self.found[end] = search
             self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
-        if not root.over:
-            for move, answer in search.steps():
-                self._moves[move] = self._moves.get(move, answer).within(answer)
-        search.release()
+        for step in () if over else search.steps():
+            answer = search.answer(step)
+            self._moves[step.move] = self._moves.get(step.move, answer).within(answer)
+        search.layers.release()
 
-    def solution(self, own: GScore, accrued: GScore) -> Solution:
-        """Return all that is proved."""
+    def solution(self, line: bool) -> Solution:
+        """Return all that is proved, with lines if they are asked for."""
         board, answer = self._board, self.answer
         ranked = sorted(self._moves.items(), key=lambda each: _order(each[1], board.turn))
         moves = tuple(
             SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(after.value), after.depth)
             for move, after in ranked
         )
-        mobile = [tuple(chess.scan_forward(end.root.mobile)) for end in self.found] or [(), ()]
-        return Solution(
-            own,
-            accrued,
-            *scores(answer.value),
-            answer.depth,
-            moves,
-            self.cells,
-            self._in_budget,
-            (mobile[LOWER], mobile[UPPER]),
-            (*self._holds[LOWER], *self._holds[UPPER]),
+        lower, upper = [tuple(chess.scan_forward(search.given.mobile)) for search in self.found] or [(), ()]
+        own, accrued = own_score(board), GScore.from_code(self.accrued)
+        holds, ends, depth = (*self._holds[LOWER], *self._holds[UPPER]), scores(answer.value), answer.depth
+        solution = Solution(
+            own, accrued, *ends, depth, moves, self.cells, self._in_budget, (lower, upper), holds
         )
+        if not (line and self.found):
+            return solution
+        lines = Lines(self.found)
+        if answer.value.exact:
+            return replace(solution, line=lines.exact(self.accrued))
+        return replace(solution, lines=(lines.of_end(self.accrued, LOWER), lines.of_end(self.accrued, UPPER)))
 
 
 def scores(interval: Interval) -> tuple[GScore, GScore]:

@@ -27,8 +27,7 @@ class SolvedCells(ExitSource):
     def __init__(self, kept: KeptCells | None = None) -> None:
         self._kept = kept
         self._cells: dict[Cell, Bounds] = {}
-        self.added = Counter[Cell]()
-        """How often bounds of a cell were added."""
+        self._added = Counter[Cell]()
 
     @property
     def nbytes(self) -> int:
@@ -44,21 +43,27 @@ class SolvedCells(ExitSource):
         if before is not None:
             bounds = narrower(before, bounds)
         self._cells[bounds.cell] = bounds
-        self.added[bounds.cell] += 1
+        self._added[bounds.cell] += 1
         if self._kept is not None:
             self._kept.put(bounds)
 
     def get(self, cell: Cell) -> Bounds | None:
         """Return the bounds of a canonical cell, if there are any."""
-        if cell not in self._cells and self._kept is not None:
-            kept = self._kept.get(cell)
-            if kept is not None:
-                self._cells[cell] = kept
+        if cell not in self._cells and self._kept and (kept := self._kept.get(cell)):
+            self._cells[cell] = kept
         return self._cells.get(cell)
+
+    def times_added(self, route: Route) -> int:
+        """Return how often bounds were added of the cell that a route leads to."""
+        return self._added[home_of_route(route).canonical()[0]]
+
+    def __contains__(self, cell: Cell) -> bool:
+        """Whether a cell, canonical or not, is solved."""
+        return self.get(cell.canonical()[0]) is not None
 
     def knows(self, route: Route) -> bool:
         """Whether the cell that a route leads to is solved."""
-        return self.get(home_of_route(route).canonical()[0]) is not None
+        return home_of_route(route) in self
 
     def block(self, route: Route, end: int, bound: Code) -> Block | None:
         """Return one end of what the solution says of the positions that a route leads to, if anything."""

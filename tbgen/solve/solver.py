@@ -9,26 +9,25 @@ from typing import Literal, TypeAlias
 
 import chess
 
-from tbgen.board.history import FRESH, Fresh, accrued_score
+from tbgen.board.history import Fresh
 from tbgen.board.material import MAX_MEN
 from tbgen.board.mobility import own_score
 from tbgen.board.score import GScore
-from tbgen.board.signed import code_of, fold, of_gscore, to_gscore
+from tbgen.board.signed import code_of, of_gscore
 from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
-from tbgen.cells.bounds import ENDS, Interval
+from tbgen.cells.bounds import Interval
 from tbgen.cells.cell import MOST_MOBILE, Cell, mobile_squares
 from tbgen.cells.position import CellPosition
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.probe.castling.homes import needs
-from tbgen.probe.states import AnyPosition, AnyScore, read
+from tbgen.probe.states import AnyPosition, AnyScore, folded_score, read
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, silent_solving
 from tbgen.solve.budget import Budget
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
-from tbgen.solve.line import Lines
 from tbgen.solve.meter import Meter, memory_needed
 from tbgen.solve.proof import ForwardProof, Prover
 from tbgen.solve.search import Search
@@ -86,9 +85,9 @@ def solve(
         solution = _in_tables(opened, board, told, budget, line)
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution
-        others = [] if syzygy is None else [syzygy]  # and other sources of what exits are worth
+        others = [] if syzygy is None else [syzygy]  # and other exit sources
         known = Known(Tables(opened), SolvedCells(None if verify else kept), *others)
-        return _by_cells(known, opened, board, told, budget, mobile, verify, line, progress)
+        return _by_cells(known, board, told, budget, mobile, verify, line, progress)
 
 
 def _in_tables(
@@ -117,7 +116,6 @@ def _in_tables(
 
 def _by_cells(
     known: Known,
-    tables: Tablebase,
     board: chess.Board,
     told: GScore | Fresh | None,
     budget: Budget,
@@ -132,13 +130,14 @@ def _by_cells(
             "tables, to solve it with them"
         )
     own = own_score(board)
-    score = _accrued(board, told, own)
-    code = code_of(of_gscore(score))
+    score = of_gscore(own)
+    if own.rank >= 2 and not board.has_legal_en_passant():
+        score = folded_score(board, told, score, Variant.R_MOBILITY)
     sets, all_fit = _sets(board, budget, mobile)
     compile_kernels()
     if verify:
         ensure_compiled(_logger.warning)
-    collection = Collection(board, with_holds=mobile is not None, in_budget=all_fit)
+    collection = Collection(board, code_of(score), with_holds=mobile is not None, in_budget=all_fit)
     meter = Meter(budget)
     prover = Prover(known, meter) if verify else None
 
@@ -147,17 +146,10 @@ def _by_cells(
 
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
-        collection.add(Search(known, root, score, meter, report, prover), root, code)
+        collection.add(Search(known, root, collection.accrued, meter, report, prover))
         if collection.answer.value.exact:
             break
-    solution = collection.solution(own, score)
-    if line and collection.found:
-        lines = Lines(collection.found, known, tables)
-        if solution.value is not None:
-            solution = replace(solution, line=lines.exact(code))
-        else:
-            lower, upper = (lines.of_end(code, end) for end in ENDS)
-            solution = replace(solution, lines=(lower, upper))
+    solution = collection.solution(line)
     return solution if prover is None else replace(solution, proof=prover.proof)
 
 
@@ -206,16 +198,3 @@ def _check_castling(board: chess.Board, budget: Budget) -> None:
 
 def _men(number: int) -> str:
     return counted(number, "mobile man", "mobile men")
-
-
-def _accrued(board: chess.Board, accrued: GScore | Fresh | None, own: GScore) -> GScore:
-    """Return the accrued score that counts, with the position's own folded in."""
-    if own.rank < 2 or board.has_legal_en_passant():
-        return own
-    if accrued is None and board.move_stack:
-        accrued = accrued_score(board, Variant.R_MOBILITY)
-    if accrued is None or accrued is FRESH:
-        return own
-    if accrued.rank < 2:
-        raise UsageError(f"the accrued score {accrued} ends the game, and here it goes on")
-    return to_gscore(fold(of_gscore(accrued), of_gscore(own)))

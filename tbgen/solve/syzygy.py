@@ -1,14 +1,14 @@
-"""What Syzygy tables say: who can force mate. That decides or bounds what r-mobility gives.
+"""Syzygy tables as an exit source: the side that can force mate decides or bounds the value in r-mobility.
 
-A forced mate is G0.0 for whoever forces it, however long it takes: there is no 50-move rule, so a *cursed*
-win counts. Where nobody can force mate, neither side gets better than G0.5, a stalemate of the other.
+A forced mate is G0.0 for the side that forces it, however long it takes: there is no 50-move rule, so a
+*cursed* win counts. Where nobody can force mate, neither side gets better than G0.5, a stalemate of the
+other.
 """
 
 import struct
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Final, Self
 
 import chess.syzygy
@@ -36,15 +36,15 @@ _FAR: Final = 60_000
 
 _NOBODY, _WHITE, _BLACK, _UNKNOWN, _NOTHING = range(5)
 _VERDICTS: Final = (
-    # A depth lies between those of both ends: whoever is held to a score may have it at once, and whoever
-    # forces it may take longer than the tables say.
+    # A depth lies between those of both ends: a side that is held to a score may have it at once, and one
+    # that forces it may take longer than the tables say.
     Answer(Interval(Code(254), Code(1)), (0, 0)),
     Answer(Interval(Code(0), Code(0)), (_FAR, 0)),
     Answer(Interval(Code(255), Code(255)), (0, _FAR)),
     Answer(Interval(*WORST), (0, 0)),
     Answer(Interval(NONE, NONE), (0, 0)),
 )
-"""What is known where nobody can force mate, White can, Black can, the files do not say, or nothing is."""
+"""The answers where nobody can force mate, White can, Black can, a file is missing, or no position is."""
 
 
 class Syzygy(ExitSource):
@@ -70,9 +70,7 @@ class Syzygy(ExitSource):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._files.close()
 
     @property
@@ -89,7 +87,7 @@ class Syzygy(ExitSource):
         return self.sure(position) if self._has_cell(position.cell) else None
 
     def sure(self, position: CellPosition) -> Interval | None:
-        """Return what the files say of a position, if they have it.
+        """Return the interval of a position, if the files have it.
 
         :raises DamagedTableError: if a file cannot be used.
         """
@@ -103,8 +101,8 @@ class Syzygy(ExitSource):
         return chess.syzygy.normalize_tablename(f"{white}v{black}") in self._files.wdl
 
     def block(self, route: Route, end: int, bound: Code) -> Block:
-        """Return one end of what the files say of the positions that a route leads to; ``bound`` where those
-        are missing that captures lead to.
+        """Return one end of the intervals of the positions that a route leads to; ``bound`` where files are
+        missing that captures lead to.
 
         :raises DamagedTableError: if a file cannot be used.
         """
@@ -119,7 +117,7 @@ class Syzygy(ExitSource):
         return Block(value[verdicts], depth[verdicts])
 
     def _verdicts(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:
-        """Who can force mate, for all slots of a cell."""
+        """The side that can force mate, for all slots of a cell."""
         found = np.full(cell.size, _NOTHING, np.uint8)
         for slot in range(cell.size):
             board = cell.board_of(side, slot)
@@ -129,7 +127,7 @@ class Syzygy(ExitSource):
         return found
 
     def _verdict(self, board: chess.Board) -> int:
-        """Who can force mate: a place in ``_VERDICTS``."""
+        """The side that can force mate, as a place in ``_VERDICTS``."""
         try:
             wdl = self._files.get_wdl(board)
         except _DAMAGED as error:

@@ -1,8 +1,10 @@
-"""What tables say of the positions that moves out of cells lead to, phase by phase."""
+"""Tables as sources of the positions that moves out of cells lead to, phase by phase."""
 
+from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final
 
 import chess
 import numpy as np
@@ -17,7 +19,8 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 from tbgen.errors import MissingTableError
-from tbgen.index.layout import Layout, Side, layout_of
+from tbgen.index.layout import Side, layout_of
+from tbgen.index.source import Source
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
 from tbgen.index.zeroing import en_passant_configs
 from tbgen.packed.file import PackedFile
@@ -26,6 +29,7 @@ from tbgen.packed.tables import AnyTable
 from tbgen.packed.unpack import promotions
 from tbgen.probe.tablebase import Tablebase
 from tbgen.retro.expansion import expand
+from tbgen.retro.kernels.bits import Codes, Plies
 from tbgen.solve.exits import ExitSource
 from tbgen.store.cache import Recent
 from tbgen.store.reader import TableFile
@@ -38,16 +42,6 @@ _THREADS: Final = 2
 """To decode packed tables with."""
 
 
-class _PhasePlace(NamedTuple):
-    """Where the positions that a route leads to are in a table."""
-
-    material: Material
-    phase: int
-    side: Side
-    symmetry: int
-    """Leads there."""
-
-
 class Tables(ExitSource):
     """The tables of a tablebase as the solver of cells reads them: phases with all slots filled.
 
@@ -57,7 +51,7 @@ class Tables(ExitSource):
     exact = final = True
 
     def __init__(self, tablebase: Tablebase) -> None:
-        self._tablebase = tablebase
+        self.tablebase = tablebase
         self._files: dict[Material, AnyTable | None] = {}
         self._phases = Recent[Block](_PHASES_KEPT, attrgetter("nbytes"))
         self._lock = Lock()
@@ -68,9 +62,9 @@ class Tables(ExitSource):
         return self._phases.size
 
     def has_cell(self, cell: Cell) -> bool:
-        """Whether a table says what a cell's positions are worth.
+        """Whether a table holds a cell's positions.
 
-        A packed one does if they make a whole phase, and a large one: others take less time as cells.
+        Of a packed one they have to make a whole phase, and a large one: others take less time as cells.
 
         :raises DamagedTableError: if it cannot be used.
         """
@@ -78,16 +72,15 @@ class Tables(ExitSource):
             return False
         material, _ = cell.material()
         file = self._file(material)
-        if isinstance(file, PackedFile):
-            return cell.size >= max(layout_of(material).phase_size, WORTH_DECODING)
-        return file is not None
+        least = max(layout_of(material).phase_size, WORTH_DECODING)
+        return file is not None and (cell.size >= least or not file.info.packed)
 
     def knows(self, route: Route) -> bool:
-        """Whether tables say all of the positions that a route leads to."""
+        """Whether tables hold all of the positions that a route leads to."""
         return self.has_cell(route.destination) and self.gives(*_place_of(route)[:3])
 
     def block(self, route: Route, end: int, bound: Code) -> Block:
-        """Return what the positions that a route leads to are worth."""
+        """Return the values of the positions that a route leads to."""
         material, phase, side, symmetry = _place_of(route)
         layout = layout_of(material)
         men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
@@ -103,10 +96,10 @@ class Tables(ExitSource):
         return block
 
     def worth(self, position: CellPosition) -> Interval | None:
-        """Return what a position is worth, if a table says it."""
+        """Return the value of a position, if a table has it."""
         if not self.has_cell(position.cell):
             return None
-        code = code_of(of_gscore(self._tablebase.probe(position.board, FRESH).value))
+        code = code_of(of_gscore(self.tablebase.probe(position.board, FRESH).value))
         return Interval(code, code)
 
     def gives(self, material: Material, phase: int, side: Side) -> bool:
@@ -114,74 +107,66 @@ class Tables(ExitSource):
 
         What captures in a packed table lead to has to lie in plain ones, and what promotions lead to too.
         """
-        file = self._file(material)
-        if not isinstance(file, PackedFile):
-            return file is not None
-        return all(isinstance(self._file(after), TableFile) for after in _needed(file, phase, side))
+        return self._source(material, phase, side) is not None
 
     def phase(self, material: Material, phase: int, side: Side) -> Block:
         """Return values and depths of a phase that the tables give, shape (phase size,) each."""
-        return self._get(material, phase, side, -1)
+        source = self._source(material, phase, side)
+        assert source is not None, "only phases that tables give are asked for"
+        return self._block(material, phase, f"side {side}", partial(source.read_side, phase, side))
 
     def en_passant(self, material: Material, row: int) -> Block:
         """Return values and depths of an en passant configuration, shape (phase size,) each."""
+        file = self._file(material)
+        assert file is not None, "only tables that are there are asked"
         phase = int(en_passant_configs(layout_of(material))[row, 0])
-        return self._get(material, phase, None, row)
+        return self._block(material, phase, f"row {row}", partial(file.read_en_passant, row))
+
+    def _block(
+        self, material: Material, phase: int, part: str, read: Callable[[Codes, Plies], None]
+    ) -> Block:
+        """Return part of a phase as it is kept, or as a function reads it."""
+        key, layout = (material, phase, part), layout_of(material)
+        with self._lock:
+            block = self._phases.get(key)
+            if block is None:
+                block = Block(
+                    np.full(layout.phase_size, NONE, np.uint8), np.zeros(layout.phase_size, np.uint16)
+                )
+                read(*block)
+                expand(layout, phase, *block)
+                self._phases.put(key, block)
+            return block
 
     def _file(self, material: Material) -> "AnyTable | None":
         if material not in self._files:
             try:
-                self._files[material] = self._tablebase.table_file(material)
+                self._files[material] = self.tablebase.table_file(material)
             except MissingTableError:
                 self._files[material] = None
         return self._files[material]
 
-    def _get(self, material: Material, phase: int, side: Side | None, row: int) -> Block:
-        key = material, phase, side, row
-        with self._lock:
-            block = self._phases.get(key)
-            if block is None:
-                block = self._read(*key)
-                self._phases.put(key, block)
-            return block
-
-    def _read(self, material: Material, phase: int, side: Side | None, row: int) -> Block:
-        layout, file = layout_of(material), self._file(material)
-        block = Block(np.full(layout.phase_size, NONE, np.uint8), np.zeros(layout.phase_size, np.uint16))
-        assert file is not None
-        if side is None:
-            file.read_en_passant(row, *block)
-        elif isinstance(file, TableFile):
-            file.read_side(phase, side, *block)
-        else:
-            files = {material: self._file(material) for material in _needed(file, phase, side)}
-            sources = {material: each for material, each in files.items() if isinstance(each, TableFile)}
-            PackedSource(file, lambda: sources, _THREADS).read_side(phase, side, *block)
-        expand(layout, phase, *block)
-        return block
+    def _source(self, material: Material, phase: int, side: Side) -> Source | None:
+        """Return a table as the source of a phase with one side to move, None if that cannot be had."""
+        file = self._file(material)
+        if not isinstance(file, PackedFile):
+            return file
+        needed = {after for after in material.successors() if after.men < material.men}
+        files = {after: self._file(after) for after in needed | promotions(file, phase, side)}
+        plain = {after: each for after, each in files.items() if isinstance(each, TableFile)}
+        return PackedSource(file, lambda: plain, _THREADS) if plain.keys() == files.keys() else None
 
 
-def _place_of(route: Route) -> _PhasePlace:
-    material, swapped = route.destination.material()
-    phase, symmetry = _phase_of(layout_of(material), route.destination, MIRROR_RANKS if swapped else 0)
-    return _PhasePlace(material, phase, Side(side_after(route) ^ swapped), symmetry)
-
-
-def _phase_of(layout: Layout, cell: Cell, symmetry: int) -> tuple[int, int]:
-    """Return the phase of a cell's pawns in its table, and the symmetry that leads there: the given one, or
-    that with files mirrored too."""
-    for image in (symmetry, symmetry | MIRROR_FILES):
-        pawns = [sorted(IMAGE[image][square] for square in chess.scan_forward(own)) for own in cell.pawns]
-        if image & MIRROR_RANKS:
-            pawns.reverse()
-        phase = layout.rows.get((*pawns[0], *pawns[1]))
+def _place_of(route: Route) -> tuple[Material, int, Side, int]:
+    """Return the table of the positions that a route leads to, their phase and side to move in it, and the
+    symmetry that leads there."""
+    cell = route.destination
+    material, swapped = cell.material()
+    layout, pawns = layout_of(material), reversed(cell.pawns) if swapped else cell.pawns
+    squares = [square for own in pawns for square in chess.scan_forward(own)]
+    for symmetry in (0, MIRROR_FILES):
+        symmetry |= MIRROR_RANKS if swapped else 0
+        phase = layout.rows.get(layout.placement_of(squares, symmetry))
         if phase is not None:
-            return phase, image
-    raise AssertionError(f"{layout.material} has no phase for the pawns of {cell}")
-
-
-def _needed(file: PackedFile, phase: int, side: Side) -> set[Material]:
-    """Return the materials whose tables it takes to decode a phase with one side to move."""
-    material = Material.parse(file.info.material)
-    smaller = {after for after in material.successors() if after.men < material.men}
-    return smaller | promotions(file, phase, side)
+            return material, phase, Side(side_after(route) ^ swapped), symmetry
+    raise AssertionError(f"{material} has no phase for the pawns of {cell}")

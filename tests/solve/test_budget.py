@@ -116,10 +116,11 @@ def test_a_cell_is_solved_again_with_what_was_found_below_it(cells: int, tables:
     with tbgen.open_tablebase(tables) as opened:
         known = Known(Tables(opened), SolvedCells())
         meter = Meter(Budget(seconds=3600.0, memory=2 << 30, cells=cells))
-        search = Search(known, CellPosition(board, mobile), GScore.parse("G4.5"), meter, lambda *_: None)
+        accrued = GScore.parse("G4.5").code
+        search = Search(known, CellPosition(board, mobile), accrued, meter, lambda *_: None)
         assert not search.run()
         assert search.solved == cells
-        found = known.cells.get(search._root.cell)
+        found = known.cells.get(search._cell)
         assert found is not None
-        again = narrower(found, Games(search._root.cell, known).solve())
+        again = narrower(found, Games(search._cell, known).solve())
     assert np.array_equal(again.value, found.value)

@@ -10,6 +10,7 @@ from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
+from tbgen.progress import SolveProgress
 from tbgen.solve.budget import Budget
 from tbgen.solve.budgeted import Solver
 from tbgen.solve.results import Effort, SolveResults, StateName
@@ -89,7 +90,9 @@ def test_the_total_time_ends_it(tables: Tablebase, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("tbgen.solve.budgeted.time", SimpleNamespace(perf_counter=lambda: now[0]))
     budgets: list[float] = []
 
-    def prove(board: chess.Board, accrued: GScore, *, budget: Budget, **_: object) -> ProvedValue:
+    def prove(
+        board: chess.Board, accrued: GScore, tables: Tablebase, budget: Budget, progress: SolveProgress
+    ) -> ProvedValue:
         budgets.append(budget.seconds)
         now[0] += budget.seconds
         return proved("-G4.5 G2.0")

@@ -15,7 +15,7 @@ from tbgen.cells.position import CellPosition
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
-from tbgen.solve.line import Line, LineEnd, Lines
+from tbgen.solve.line import Line, Lines
 from tbgen.solve.meter import Meter
 from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
@@ -105,11 +105,11 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
     root = CellPosition(board, int(squares))
     with tbgen.open_tablebase(small) as tables:
         known = Known(Tables(tables), SolvedCells())
-        search = Search(known, root, GScore.of_board(board), Meter(budget(1)), lambda *_: None)
+        search = Search(known, root, root.own, Meter(budget(1)), lambda *_: None)
         search.run()
         answer = search.state(root, root.own)
         assert answer.depths is not None
-        lines = Lines([LineEnd(search, root)] * 2, known, tables)
+        lines = Lines([search] * 2)
         for end in ENDS:
             line = lines.of_end(root.own, end)
             played(board, None, line)

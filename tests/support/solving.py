@@ -38,7 +38,6 @@ class Prover:
         self,
         board: chess.Board,
         accrued: GScore,
-        *,
         tables: Tablebase,
         budget: Budget,
         progress: SolveProgress,
