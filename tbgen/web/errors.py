@@ -3,9 +3,12 @@
 import logging
 from collections.abc import Mapping
 
+from starlette.exceptions import HTTPException
+
 from tbgen.compiler.cache import KernelsMissingError
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.probe.documents import RefusalDocument
+from tbgen.web.settings import DOCUMENT_PATH
 
 _logger = logging.getLogger(__name__)
 
@@ -32,14 +35,14 @@ class Refusal(Exception):  # noqa: N818 - most are no errors of anybody
         return RefusalDocument(self.code, str(self))
 
 
-def compiling(error: KernelsMissingError) -> Refusal:
-    """Return how a client is told that its answer has to wait for a compiler."""
-    return Refusal(503, "compiling", f"{error}; ask again then", {"Retry-After": "10"})
+def refusal_of(error: Exception) -> Refusal:
+    """Return how a client is told of an error; what only concerns the operator goes into the log.
 
-
-def refusal_of(error: TbgenError) -> Refusal:
-    """Return how a client is told of an error; what only concerns the operator goes into the log."""
+    Errors that are not expected are logged by the server that runs the application.
+    """
     match error:
+        case Refusal():
+            return error
         case MissingTableError():
             plain = MissingTableError(error.material, rules=error.rules)  # without the directories
             return Refusal(404, error.code, str(plain))
@@ -48,5 +51,15 @@ def refusal_of(error: TbgenError) -> Refusal:
             return Refusal(404, error.code, sentence)
         case UsageError():
             return Refusal(400, error.code, str(error))
-    _logger.error("%s", error)
-    return Refusal(500, error.code, "a table cannot be used; the log of the server says why")
+        case TbgenError():
+            _logger.error("%s", error)
+            return Refusal(500, error.code, "a table cannot be used; the log of the server says why")
+        case KernelsMissingError():
+            return Refusal(503, "compiling", f"{error}; ask again then", {"Retry-After": "10"})
+        case HTTPException(status_code=405):
+            sentence = f"nothing here is asked for by this method; {DOCUMENT_PATH} says what is"
+            return Refusal(405, "method_not_allowed", sentence, error.headers)
+        case HTTPException():
+            sentence = f"there is nothing here; {DOCUMENT_PATH} says what there is"
+            return Refusal(error.status_code, "not_found", sentence)
+    return Refusal(500, "fault", "the server has made a mistake; its log says which")

@@ -106,9 +106,13 @@ def answer_content(request: Request, content: bytes, media_type: str, headers: d
     return Response(content, headers=headers, media_type=media_type)
 
 
-def media_type_of(name: str) -> str:
-    """Return the media type of a file by its ending; what has another one, such as licences, is text."""
-    return _TYPES.get(name.rpartition(".")[2], "text/plain")
+def answer_file(request: Request, name: str, content: bytes, policy: str, **headers: str) -> Response:
+    """Return a file as the answer to a request; what has an unknown ending, such as licences, is text.
+
+    :param policy: what a browser may do with it.
+    """
+    headers |= {"Cache-Control": ASKED_AGAIN, "Content-Security-Policy": policy}
+    return answer_content(request, content, _TYPES.get(name.rpartition(".")[2], "text/plain"), headers)
 
 
 def refused(refusal: Refusal) -> Response:

@@ -1,7 +1,7 @@
 """The page: its files, held in memory, with what a browser may do with them."""
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tbgen.html.style import men, style_sheet
-from tbgen.web.exchange import ASKED_AGAIN, Endpoints, Handler, answer_content, media_type_of
+from tbgen.web.exchange import Endpoints, Handler, answer_file
 
 _MAY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -30,13 +30,14 @@ class Page:
         named.
     """
 
-    def __init__(self, offers: frozenset[str] = frozenset()) -> None:
+    def __init__(self, offers: Iterable[str] = ()) -> None:
         self.files = dict(_read(files("tbgen.web").joinpath("page"), ""))
         """The contents by their names."""
-        named = "".join(f' data-{offer}=""' for offer in sorted(offers))
+        offered = sorted(offers)
+        named = "".join(f' data-{offer}=""' for offer in offered)
         self.files[_INDEX] = self.files[_INDEX].replace(b"<html", f"<html{named}".encode(), 1)
         self.files |= {"style.css": style_sheet().encode(), "men.svg": men().encode()}
-        self._live = "live" in offers
+        self._live = "live" in offered
 
     def endpoints(self) -> Endpoints:
         """Return the endpoints by their paths."""
@@ -50,15 +51,10 @@ class Page:
             name = fixed or request.path_params["name"]
             if name not in self.files:
                 raise HTTPException(404)
-            headers = {
-                "Cache-Control": ASKED_AGAIN,
-                "Content-Security-Policy": _MAY,
-                "Vary": "Accept-Encoding",
-            }
-            content = self.files[name]
+            content, headers = self.files[name], {"Vary": "Accept-Encoding"}
             if "gzip" in request.headers.get("accept-encoding", ""):
                 content, headers["Content-Encoding"] = _packed(content), "gzip"
-            return answer_content(request, content, media_type_of(name), headers)
+            return answer_file(request, name, content, _MAY, **headers)
 
         return handler
 

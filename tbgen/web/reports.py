@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from tbgen.web.exchange import ASKED_AGAIN, Endpoints, answer_content, media_type_of
+from tbgen.web.exchange import Endpoints, answer_file
 from tbgen.web.limits import Bill
 from tbgen.web.pool import WorkerPool
 
@@ -48,8 +48,7 @@ class Reports:
         if not _NAME.fullmatch(name):
             raise HTTPException(404)
         content = await self._pool.run(partial(self._read, name), Bill())
-        headers = {"Cache-Control": ASKED_AGAIN, "Content-Security-Policy": _MAY}
-        return answer_content(request, content, media_type_of(name), headers)
+        return answer_file(request, name, content, _MAY)
 
     def _read(self, name: str) -> bytes:
         try:

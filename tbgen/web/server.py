@@ -18,8 +18,6 @@ _MOST_CONNECTIONS: Final = 2048
 """At once, per process; more are told to come back."""
 _SECONDS_TO_END: Final = 10
 """How long requests may go on after the server was told to end."""
-_SWITCH_SECONDS: Final = 0.001
-"""How soon a thread that computes lets others have a turn, such as the one that answers."""
 _MS_TO_TAKE: Final = 30_000
 """For which a client may take nothing of what is sent; then the system ends the connection."""
 
@@ -65,7 +63,7 @@ def serve_at(
     from tbgen.web.app import make_app
 
     config = Config(
-        partial(_make_app_of_worker, settings) if workers > 1 else make_app(settings),
+        partial(make_app, settings) if workers > 1 else make_app(settings),
         factory=workers > 1,
         workers=workers,
         ws="none",
@@ -76,7 +74,6 @@ def serve_at(
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=_SECONDS_TO_END,
     )
-    sys.setswitchinterval(_SWITCH_SECONDS)
     ready()
     if workers > 1:
         Multiprocess(config, sockets=[listener]).run()
@@ -84,14 +81,6 @@ def serve_at(
         # uvicorn ends in good order first, and then has the signal do what it does elsewhere.
         with suppress(KeyboardInterrupt):
             Server(config).run([listener])
-
-
-def _make_app_of_worker(settings: Settings) -> object:
-    """Return the application in one of several processes."""
-    from tbgen.web.app import make_app
-
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    return make_app(settings)
 
 
 def listening(host: str, port: int, options: str = "--host and --port") -> socket.socket:

@@ -15,14 +15,20 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tbgen.board.variant import Variant
+from tbgen.errors import UsageError
 from tbgen.solve.budget import Budget
 from tbgen.solve.command import COMMAND
+from tbgen.web.endpoints import STATE
 from tbgen.web.errors import Refusal
-from tbgen.web.events import event
-from tbgen.web.lookups import Question
+from tbgen.web.events import EventStream, event
+from tbgen.web.exchange import asked_by
+from tbgen.web.limits import Limiter, client_of
+from tbgen.web.lookups import Question, question_of
 
-_BAD_INPUT: Final = 2
-"""The exit code that says so."""
 _MORE_SECONDS: Final = 300.0
 """What a process may take beyond its budget: it may have to compile, and look through large tables."""
 _MOST_LINE: Final = 1 << 22
@@ -34,42 +40,56 @@ class Solving:
     """Solves positions, one at a time.
 
     :param directories: of the tables; the first one is used.
-    :param budget: for one position.
-    :param command: what solves, to be called with the arguments of ``tbgen solve``.
+    :param budget: for one position; None if none is to be solved.
+    :param limiter: counts the time for which a client has a position solved.
     """
 
-    def __init__(self, directories: Sequence[Path], budget: Budget, command: Sequence[str] = COMMAND) -> None:
-        self._budget, self._command = budget, command
+    def __init__(self, directories: Sequence[Path], budget: Budget | None, limiter: Limiter) -> None:
+        self._budget, self._limiter = budget, limiter
         self._tables = ["--dir", str(directories[0])] if directories else []
         self._turn = asyncio.Lock()
 
+    async def answer(self, request: Request) -> Response:
+        """Answer a request for a solution by events.
+
+        :raises Refusal: if positions are not to be solved, or the request means nothing.
+        """
+        if self._budget is None:
+            raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
+        given: dict[str, Any] = asked_by(request, STATE)
+        asked = question_of(**given, variant=Variant.R_MOBILITY)
+        return EventStream(self.events(asked, self._budget, client_of(request)))
+
     @asynccontextmanager
-    async def events(self, asked: Question) -> AsyncIterator[AsyncIterator[str]]:
+    async def events(self, asked: Question, budget: Budget, client: str) -> AsyncIterator[AsyncIterator[str]]:
         """Solve a position within the block, which gets the events that tell of it.
 
-        :raises Refusal: if another position is being solved.
+        :raises Refusal: if another position is being solved, or the client has asked too much.
         """
-        if self._turn.locked():
-            sentence = "the server is solving another position: try again later"
-            raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
-        async with self._turn:
-            words = [*self._command, *self._arguments(asked)]
-            process = await asyncio.create_subprocess_exec(
-                *words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, limit=_MOST_LINE
-            )
-            try:
-                with suppress(OSError):  # it has ended already
-                    os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
-                yield _events(process, monotonic() + self._budget.seconds + _MORE_SECONDS)
-            finally:
-                with suppress(ProcessLookupError):
-                    process.kill()
-                await asyncio.shield(process.wait())
+        with self._limiter.charged(client) as bill, bill.timed():
+            if self._turn.locked():
+                sentence = "the server is solving another position: try again later"
+                raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
+            async with self._turn:
+                words = [*COMMAND, *_arguments(asked, budget), *self._tables]
+                process = await asyncio.create_subprocess_exec(
+                    *words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, limit=_MOST_LINE
+                )
+                try:
+                    with suppress(OSError):  # it has ended already
+                        os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+                    yield _events(process, monotonic() + budget.seconds + _MORE_SECONDS)
+                finally:
+                    with suppress(ProcessLookupError):
+                        process.kill()
+                    await asyncio.shield(process.wait())
 
-    def _arguments(self, asked: Question) -> list[str]:
-        words = [asked.board.fen(), "--json", "--stream", *self._tables]
-        words += ["--time", f"{self._budget.seconds:.1f}s", "--memory", f"{self._budget.memory >> 20}M"]
-        return words if asked.accrued is None else [*words, "--accrued", str(asked.accrued)]
+
+def _arguments(asked: Question, budget: Budget) -> list[str]:
+    """Return the arguments of ``tbgen solve``."""
+    words = [asked.board.fen(), "--json", "--stream"]
+    words += ["--time", f"{budget.seconds:.1f}s", "--memory", f"{budget.memory >> 20}M"]
+    return words if asked.accrued is None else [*words, "--accrued", str(asked.accrued)]
 
 
 async def _events(process: Process, end: float) -> AsyncIterator[str]:
@@ -80,9 +100,8 @@ async def _events(process: Process, end: float) -> AsyncIterator[str]:
     try:
         while line := await asyncio.wait_for(process.stdout.readline(), end - monotonic()):
             yield event_of(json.loads(line))
-        if await process.wait() != 0:
-            said = (await errors).decode(errors="replace").strip().splitlines()
-            yield event("refusal", _refusal(process.returncode, said[-1] if said else ""))
+        if code := await process.wait():
+            yield event("refusal", _refusal(code, (await errors).decode(errors="replace")))
     except TimeoutError:
         yield event("refusal", {"code": "failed", "message": "the position is not solved in time"})
     finally:
@@ -98,8 +117,9 @@ def event_of(document: dict[str, Any]) -> str:
     return event("solution" if "moves" in document else "interval", document)
 
 
-def _refusal(code: int | None, said: str) -> dict[str, str]:
+def _refusal(code: int, errors: str) -> dict[str, str]:
     """Return what a client is told of a process that has failed; only what is about its own input."""
-    if code == _BAD_INPUT:
-        return {"code": "bad_input", "message": said.removeprefix("tbgen: ")}
+    if code == UsageError.exit_code:
+        *_, sentence = errors.strip().splitlines() or [""]
+        return {"code": UsageError.code, "message": sentence.removeprefix("tbgen: ")}
     return {"code": "failed", "message": "the position is not solved: the attempt has failed"}

@@ -4,7 +4,7 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,14 @@ from tbgen.solve.budget import Budget
 from tbgen.web.app import make_app
 from tbgen.web.errors import Refusal
 from tbgen.web.events import EventStream
+from tbgen.web.limits import Limiter
 from tbgen.web.lookups import Question
 from tbgen.web.settings import Settings
 from tbgen.web.solving import Solving
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 QUESTION = Question(chess.Board(LOCKED), None)
+BUDGET = Budget(7.5, 3 << 30)
 
 SCRIPT = """
 import json, sys, time
@@ -46,16 +48,20 @@ def events(text: str) -> list[tuple[str, Any]]:
     return found
 
 
+Program = Callable[[str], Solving]
+"""Puts a program into the place of tbgen solve, and returns what runs it; its argument says what it does."""
+
+
 @pytest.fixture
-def script(tmp_path: Path) -> Path:
-    """A program in the place of tbgen solve."""
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     path = tmp_path / "solve.py"
     path.write_text(SCRIPT)
-    return path
 
+    def solving(mode: str) -> Solving:
+        monkeypatch.setattr("tbgen.web.solving.COMMAND", (sys.executable, str(path), mode))
+        return Solving([tmp_path], BUDGET, Limiter(0, 0))
 
-def solving(script: Path, mode: str) -> Solving:
-    return Solving([script.parent], Budget(7.5, 3 << 30), (sys.executable, str(script), mode))
+    return solving
 
 
 async def told(solving: Solving) -> str:
@@ -69,41 +75,43 @@ async def told(solving: Solving) -> str:
         sent.append(message.get("body", b""))
 
     scope = {"type": "http", "method": "GET", "asgi": {"spec_version": "2.3"}}
-    await EventStream(solving.events(QUESTION))(scope, receive, send)
+    await EventStream(solving.events(QUESTION, BUDGET, "client"))(scope, receive, send)
     return b"".join(sent).decode()
 
 
-def test_intervals_and_then_the_solution(script: Path) -> None:
-    found = events(asyncio.run(told(solving(script, "answers"))))
+def test_intervals_and_then_the_solution(program: Program, tmp_path: Path) -> None:
+    found = events(asyncio.run(told(program("answers"))))
     assert [name for name, _ in found] == ["interval", "solution"]
     assert found[0][1] == {"lower": "-G0.0", "upper": "G0.0", "cells": 1}
     words = found[1][1]["arguments"]
     assert words[0] == LOCKED
-    for pair in (("--time", "7.5s"), ("--memory", "3072M"), ("--dir", str(script.parent))):
+    for pair in (("--time", "7.5s"), ("--memory", "3072M"), ("--dir", str(tmp_path))):
         assert pair in list(pairwise(words))
 
 
-def test_what_has_failed_is_said_without_details(script: Path) -> None:
-    found = events(asyncio.run(told(solving(script, "refuses"))))
+def test_what_has_failed_is_said_without_details(program: Program) -> None:
+    found = events(asyncio.run(told(program("refuses"))))
     assert found[-1][0] == "refusal"
     assert found[-1][1]["code"] == "failed"
     assert "no such position" not in found[-1][1]["message"]
 
 
-def test_what_takes_too_long_is_refused(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_takes_too_long_is_refused(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tbgen.web.solving._MORE_SECONDS", -6.5)
-    found = events(asyncio.run(told(solving(script, "waits"))))
+    found = events(asyncio.run(told(program("waits"))))
     assert [name for name, _ in found] == ["interval", "refusal"]
     assert found[-1][1]["message"] == "the position is not solved in time"
 
 
-def test_pauses_have_comments(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pauses_have_comments(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tbgen.web.solving._MORE_SECONDS", -6.5)
     monkeypatch.setattr("tbgen.web.events._SILENT_SECONDS", 0.2)
-    assert ": nothing new" in asyncio.run(told(solving(script, "waits")))
+    assert ": nothing new" in asyncio.run(told(program("waits")))
 
 
-def test_one_at_a_time_and_an_end_when_nobody_waits(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_at_a_time_and_an_end_when_nobody_waits(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begun: list[asyncio.subprocess.Process] = []
     start = asyncio.create_subprocess_exec
 
@@ -112,7 +120,7 @@ def test_one_at_a_time_and_an_end_when_nobody_waits(script: Path, monkeypatch: p
         return begun[-1]
 
     async def run() -> None:
-        one = solving(script, "waits")
+        one = program("waits")
         for _ in range(2):
             first = asyncio.create_task(told(one))
             await asyncio.sleep(0.3)
@@ -127,9 +135,9 @@ def test_one_at_a_time_and_an_end_when_nobody_waits(script: Path, monkeypatch: p
     assert [process.returncode for process in begun] == [-signal.SIGKILL] * 2
 
 
-def test_solving_is_charged_to_the_client(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.web.app.Solving", lambda *_: solving(script, "answers"))
-    settings = Settings((script.parent,), solve=Budget(20, 4 << 30), limit=1e-6, burst=1e-6)
+def test_solving_is_charged_to_the_client(program: Program, tmp_path: Path) -> None:
+    program("answers")
+    settings = Settings((tmp_path,), solve=Budget(20, 4 << 30), limit=1e-6, burst=1e-6)
     with TestClient(make_app(settings)) as client:
         assert client.get("/r/solve", params={"fen": LOCKED}).status_code == 200
         assert client.get("/r/solve", params={"fen": LOCKED}).json()["code"] == "too_much"
