@@ -31,36 +31,35 @@ class MainlineDocument(PositionDocument):
     mainline: list[PlyDocument]
 
 
-class LegalMoveDocument(Document):
-    """A legal move of any position, with null for what is not known of the position that it leads to."""
+class StateDocument(Document, kw_only=True):
+    """Any position with what has accrued there, and null for what is not known of its worth."""
 
-    uci: str
-    san: str
-    checkmate: bool
-    stalemate: bool
     fen: str
     accrued: ScoreText
     value: ScoreText | None
     depth: Plies | None
-    zeroing: bool
     points: PointsDocument | None
     category: Category | None
 
 
-class LegalMovesDocument(Document):
-    """Any position with its legal moves, and null for what is not known of it."""
+class LegalMoveDocument(StateDocument, kw_only=True):
+    """A legal move of any position, with the position that it leads to."""
 
-    fen: str
+    uci: str
+    san: str
+    zeroing: bool
+    checkmate: bool
+    stalemate: bool
+
+
+class LegalMovesDocument(StateDocument, kw_only=True):
+    """Any position with its legal moves."""
+
     rules: Variant
     checkmate: bool
     stalemate: bool
     insufficient_material: bool
     position_score: ScoreText
-    accrued: ScoreText
-    value: ScoreText | None
-    depth: Plies | None
-    points: PointsDocument | None
-    category: Category | None
     moves: list[LegalMoveDocument]
 
 
@@ -148,20 +147,14 @@ class BatchDocument(Document):
     positions: list[_Item]
 
 
-class GamePlyDocument(Document):
-    """A position of a game with the move that led to it, and null for what no table says."""
+class GamePlyDocument(StateDocument, kw_only=True):
+    """A position of a game with the move that led to it."""
 
     ply: Count
     uci: str | None
     san: str | None
-    fen: str
     position_score: ScoreText
-    accrued: ScoreText
     clock: Count
-    value: ScoreText | None
-    depth: Plies | None
-    points: PointsDocument | None
-    category: Category | None
 
 
 class OutcomeDocument(Document):

@@ -1,21 +1,20 @@
 """Looking up positions and lines; everything here blocks, and is called from threads."""
 
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable
 from itertools import repeat
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeVar
 
 import chess
 import msgspec
 
 from tbgen.board.fen import parse_fen
 from tbgen.board.history import FRESH
-from tbgen.board.material import MAX_MEN, Material
+from tbgen.board.material import Material
 from tbgen.board.mobility import own_score
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError, quote
+from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.index.position import validate
 from tbgen.probe.documents import (
     Category,
@@ -33,7 +32,6 @@ from tbgen.probe.documents import (
 )
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.tablebase import Tablebase
 from tbgen.probe.view_tables import ViewMove, ViewResult
 from tbgen.probe.views import View
 from tbgen.store.inventory import CountedTableDocument
@@ -56,6 +54,8 @@ from tbgen.web.errors import Refusal, refusal_of
 from tbgen.web.settings import MOST_BATCH, MOST_FEN_LETTERS
 from tbgen.web.stock import Stock
 
+Answer = TypeVar("Answer")
+
 _CASTLING: Final = (
     "no table holds positions with castling rights: write - for them if they do not matter, or have the "
     "position solved, by /r/solve where the server offers it, else by tbgen probe"
@@ -67,10 +67,6 @@ class Question(NamedTuple):
 
     board: chess.Board
     accrued: GScore | None
-
-
-TableAnswer: TypeAlias = ProbeResult | MissingTableError | None
-"""What tables say about a position; None where no table holds it."""
 
 
 def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
@@ -124,11 +120,7 @@ def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
     board, _ = _question_for_tables(fen, None, stock.variant)
     fresh = stock.tables.probe(board, FRESH)
     scores = _possible_scores(board, fresh.position_score, stock.variant)
-    found = []
-    for result in stock.tables.probe_many([board] * len(scores), scores):
-        if isinstance(result, TbgenError):
-            raise result
-        found.append(result)
+    found = list(map(answered, stock.tables.probe_many([board] * len(scores), scores)))
     return AccruedScoresDocument(
         fen=board.fen(),
         material=fresh.material.name,
@@ -218,11 +210,12 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
     :raises Refusal: if the body is no batch, or has too many positions.
     """
     request = _batch_request(body)
-    asked = [_question_or_refusal(fen, stock.variant) for fen in request.fens]
+    asked = [_or_refusal(_question_for_tables, fen, None, stock.variant) for fen in request.fens]
     valid = [question for question in asked if isinstance(question, Question)]
     boards, scores = [question.board for question in valid], [question.accrued for question in valid]
     moves = stock.tables.moves_many(boards, scores) if request.moves else repeat(None)
-    answers = map(partial(_batch_answer, stock), valid, stock.tables.probe_many(boards, scores), moves)
+    results = zip(valid, stock.tables.probe_many(boards, scores), moves, strict=False)
+    answers = (_or_refusal(_batch_answer, stock, *result) for result in results)
     found = [question if isinstance(question, Refusal) else next(answers) for question in asked]
     return BatchDocument(
         stock.variant,
@@ -238,15 +231,29 @@ def _batch_answer(
     asked: Question,
     result: ProbeResult | TbgenError,
     moves: Iterable[RankedMove] | TbgenError | None,
-) -> PositionDocument | Refusal:
+) -> PositionDocument:
     """Return the answer about one position, without its moves if they are None."""
-    if isinstance(result, TbgenError):
-        return refusal_of(result)
-    if isinstance(moves, TbgenError):
-        return refusal_of(moves)
     if moves is None:
-        return PositionDocument(**_position_fields(asked.board, stock.variant, result))
-    return _with_moves(stock, asked, result, moves)
+        return PositionDocument(**_position_fields(asked.board, stock.variant, answered(result)))
+    return _with_moves(stock, asked, answered(result), answered(moves))
+
+
+def _or_refusal(find: Callable[..., Answer], *of: object) -> Answer | Refusal:
+    """Return what a function finds, or why it finds nothing."""
+    try:
+        return find(*of)
+    except (TbgenError, Refusal) as error:
+        return refusal_of(error)
+
+
+def answered(found: Answer | TbgenError) -> Answer:
+    """Return one of the answers to many questions.
+
+    :raises TbgenError: if it is none.
+    """
+    if isinstance(found, TbgenError):
+        raise found
+    return found
 
 
 def _batch_request(body: bytes) -> BatchRequest:
@@ -264,36 +271,6 @@ def _batch_request(body: bytes) -> BatchRequest:
         sentence = f"there are {len(asked.fens)} positions: give at most {MOST_BATCH} at once"
         raise Refusal(413, "too_large", sentence)
     return asked
-
-
-def _question_or_refusal(fen: str, variant: Variant) -> Question | Refusal:
-    try:
-        return _question_for_tables(fen, None, variant)
-    except TbgenError as error:
-        return refusal_of(error)
-    except Refusal as refusal:
-        return refusal.with_traceback(None)
-
-
-def in_tables(board: chess.Board) -> bool:
-    """Tell whether a table may have a position of a game."""
-    return board.occupied.bit_count() <= MAX_MEN and not board.castling_rights
-
-
-def table_answers(tables: Tablebase, asked: Sequence[Question]) -> list[TableAnswer]:
-    """Return what tables say about positions of a game.
-
-    :raises TbgenError: if a table cannot be used.
-    """
-    inside = [question for question in asked if in_tables(question.board)]
-    results = tables.probe_many([one.board for one in inside], [one.accrued for one in inside])
-    found: list[TableAnswer] = []
-    for question in asked:
-        result = next(results) if in_tables(question.board) else None
-        if isinstance(result, TbgenError) and not isinstance(result, MissingLayerError | MissingTableError):
-            raise result
-        found.append(None if isinstance(result, MissingLayerError) else result)
-    return found
 
 
 def _position_fields(board: chess.Board, variant: Variant, result: ProbeResult) -> dict[str, Any]:

@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 
 import chess
 
+from tbgen.board.material import MAX_MEN
 from tbgen.board.san import sans_without_check
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, Scoring
-from tbgen.board.signed import merit, of_gscore
-from tbgen.errors import MissingTableError, UsageError
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, GameOptions, adjudicate
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.documents import Category, points_document
 from tbgen.probe.states import ProbeResult
+from tbgen.probe.tablebase import Tablebase
 from tbgen.web.documents import (
     AccruedText,
     FenText,
@@ -31,7 +32,7 @@ from tbgen.web.documents import (
     OutcomeDocument,
 )
 from tbgen.web.errors import Refusal
-from tbgen.web.lookups import Question, TableAnswer, end_of, in_tables, question_of, table_answers
+from tbgen.web.lookups import answered, end_of, question_of
 from tbgen.web.settings import MOST_PLIES
 from tbgen.web.stock import Stock
 
@@ -60,24 +61,50 @@ class Worth(NamedTuple):
 
     value: GScore | None = None
     depth: int | None = None
+    missing: str | None = None
+    """The material whose table is missing."""
 
     @classmethod
-    def of(cls, answer: TableAnswer) -> "Worth":
-        """Return what tables say of a state."""
-        return cls(answer.value, answer.depth) if isinstance(answer, ProbeResult) else cls()
+    def of(cls, result: ProbeResult | TbgenError) -> "Worth":
+        """Return what tables say of a state.
 
-    @classmethod
-    def by_rules(cls, state: GameState, answer: TableAnswer) -> "Worth":
-        """Return what tables say of a state; the end of a game needs none."""
-        return cls(state.position_score, 0) if state.position_score.rank < 2 else cls.of(answer)
+        :raises TbgenError: if a table cannot be used.
+        """
+        match result:
+            case MissingLayerError():
+                return cls()
+            case MissingTableError():
+                return cls(missing=result.material)
+        found = answered(result)
+        return cls(found.value, found.depth)
 
-    def fields(self, white: bool, scoring: Scoring = EXPONENTIAL) -> dict[str, Any]:
-        """Return the fields of a document, for the side to move."""
-        value = self.value
-        if value is None:
-            return dict.fromkeys(("value", "depth", "points", "category"))
-        points, category = points_document(scoring, value), Category.of(value, white)
-        return {"value": str(value), "depth": self.depth, "points": points, "category": category}
+
+def _in_tables(board: chess.Board) -> bool:
+    """Tell whether a table may have a position of a game."""
+    return board.occupied.bit_count() <= MAX_MEN and not board.castling_rights
+
+
+def worths(tables: Tablebase, states: Sequence[GameState]) -> list[Worth]:
+    """Return what tables say about states of games.
+
+    :raises TbgenError: if a table cannot be used.
+    """
+    inside = [state for state in states if _in_tables(state.board)]
+    results = tables.probe_many([state.board for state in inside], [state.accrued for state in inside])
+    return [Worth.of(next(results)) if _in_tables(state.board) else Worth() for state in states]
+
+
+def _fields(state: GameState, worth: Worth, scoring: Scoring = EXPONENTIAL) -> dict[str, Any]:
+    """Return the fields of a :class:`StateDocument`."""
+    value = worth.value
+    return {
+        "fen": state.board.fen(),
+        "accrued": str(state.accrued),
+        "value": value and str(value),
+        "depth": worth.depth,
+        "points": value and points_document(scoring, value),
+        "category": value and Category.of(value, state.board.turn),
+    }
 
 
 def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> LegalMovesDocument:
@@ -88,49 +115,45 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     """
     board, given = question_of(fen, accrued, stock.variant)
     arbiter = Arbiter(board, accrued=given, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE)
-    first = GameState.of(arbiter)._replace(board=board.copy(stack=False))
-    states = [first, *_successors(arbiter, board)]
-    answers = table_answers(stock.tables, [Question(state.board, state.accrued) for state in states])
-    own, *worths = map(Worth.by_rules, states, answers)
-    after = list(zip(states[1:], worths, strict=True))
+    first, *after = states = [GameState.of(arbiter), *_successors(arbiter)]
+    own, *others = [
+        Worth(state.position_score, 0) if state.position_score.rank < 2 else said
+        for state, said in zip(states, worths(stock.tables, states), strict=True)
+    ]
 
-    def order(known: tuple[GameState, Worth]) -> tuple[int, str]:
+    def order(known: tuple[GameState, Worth]) -> tuple[Any, ...]:
         """The best value for the mover first, what is not known last."""
-        state, (value, _) = known
-        return (1 << 16 if value is None else -merit(of_gscore(value), board.turn)), state.san
+        state, (value, *_) = known
+        return (True, state.san) if value is None else (False, -value if board.turn else value, state.san)
 
     return LegalMovesDocument(
-        fen=first.board.fen(),
+        **_fields(first, _by_moves(first, others) if own.value is None else own),
         rules=stock.variant,
         **end_of(first.position_score),
         insufficient_material=first.board.is_insufficient_material(),
         position_score=str(first.position_score),
-        accrued=str(first.accrued),
-        **(own if own.value is not None else _by_moves(first, worths)).fields(board.turn),
         moves=[
             LegalMoveDocument(
                 uci=state.uci,
                 san=state.san,
-                **end_of(state.position_score),
-                fen=state.board.fen(),
-                accrued=str(state.accrued),
                 zeroing=state.zeroing,
-                **worth.fields(not board.turn),
+                **end_of(state.position_score),
+                **_fields(state, worth),
             )
-            for state, worth in sorted(after, key=order)
+            for state, worth in sorted(zip(after, others, strict=True), key=order)
         ],
     )
 
 
-def _successors(arbiter: Arbiter, board: chess.Board) -> Iterator[GameState]:
+def _successors(arbiter: Arbiter) -> Iterator[GameState]:
     """Yield what each legal move leads to."""
+    board = arbiter.board
     moves = list(board.legal_moves)
     for move, name in zip(moves, sans_without_check(board, moves), strict=True):
-        zeroing = board.is_zeroing(move)
         arbiter.push(move)
         score = arbiter.position_score
         mark = "#" if score.rank == 0 else "" if score.rank % 2 else "+"
-        yield GameState.of(arbiter, move.uci(), name + mark, zeroing)
+        yield GameState.of(arbiter, move.uci(), name + mark, board.is_zeroing(move))
         arbiter.pop()
 
 
@@ -139,18 +162,17 @@ def _by_moves(state: GameState, after: Sequence[Worth]) -> Worth:
 
     The mover hurries to what is better than what has accrued, and puts off what is worse.
     """
-    turn = state.board.turn
     values = [worth.value for worth in after if worth.value is not None]
     if not after or len(values) < len(after):
         return Worth()
-    best = max(values, key=lambda value: merit(of_gscore(value), turn))
+    best = max(values) if state.board.turn else min(values)
     if best == state.accrued:
         return Worth(best, 0)
     depths = [worth.depth for worth in after if worth.value == best]
     plies = [depth for depth in depths if depth is not None]
     if len(plies) < len(depths):
-        return Worth(best, None)
-    hurries = merit(of_gscore(best), turn) > merit(of_gscore(state.accrued), turn)
+        return Worth(best)
+    hurries = (best > state.accrued) == state.board.turn
     return Worth(best, 1 + (min(plies) if hurries else max(plies)))
 
 
@@ -168,8 +190,8 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     settings = GameOptions(stock.variant).settings(played.tags)
     arbiter = Arbiter.of(played.start, settings)
     states = list(_states(arbiter, played.moves))
-    answers = table_answers(stock.tables, [Question(state.board, state.accrued) for state in states])
-    tables = stock.tables if in_tables(arbiter.board) else None
+    known = worths(stock.tables, states)
+    tables = stock.tables if _in_tables(arbiter.board) else None
     outcome = adjudicate(arbiter, tables, played.ending, recorded=played.result)
     return GameDocument(
         rules=stock.variant,
@@ -179,13 +201,11 @@ def game(stock: Stock, body: bytes) -> GameDocument:
                 ply=number,
                 uci=state.uci or None,
                 san=state.san or None,
-                fen=state.board.fen(),
                 position_score=str(state.position_score),
-                accrued=str(state.accrued),
                 clock=state.clock,
-                **Worth.of(answer).fields(state.board.turn, settings.scoring),
+                **_fields(state, worth, settings.scoring),
             )
-            for number, (state, answer) in enumerate(zip(states, answers, strict=True))
+            for number, (state, worth) in enumerate(zip(states, known, strict=True))
         ],
         outcome=OutcomeDocument(
             value=str(outcome.value),
@@ -195,7 +215,7 @@ def game(stock: Stock, body: bytes) -> GameDocument:
             depth=outcome.depth,
             points=points_document(outcome.settings.scoring, outcome.value),
         ),
-        missing_tables=sorted({each.material for each in answers if isinstance(each, MissingTableError)}),
+        missing_tables=sorted({worth.missing for worth in known if worth.missing}),
     )
 
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tbgen.board.score import GScore
 from tbgen.probe.tablebase import Tablebase
 from tbgen.web.app import make_app
-from tbgen.web.lookups import Question, table_answers
+from tbgen.web.playing import GameState, Worth, worths
 from tbgen.web.settings import Settings
 from tests.web.test_positions import asked, random_fens
 
@@ -70,10 +70,10 @@ def test_what_all_moves_say(rules: str, api: TestClient, monkeypatch: pytest.Mon
         accrued = f"{'-' * (number % 2)}G{2 + number % 9}.{5 * (number % 2)}"
         expected[fen, accrued] = asked(api, f"/{rules}/moves", fen=fen, accrued=accrued)
 
-    def but_the_first(tables: Tablebase, questions: Sequence[Question]) -> list[object]:
-        return [None, *list(table_answers(tables, questions))[1:]]
+    def but_the_first(tables: Tablebase, states: Sequence[GameState]) -> list[Worth]:
+        return [Worth(), *worths(tables, states)[1:]]
 
-    monkeypatch.setattr("tbgen.web.playing.table_answers", but_the_first)
+    monkeypatch.setattr("tbgen.web.playing.worths", but_the_first)
     for (fen, accrued), known in expected.items():
         assert asked(api, f"/{rules}/moves", fen=fen, accrued=accrued) == known
 
