@@ -7,7 +7,6 @@ import signal
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
 from time import perf_counter
@@ -21,10 +20,8 @@ from tbgen.web.errors import Refusal
 from tbgen.web.events import EventStream, event
 from tbgen.web.exchange import NOT_KEPT, PGN, Endpoints, answer
 from tbgen.web.explorer_link import explorer_link
-from tbgen.web.limits import Bill, Limiter, client_of
-from tbgen.web.live_state import EventFiles, ListedGame, LiveState, RunningStandings
-
-__all__ = ["Audience", "LivePage"]
+from tbgen.web.limits import Limiter, client_of
+from tbgen.web.live_state import EventFiles, LiveState
 
 _ENDING: Final = ".pgn"
 _MOST_DIGITS: Final = 9
@@ -93,8 +90,6 @@ class LivePage:
     def __init__(self, pgn: Path, limiter: Limiter, *, until_over: bool) -> None:
         self._files, self._limiter, self._until_over = EventFiles(pgn), limiter, until_over
         self._state = LiveState()
-        self._standings: RunningStandings | None = None
-        self._unranked: list[ListedGame] = []
         self._ranking = asyncio.Lock()
         self.audience = Audience()
 
@@ -126,11 +121,8 @@ class LivePage:
         abandoned = self._files.live.abandoned  # before reading: the runner writes its last line first
         fresh, news = await asyncio.to_thread(self._files.read)
         if fresh:
-            self._state, self._standings, self._unranked = LiveState(), None, []
+            self._state = LiveState()
         changes = [self._state.take(line, games) for line, games in news]
-        if self._standings is None and self._state.start is not None:
-            self._standings = RunningStandings(self._state.start)
-        self._unranked += [game for _, games in news for game in games]
         if abandoned and not (fresh or news or self._state.over):
             changes.append(self._state.take(EventEnd(Termination.GONE), ()))
         if self._state.over:
@@ -151,12 +143,11 @@ class LivePage:
     async def _rank(self) -> None:
         """Compute the standings if games have been finished since."""
         async with self._ranking:
-            games, self._unranked = self._unranked, []
-            standings = self._standings
-            if games and standings is not None:
-                document = await asyncio.to_thread(standings.document, games)
-                if standings is self._standings:
-                    self.audience.tell(event(*self._state.rank(document)))
+            state = self._state
+            games, state.unranked = state.unranked, []
+            change = await asyncio.to_thread(state.rank, games) if games else None
+            if change is not None and state is self._state:
+                self.audience.tell(event(*change))
 
     def _close_at_signals(self) -> None:
         """Let spectators go as soon as the server is told to end, or it would wait for them."""
@@ -171,10 +162,6 @@ class LivePage:
 
             signal.signal(number, close)
 
-    def _everything(self, bill: Bill) -> str:
-        with bill.timed():
-            return event("state", self._state.document())
-
     async def _answer_event(self, request: Request) -> Response:
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
             return answer(request, self._state.document(), NOT_KEPT)
@@ -188,9 +175,14 @@ class LivePage:
             sentence = f"there are {_MOST_SPECTATORS} spectators already: try again later"
             raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
         with self._limiter.charged(client_of(request)) as bill:
+
+            def everything() -> str:
+                with bill.timed():
+                    return event("state", self._state.document())
+
             self.audience.spectators += 1
             try:
-                yield self.audience.events(partial(self._everything, bill))
+                yield self.audience.events(everything)
             finally:
                 self.audience.spectators -= 1
 
@@ -206,7 +198,7 @@ class LivePage:
         """Return a finished game as PGN, or lead to the explorer with it."""
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
             name, start = request.path_params["name"], self._state.start
-            place = self._state.place(name.removesuffix(_ENDING))
+            place = self._state.places.get(name.removesuffix(_ENDING))
             text = b"" if place is None else await asyncio.to_thread(self._files.text, place)
             if not text or start is None:
                 sentence = "there is no such finished game; /live/games lists those there are"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from time import time
@@ -30,8 +30,6 @@ from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import Encounters, MatchScore, finished_game
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.tables import tables
-
-__all__ = ["EventFiles", "ListedGame", "LiveState", "RunningStandings"]
 
 Change: TypeAlias = tuple[str, dict[str, Any]]
 """The name of a server-sent event, and its document."""
@@ -91,30 +89,19 @@ class EventFiles:
                 yield ListedGame(game, _row(raw, game), place)
 
 
-class _GameInPlay:
-    """A game in play."""
-
-    def __init__(self, start: GameStart) -> None:
-        self._fields = asdict(start) | {"fen": start.start.fen, "left": {}, "plies": []}
-        self._time = start.time
-
-    def move(self, move: GameMove) -> None:
-        self._fields |= {"fen": move.fen, "left": move.left, "plies": [*self._fields["plies"], move.ply]}
-        self._time = move.time
-
-    def document(self) -> dict[str, Any]:
-        return self._fields | {"since": round(max(0.0, time() - self._time), 1)}
-
-
 class LiveState:
     """The state of an event."""
 
     def __init__(self) -> None:
         self.start: EventStart | None = None
         self.over: Termination | None = None
-        self._playing: dict[str, _GameInPlay] = {}
+        self.places: dict[str, slice] = {}
+        """The bytes of each finished game in the PGN file."""
+        self.unranked: list[GameRecord] = []
+        """Finished games that do not count in the standings yet."""
+        self._playing: dict[str, tuple[GameStart, list[GameMove]]] = {}
         self._finished: list[dict[str, Any]] = []
-        self._places: dict[str, slice] = {}
+        self._encounters: Encounters | None = None
         self._standings: dict[str, Any] | None = None
 
     def take(self, line: LiveLine, games: Sequence[ListedGame]) -> Change:
@@ -124,17 +111,19 @@ class LiveState:
         """
         rows = [each.row for each in games]
         self._finished += rows
-        self._places |= {each.row["key"]: each.place for each in games}
+        self.places |= {each.row["key"]: each.place for each in games}
+        self.unranked += [each.game for each in games]
         match line:
             case EventStart():
                 self.start = line
+                self._encounters = Encounters([each.name for each in line.players], line.games, line.test)
                 return "event", asdict(line)
             case GameStart():
-                game = self._playing[line.key] = _GameInPlay(line)
-                return "started", game.document()
+                game = self._playing[line.key] = line, []
+                return "started", _in_play(*game)
             case GameMove():
                 if line.key in self._playing:
-                    self._playing[line.key].move(line)
+                    self._playing[line.key][1].append(line)
                 return "moved", asdict(line)
             case GameEnd():
                 self._playing.pop(line.key, None)
@@ -143,16 +132,27 @@ class LiveState:
                 self.over = line.how
                 return "over", asdict(line)
 
-    def rank(self, standings: dict[str, Any]) -> Change:
-        """Take in standings."""
-        self._standings = standings
-        return "standings", standings
+    def rank(self, games: Iterable[GameRecord]) -> Change | None:
+        """Let games count in the standings, and return these; this may take seconds."""
+        if self.start is None or self._encounters is None:
+            return None
+        for game in games:
+            self._encounters.add(game)
+        scheme, score = Scheme(self.start.scoring), self._encounters.score()
+        standings = self._encounters.standings(scheme)
+        self._standings = {
+            "games": 0 if standings is None else len(standings.games),
+            "scoring": scheme,
+            "score": score and _score(score),
+            "tables": [] if standings is None else list(_tables(standings)),
+        }
+        return "standings", self._standings
 
     def document(self) -> dict[str, Any]:
         """Return the whole state, with the last of the finished games."""
         return {
             "event": self.start,
-            "playing": [game.document() for game in self._playing.values()],
+            "playing": [_in_play(*game) for game in self._playing.values()],
             "standings": self._standings,
             "finished": self.finished(),
             "over": self.over,
@@ -166,29 +166,16 @@ class LiveState:
         end = len(self._finished) if before is None else min(max(before - 1, 0), len(self._finished))
         return {"total": len(self._finished), "games": self._finished[max(0, end - _MOST_GAMES) : end][::-1]}
 
-    def place(self, key: str) -> slice | None:
-        """Return the bytes of a finished game in the PGN file."""
-        return self._places.get(key)
 
-
-class RunningStandings:
-    """The standings of an event by its whole encounters."""
-
-    def __init__(self, start: EventStart) -> None:
-        self._scheme = Scheme(start.scoring)
-        self._games = Encounters([player.name for player in start.players], start.games, start.test)
-
-    def document(self, games: Sequence[ListedGame]) -> dict[str, Any]:
-        """Add games, and return the standings; this may take seconds."""
-        for each in games:
-            self._games.add(each.game)
-        standings, score = self._games.standings(self._scheme), self._games.score()
-        return {
-            "games": 0 if standings is None else len(standings.games),
-            "scoring": self._scheme,
-            "score": score and _score(score),
-            "tables": [] if standings is None else list(_tables(standings)),
-        }
+def _in_play(start: GameStart, moves: Sequence[GameMove]) -> dict[str, Any]:
+    """Return a game in play."""
+    last = moves[-1] if moves else None
+    return asdict(start) | {
+        "fen": last.fen if last else start.start.fen,
+        "left": last.left if last else {},
+        "plies": [move.ply for move in moves],
+        "since": round(max(0.0, time() - (last or start).time), 1),
+    }
 
 
 def _score(score: MatchScore) -> dict[str, Any]:
