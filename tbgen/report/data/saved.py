@@ -9,16 +9,16 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from msgspec import ValidationError
 from msgspec.structs import replace
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.errors import DamagedTableError, TbgenError, UsageError
+from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.files import make_directory, write_file
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.records import with_moves
@@ -26,17 +26,13 @@ from tbgen.report.facts.table_highlights import with_highlights
 from tbgen.report.model import Record, TableReport
 from tbgen.store.format import materials_in
 
-Data = TypeVar("Data", TableReport, Difference)
-
 _ENDING: Final = ".json.gz"
 
 _DIFFERENCE: Final = "difference"
 """Stands for the variant in the name of a file about two of them."""
 
-_UNREADABLE: Final = (
-    *(OSError, EOFError, zlib.error, ValueError, AttributeError, KeyError, TypeError),
-    *(UsageError, ValidationError),
-)
+_UNREADABLE: Final = (OSError, EOFError, zlib.error, ValueError, AttributeError, KeyError, TypeError)
+"""Also UsageError and ValidationError, which are ValueErrors."""
 
 
 class SavedData:
@@ -62,34 +58,32 @@ class SavedData:
         :raises TbgenError: if a file cannot be used.
         """
         path = self._path(material, variant)
-        return str(_read(path)["digest"]) if path.exists() else None
+        if not path.exists():
+            return None
+        with _reading(path) as found:
+            return str(found["digest"])
 
     def table(self, material: Material, variant: Variant) -> TableReport:
         """Return the report of a table; its lines are replayed by the arbiter.
 
         :raises TbgenError: if its file is missing or cannot be used.
         """
-        return self._load(material, variant, _table)
+        with _reading(self._path(material, variant)) as found:
+            report = _table(found)
+            if (report.material, report.variant) != (material, variant):
+                raise ValueError(f"its data are of {report.material} by {report.variant.label}")
+        return report
 
     def difference(self, material: Material) -> Difference:
         """Return how the tables of both variants differ.
 
         :raises TbgenError: if the file is missing or cannot be used.
         """
-        return self._load(material, _DIFFERENCE, Difference.read)
-
-    def _load(self, material: Material, kind: str, read: Callable[[dict[str, Any]], Data]) -> Data:
-        path = self._path(material, kind)
-        found = _read(path)
-        try:
-            data = read(found)
-        except _UNREADABLE as error:
-            raise _damaged(path, error) from error
-        if data.material != material:
-            raise _damaged(path, f"its data are of {data.material}")
-        if isinstance(data, TableReport) and data.variant != kind:
-            raise _damaged(path, f"its data are by {data.variant.label}")
-        return data
+        with _reading(self._path(material, _DIFFERENCE)) as found:
+            difference = Difference.read(found)
+            if difference.material != material:
+                raise ValueError(f"its data are of {difference.material}")
+        return difference
 
     def save_table(self, report: TableReport) -> None:
         """Save the report of a table.
@@ -140,17 +134,16 @@ def _with_line(record: Record, moves: list[str]) -> Record:
     return full
 
 
-def _read(path: Path) -> dict[str, Any]:
+@contextmanager
+def _reading(path: Path) -> Iterator[dict[str, Any]]:
+    """Give the content of a file; what the block finds wrong with it is said with the name of the file."""
     try:
         found = json.loads(gzip.decompress(path.read_bytes()))
+        if not isinstance(found, dict):
+            raise ValueError("no data of a report")
+        yield found
     except FileNotFoundError:
         raise TbgenError(f"{path} is missing: make it with: tbgen report --save {path.parent}") from None
     except _UNREADABLE as error:
-        raise _damaged(path, error) from error
-    if not isinstance(found, dict):
-        raise _damaged(path, "no data of a report")
-    return found
-
-
-def _damaged(path: Path, what: object) -> DamagedTableError:
-    return DamagedTableError(f"{path} cannot be used ({what}): make it again with: tbgen report --save")
+        remedy = "make it again with: tbgen report --save"
+        raise DamagedTableError(f"{path} cannot be used ({error}): {remedy}") from error
