@@ -12,16 +12,15 @@ from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.endgames import UNUSUAL_SHARE
 from tbgen.report.facts.mating import mating_rule
 from tbgen.report.facts.table_highlights import (
-    NOTABLE,
     as_rare,
-    drawn_sentence,
+    drawn_sentences,
     generally_forced,
     held_behind,
     is_burden,
     rare_value,
     rarest,
 )
-from tbgen.report.facts.wording import NAMES, enumerated, meaning, percent, said
+from tbgen.report.facts.wording import NAMES, enumerated, meaning, percent
 from tbgen.report.model import OverallRecord, TableReport, Verdict
 from tbgen.report.parts import SIDES
 from tbgen.text import counted, plies
@@ -32,42 +31,38 @@ _NAMED: Final = 6
 
 def index_highlights(reports: Sequence[TableReport]) -> list[str]:
     """Return what stands out among tables of the same variant."""
-    return said(
-        drawn_sentence(reports), _longest(reports), _rarest(reports), _upset(reports), _burdens(reports)
-    )
+    facts = (drawn_sentences, _longest, _rarest, _upset, _burdens)
+    return [sentence for fact in facts for sentence in fact(reports)]
 
 
-def _longest(reports: Sequence[TableReport]) -> str:
-    every = [record for report in reports for record in report.records]
-    longest = max(every, key=lambda record: record.depth, default=None)
-    if longest is None or not longest.depth:
-        return ""
-    way = f"{meaning(longest.value)}: {plies(longest.depth)}, in {longest.material}"
-    return f"The longest way of all leads to {way}."
+def _longest(reports: Sequence[TableReport]) -> Iterator[str]:
+    every = [record for report in reports for record in report.records if record.depth]
+    if every:
+        longest = max(every, key=lambda record: record.depth)
+        way = f"{meaning(longest.value)}: {plies(longest.depth)}, in {longest.material}"
+        yield f"The longest way of all leads to {way}."
 
 
-def _rarest(reports: Sequence[TableReport]) -> str:
+def _rarest(reports: Sequence[TableReport]) -> Iterator[str]:
     rare = [(found, report.material) for report in reports if (found := rarest(report)) is not None]
-    if not rare:
-        return ""
-    found, material = min(rare, key=lambda pair: pair[0][:2])
-    ties = as_rare(found, reports, "a table and side to move")
-    return f"Nothing is rarer than {rare_value(found)}, in {material}{ties}."
+    if rare:
+        found, material = min(rare, key=lambda pair: pair[0][:2])
+        ties = as_rare(found, reports, "a table and side to move")
+        yield f"Nothing is rarer than {rare_value(found)}, in {material}{ties}."
 
 
-def _upset(reports: Sequence[TableReport]) -> str:
+def _upset(reports: Sequence[TableReport]) -> Iterator[str]:
     upsets = [(*upset, report.material) for report in reports for upset in held_behind(report, mates=False)]
-    if not upsets:
-        return ""
-    share, side, material = max(upsets, key=lambda upset: upset[0])
-    part = f"{percent(share)} of the positions with {NAMES[side]} to move are drawn in chess"
-    return f"The side with less gets most out of draws in {material}: {part}, and here it holds the score."
+    if upsets:
+        share, side, material = max(upsets, key=lambda upset: upset[0])
+        part = f"{percent(share)} of the positions with {NAMES[side]} to move are drawn in chess"
+        yield f"The side with less gets most out of draws in {material}: {part}, and here it holds the score."
 
 
-def _burdens(reports: Sequence[TableReport]) -> str:
-    names = _names(report.material for report in reports if is_burden(report))
-    holder = "the side that is not to move holds the typical score"
-    return f"The move is a burden in {names}: {holder}." if names else ""
+def _burdens(reports: Sequence[TableReport]) -> Iterator[str]:
+    if names := _names(report.material for report in reports if is_burden(report)):
+        holder = "the side that is not to move holds the typical score"
+        yield f"The move is a burden in {names}: {holder}."
 
 
 def record_highlights(records: Sequence[OverallRecord]) -> list[str]:
@@ -98,57 +93,55 @@ def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
 
 def endgame_highlights(reports: Sequence[TableReport]) -> list[str]:
     """Return what stands out among what endgames give."""
+    facts = (_typical, _exceptions, _wiki)
+    return [sentence for fact in facts for sentence in fact(reports)]
+
+
+def _typical(reports: Sequence[TableReport]) -> Iterator[str]:
     shares = [
         (typical.share(typical.mode), typical.mode, side, report.material)
         for report in reports
         for side, typical in zip(NAMES, report.endgame.sides, strict=True)
         if typical.mode is not None
     ]
-    if not shares:
-        return []
-    share, mode, side, material = min(shares, key=lambda found: found[0])
-    part = f"{meaning(mode)}, in only {percent(share)} of the quiet positions"
-    least = f"Nowhere does the typical value say less than in {material}: with {side} to move it is {part}."
-    share, mode, side, material = max(shares, key=lambda found: found[0])
-    most = f"It says most in {material}: {meaning(mode)} in {percent(share)} of those with {side} to move."
-    return said(least, most if share > NOTABLE else "", _exceptions(reports), _wiki(reports))
+    if shares:
+        share, mode, side, material = min(shares, key=lambda found: found[0])
+        least = f"with {side} to move it is {meaning(mode)}, in only {percent(share)} of the quiet positions"
+        yield f"Nowhere does the typical value say less than in {material}: {least}."
+        share, mode, side, material = max(shares, key=lambda found: found[0])
+        most = f"{meaning(mode)} in {percent(share)} of those with {side} to move"
+        yield f"It says most in {material}: {most}."
 
 
-def _exceptions(reports: Sequence[TableReport]) -> str:
-    report = max(reports, key=_unusual_values)
-    most = _unusual_values(report)
-    if not most:
-        return ""
-    values = f"{counted(most, 'value')} of less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
-    return f"{report.material} has the most exceptions: {values}."
+def _exceptions(reports: Sequence[TableReport]) -> Iterator[str]:
+    numbers = [len({entry.value for entry in report.endgame.unusual}) for report in reports]
+    if most := max(numbers, default=0):
+        material = reports[numbers.index(most)].material
+        values = f"{counted(most, 'value')} of less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
+        yield f"{material} has the most exceptions: {values}."
 
 
-def _unusual_values(report: TableReport) -> int:
-    return len({entry.value for entry in report.endgame.unusual})
-
-
-def _wiki(reports: Sequence[TableReport]) -> str:
+def _wiki(reports: Sequence[TableReport]) -> Iterator[str]:
     shown = [example.typical for report in reports for example in report.endgame.examples]
-    if not shown:
-        return ""
-    typical = f"{sum(shown)} {'has' if sum(shown) == 1 else 'have'} the value that is typical"
-    return f"Of the {counted(len(shown), 'position')} that the rules' wiki shows, {typical}."
+    if shown:
+        typical = f"{sum(shown)} {'has' if sum(shown) == 1 else 'have'} the value that is typical"
+        yield f"Of the {counted(len(shown), 'position')} that the rules' wiki shows, {typical}."
 
 
 def mating_highlights(reports: Sequence[TableReport]) -> list[str]:
     """Return what stands out among mating potentials of materials without pawns."""
-    return said(_rule(reports), _nearest(reports), _most_forced(reports))
+    facts = (_rule, _nearest, _most_forced)
+    return [sentence for fact in facts for sentence in fact(reports)]
 
 
-def _rule(reports: Sequence[TableReport]) -> str:
-    wrong = _names(report.material for report in reports if report.mating.agrees is False)
-    if wrong:
-        return f"The rule of thumb is wrong for {wrong}."
-    right = any(report.mating.agrees for report in reports)
-    return "The rule of thumb is right wherever it says anything." if right else ""
+def _rule(reports: Sequence[TableReport]) -> Iterator[str]:
+    if wrong := _names(report.material for report in reports if report.mating.agrees is False):
+        yield f"The rule of thumb is wrong for {wrong}."
+    elif any(report.mating.agrees for report in reports):
+        yield "The rule of thumb is right wherever it says anything."
 
 
-def _nearest(reports: Sequence[TableReport]) -> str:
+def _nearest(reports: Sequence[TableReport]) -> Iterator[str]:
     """Say which side that is ahead comes nearest to a general win."""
     chances = [
         (chance.share, report, waits)
@@ -156,16 +149,15 @@ def _nearest(reports: Sequence[TableReport]) -> str:
         if (truth := report.mating.leading) is not None and truth.verdict is Verdict.SOMETIMES
         for waits, chance in enumerate((truth.to_move, truth.waiting))
     ]
-    if not chances:
-        return ""
-    share, report, waits = max(chances, key=lambda found: found[0])
-    leads = SIDES.index(str(report.mating.rule.leader))
-    part = f"{percent(share)} of the open positions with {NAMES[leads ^ waits]} to move"
-    nearest = f"{report.material} comes nearest: {NAMES[leads]} forces mate in {part}"
-    return f"Of the materials that do not win in general, {nearest}."
+    if chances:
+        share, report, waits = max(chances, key=lambda found: found[0])
+        leads = SIDES.index(str(report.mating.rule.leader))
+        part = f"{percent(share)} of the open positions with {NAMES[leads ^ waits]} to move"
+        nearest = f"{report.material} comes nearest: {NAMES[leads]} forces mate in {part}"
+        yield f"Of the materials that do not win in general, {nearest}."
 
 
-def _most_forced(reports: Sequence[TableReport]) -> str:
+def _most_forced(reports: Sequence[TableReport]) -> Iterator[str]:
     """Say what the sides that are ahead can force at best where none mates."""
     forced = [
         (best, report.material)
@@ -174,29 +166,28 @@ def _most_forced(reports: Sequence[TableReport]) -> str:
         and truth.verdict in (Verdict.NEVER, Verdict.NO_HELP_MATE)
         and (best := generally_forced(report.mating)) is not None
     ]
-    if not forced:
-        return ""
-    rank = min(best.rank for best, _ in forced)
-    names = _names(material for best, material in forced if best.rank == rank)
-    return f"Without any mate by force, {names} can still generally force {GScore(rank, True)}."
+    if forced:
+        rank = min(best.rank for best, _ in forced)
+        names = _names(material for best, material in forced if best.rank == rank)
+        yield f"Without any mate by force, {names} can still generally force {GScore(rank, True)}."
 
 
 def difference_highlights(differences: Sequence[Difference]) -> list[str]:
     """Return what stands out among the differences of the variants."""
-    if not differences:
-        return []
-    sentences = []
+    return list(_difference_sentences(differences)) if differences else []
+
+
+def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
     most = max(differences, key=lambda found: found.share)
     if most.share:
         part = f"{percent(most.share)} of its positions"
-        sentences.append(f"The rules differ most in {most.material}: {part} have another value.")
+        yield f"The rules differ most in {most.material}: {part} have another value."
     most = max(differences, key=_turned)
     if number := _turned(most):
         part = f"{counted(number, 'position')} of {most.material}"
-        sentences.append(f"In {part} the other side holds the score, more than anywhere else.")
+        yield f"In {part} the other side holds the score, more than anywhere else."
     if same := _names(found.material for found in differences if not found.share):
-        sentences.append(f"Nothing differs in {same}.")
-    return sentences
+        yield f"Nothing differs in {same}."
 
 
 def _turned(found: Difference) -> int:

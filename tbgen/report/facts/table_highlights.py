@@ -6,14 +6,14 @@ The longest way, the rarest value, and what somebody who knows chess would not e
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from tbgen.board.score import GScore
 from tbgen.report.facts.endgames import UNUSUAL_SHARE
-from tbgen.report.facts.wording import NAMES, NO_MATE, counted_pawns, meaning, percent, said
+from tbgen.report.facts.wording import NAMES, NO_MATE, counted_pawns, meaning, percent
 from tbgen.report.model import MatingPotential, TableReport, Verdict, ratio
 from tbgen.text import counted, plies
 
@@ -32,16 +32,8 @@ def with_highlights(report: TableReport) -> TableReport:
 
 def table_highlights(report: TableReport) -> list[str]:
     """Return what stands out in one table, what contradicts the rules of chess first."""
-    return said(
-        _without_mate(report),
-        _behind(report),
-        _burden(report),
-        drawn_sentence([report]),
-        _longest(report),
-        _rarest(report),
-        _exceptions(report),
-        _wiped_out(report),
-    )
+    facts = (_without_mate, _behind, _burden, _drawn, _longest, _rarest, _exceptions, _wiped_out)
+    return [sentence for fact in facts for sentence in fact(report)]
 
 
 def rarest(report: TableReport) -> Rarest | None:
@@ -58,20 +50,17 @@ def rarest(report: TableReport) -> Rarest | None:
     return min(found, key=lambda rare: (*rare[:2], rare[2].code), default=None)
 
 
-def _longest(report: TableReport) -> str:
+def _longest(report: TableReport) -> Iterator[str]:
     longest = max(report.records, key=lambda record: record.depth)
-    if not longest.depth:
-        return ""
     mates = [record.depth for record in report.records if not record.value.rank]
     mate = f"; mate takes {plies(max(mates))} at the most" if mates and longest.value.rank else ""
-    return f"The longest way takes {plies(longest.depth)}, to {meaning(longest.value)}{mate}."
+    if longest.depth:
+        yield f"The longest way takes {plies(longest.depth)}, to {meaning(longest.value)}{mate}."
 
 
-def _rarest(report: TableReport) -> str:
-    found = rarest(report)
-    if found is None:
-        return ""
-    return f"The rarest value is {rare_value(found)}{as_rare(found, [report], 'a side to move')}."
+def _rarest(report: TableReport) -> Iterator[str]:
+    if found := rarest(report):
+        yield f"The rarest value is {rare_value(found)}{as_rare(found, [report], 'a side to move')}."
 
 
 def rare_value(found: Rarest) -> str:
@@ -103,25 +92,22 @@ def held_behind(report: TableReport, *, mates: bool = True) -> list[tuple[float,
     return found
 
 
-def _behind(report: TableReport) -> str:
-    share, side = max(held_behind(report), default=(0, 0))
-    if not share:
-        return ""
+def _behind(report: TableReport) -> Iterator[str]:
     name = NAMES[report.mating.rule.leader == "white"]
     pawns = counted_pawns(report.mating.rule.advantage)
-    part = f"{percent(share)} of the positions with {NAMES[side]} to move"
-    return f"{name} is {pawns} behind, and yet holds the score in {part}."
+    for share, side in sorted(held_behind(report))[-1:]:
+        part = f"{percent(share)} of the positions with {NAMES[side]} to move"
+        yield f"{name} is {pawns} behind, and yet holds the score in {part}."
 
 
-def _without_mate(report: TableReport) -> str:
+def _without_mate(report: TableReport) -> Iterator[str]:
     """Say what the side that is ahead forces where it does not mate."""
     truth, best = report.mating.leading, generally_forced(report.mating)
-    if truth is None or best is None or not best.rank or truth.verdict is Verdict.GENERAL:
-        return ""
-    share = percent(max(truth.to_move.share, truth.waiting.share))
-    text = NO_MATE.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
-    name = NAMES[not best.white]
-    return f"{name} {text}, but can generally force {meaning(best)} with either side to move."
+    if truth is not None and best is not None and best.rank and truth.verdict is not Verdict.GENERAL:
+        share = percent(max(truth.to_move.share, truth.waiting.share))
+        text = NO_MATE.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
+        forced = f"{meaning(best)} with either side to move"
+        yield f"{NAMES[not best.white]} {text}, but can generally force {forced}."
 
 
 def generally_forced(mating: MatingPotential) -> GScore | None:
@@ -138,57 +124,50 @@ def is_burden(report: TableReport) -> bool:
     return white is not None and black is not None and black.white > white.white
 
 
-def _burden(report: TableReport) -> str:
-    if not is_burden(report):
-        return ""
-    white, black = (meaning(typical.mode) for typical in report.endgame.sides if typical.mode is not None)
-    values = f"{white} with White to move, {black} with Black to move"
-    return f"The move is a burden: the typical value is {values}."
+def _burden(report: TableReport) -> Iterator[str]:
+    if is_burden(report):
+        white, black = (meaning(typical.mode) for typical in report.endgame.sides if typical.mode is not None)
+        values = f"{white} with White to move, {black} with Black to move"
+        yield f"The move is a burden: the typical value is {values}."
 
 
-def drawn_sentence(reports: Sequence[TableReport]) -> str:
+def drawn_sentences(reports: Sequence[TableReport]) -> Iterator[str]:
     """Say what becomes of what is drawn in chess."""
     counts = Counter[GScore]()
     for report in reports:
         for side in report.distribution.board:
             counts.update(side)
-    held = [
-        sum(count for value, count in counts.items() if value.rank and value.white is white)
-        for white in (True, False)
-    ]
-    drawn = sum(held)
-    if not drawn:
-        return ""
-    text = (
-        f"Chess calls {percent(drawn / counts.total())} of the positions drawn; here every one is decided: "
-    )
-    if drawn in held:
-        return f"{text}{NAMES[held.index(drawn)]} holds the score in all of them."
-    white, black = (percent(count / drawn) for count in held)
-    return f"{text}White holds the score in {white} of them, Black in {black}."
+    held = [0, 0]
+    for value, count in counts.items():
+        held[not value.white] += count if value.rank else 0
+    if drawn := sum(held):
+        part = f"{percent(drawn / counts.total())} of the positions"
+        white, black = (percent(count / drawn) for count in held)
+        holds = f"White holds the score in {white} of them, Black in {black}"
+        if drawn in held:
+            holds = f"{NAMES[held.index(drawn)]} holds the score in all of them"
+        yield f"Chess calls {part} drawn; here every one is decided: {holds}."
 
 
-def _exceptions(report: TableReport) -> str:
-    unusual = report.endgame.unusual
-    if not unusual:
-        return ""
-    longest = max(unusual, key=lambda value: value.depth)
-    values = counted(len({entry.value for entry in unusual}), "value")
-    return (
-        f"{values} {'is an exception' if values.startswith('1 ') else 'are exceptions'}, in less than "
-        f"{100 * UNUSUAL_SHARE:g} % of the quiet positions; the longest way to one leads to "
-        f"{meaning(longest.value)} in {plies(longest.depth)}."
-    )
+def _drawn(report: TableReport) -> Iterator[str]:
+    return drawn_sentences([report])
 
 
-def _wiped_out(report: TableReport) -> str:
-    if report.accrued is None:
-        return ""
-    counts = [row for holders in report.accrued.board for row in holders]
-    wiped_out = sum(row.wiped_out for row in counts)
-    if not wiped_out:
-        return ""
-    states = sum(row.states for row in counts)
-    survives, wiped = percent(sum(row.survives for row in counts) / states), percent(wiped_out / states)
-    survival = f"survives in {survives} of all states; captures and pawn moves wipe out {wiped}"
-    return f"A score that has accrued {survival}."
+def _exceptions(report: TableReport) -> Iterator[str]:
+    if unusual := report.endgame.unusual:
+        longest = max(unusual, key=lambda value: value.depth)
+        values = counted(len({entry.value for entry in unusual}), "value")
+        are = "is an exception" if values.startswith("1 ") else "are exceptions"
+        few = f"in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
+        way = f"{meaning(longest.value)} in {plies(longest.depth)}"
+        yield f"{values} {are}, {few}; the longest way to one leads to {way}."
+
+
+def _wiped_out(report: TableReport) -> Iterator[str]:
+    views = [] if report.accrued is None else [report.accrued.board]
+    counts = [row for board in views for holders in board for row in holders]
+    if wiped_out := sum(row.wiped_out for row in counts):
+        states = sum(row.states for row in counts)
+        survives, wiped = percent(sum(row.survives for row in counts) / states), percent(wiped_out / states)
+        survival = f"survives in {survives} of all states; captures and pawn moves wipe out {wiped}"
+        yield f"A score that has accrued {survival}."

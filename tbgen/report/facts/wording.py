@@ -55,8 +55,3 @@ def enumerated(words: Sequence[str]) -> str:
     ('KvK', 'KvK, KBvK and KNvK', '')
     """
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
-
-
-def said(*sentences: str) -> list[str]:
-    """Return the sentences that say something."""
-    return [sentence for sentence in sentences if sentence]
