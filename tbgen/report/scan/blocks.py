@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
-from tbgen.report.scan.geometry import BISHOP, BLACK_PAWN, WHITE_PAWN
+from tbgen.report.scan.geometry import BISHOP, PAWNS
 
 BLOCK_SLOTS = 1 << 16
 """Most slots of a block. A bit board of each takes 512 KiB, and larger ones do not stay in the cache."""
@@ -72,11 +72,10 @@ def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
         squares.append(_along(values, 1 + man, axes))
         shape.append(len(values))
     pawns = [_along(column, 0, axes) for column in placements.T]
-    white = [True] * layout.white_pawns + [False] * layout.black_pawns
-    free = zip(layout.kinds, (not colour for colour in layout.colours), squares, strict=True)
-    men = [ScanMan(*man) for man in free]
-    men += [ScanMan(WHITE_PAWN if w else BLACK_PAWN, w, where) for w, where in zip(white, pawns, strict=True)]
-    return ScanBlock(start, tuple(shape), tuple(men))
+    colours = [*layout.colours, *[0] * layout.white_pawns, *[1] * layout.black_pawns]
+    kinds = [*layout.kinds, *(PAWNS[colour] for colour in colours[layout.free :])]
+    men = zip(kinds, (not colour for colour in colours), [*squares, *pawns], strict=True)
+    return ScanBlock(start, tuple(shape), tuple(ScanMan(*man) for man in men))
 
 
 def _along(values: NDArray[Any], axis: int, axes: int) -> NDArray[Any]:

@@ -10,17 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.report.scan.blocks import ScanBlock, ScanMan
-from tbgen.report.scan.geometry import (
-    ALL,
-    BEHIND,
-    BETWEEN,
-    BIT,
-    BLACK_PAWN,
-    REACH,
-    SLIDERS,
-    WHITE_PAWN,
-    Boards,
-)
+from tbgen.report.scan.geometry import ALL, BEHIND, PAWNS, REACH, RIDERS, Boards
+from tbgen.retro.geometry import BETWEEN, BIT
 
 _LAST_RANKS: Final = np.uint64(chess.BB_BACKRANKS)
 _THIRD: Final = {True: np.uint64(chess.BB_RANK_3), False: np.uint64(chess.BB_RANK_6)}
@@ -51,14 +42,14 @@ def mobility(block: ScanBlock, white: bool) -> Mobility:
     moves = np.bitwise_count(targets)
     taken = targets & occupied_other
     for man in own[1:]:
-        if man.kind in (WHITE_PAWN, BLACK_PAWN):
+        if man.kind in PAWNS:
             targets = _pawn_targets(man, occupied_own | occupied_other, occupied_other)
         else:
             targets = _attacks(man, _without(block.men, man)) & ~occupied_own
         for other in others[1:]:
             targets = targets & _open(other, king, _without(block.men, man, other, king))
         moves = moves + np.bitwise_count(targets)
-        if man.kind in (WHITE_PAWN, BLACK_PAWN):
+        if man.kind in PAWNS:
             moves = moves + 3 * np.bitwise_count(targets & _LAST_RANKS)
         taken = taken | targets & occupied_other
     rank = 2 * moves + ~check
@@ -79,7 +70,7 @@ def _occupied(men: Iterable[ScanMan]) -> Boards:
 def _attacks(man: ScanMan, blockers: Iterable[ScanMan]) -> Boards:
     """Return what a man attacks, the first man on each line included."""
     reach: Boards = REACH[man.kind][man.squares]
-    if man.kind not in SLIDERS:
+    if man.kind not in RIDERS:
         return reach
     hidden = reduce(or_, (BEHIND[man.squares, blocker.squares] for blocker in blockers), _NOTHING)
     return reach & ~hidden
@@ -93,7 +84,7 @@ def _open(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
     attacks = (REACH[other.kind][other.squares] & BIT[king.squares]) != 0
     between = BETWEEN[other.squares, king.squares]
     needed: Boards = np.where(attacks, between | BIT[other.squares], ALL)
-    if other.kind in SLIDERS and blockers:
+    if other.kind in RIDERS and blockers:
         needed = np.where((between & _occupied(blockers)) != 0, ALL, needed)
     return needed
 
