@@ -20,7 +20,7 @@ from tbgen.report.facts.difference import Difference, difference
 from tbgen.report.facts.records import lines_left_out, with_line
 from tbgen.report.facts.table_report import report_source
 from tbgen.report.model import Record, TableReport
-from tbgen.report.plan import LINES, ReportPlan, Task
+from tbgen.report.plan import LINES, ReportPlan
 from tbgen.report.scan.source import TableSource, open_source
 
 _logger: Final = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def read_material(
 def _of_data(plan: ReportPlan, material: Material, clock: TimedProgress) -> MaterialReport:
     data, tables = SavedData(plan.directory), []
     for task in plan.tables(material):
-        clock.begin(material, task.cost.steps, task.title)
+        clock.begin(material, task.cost.steps, str(task.variant))
         tables.append(data.table(material, task.variant))
     return tables, data.difference(material) if plan.comparison(material) else None
 
@@ -63,18 +63,16 @@ def _of_tables(plan: ReportPlan, material: Material, clock: TimedProgress, threa
             opened = open_source(plan.directory, material, variant, threads=threads, progress=clock.progress)
             return stack.enter_context(opened)
 
-        def report(task: Task) -> TableReport:
-            clock.begin(material, task.cost.steps, task.title)
+        tables, comparison = [], plan.comparison(material)
+        for task in plan.tables(material):
+            clock.begin(material, task.cost.steps, str(task.variant))
             table = source(task.variant)
-            return report_source(table, threads=threads, layers=plan.layers, progress=clock.progress)
-
-        tables = [report(task) for task in plan.tables(material)]
-        comparison = plan.comparison(material)
+            report = report_source(table, threads=threads, layers=plan.layers, progress=clock.progress)
+            tables.append(report)
         if comparison is None:
             return tables, None
-        clock.begin(material, comparison.cost.steps, comparison.title)
-        r, wg = map(source, Variant)
-        return tables, difference(r, wg, clock.progress)
+        clock.begin(material, comparison.cost.steps, "both")
+        return tables, difference(*map(source, Variant), clock.progress)
 
 
 def with_lines(directory: Path, report: TableReport, clock: TimedProgress, depths: bool) -> TableReport:

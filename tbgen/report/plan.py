@@ -29,9 +29,6 @@ class Comparison:
 
     material: Material
     cost: Cost
-    """With unpacking only if there is no task that does it."""
-    title: ClassVar[str] = "both"
-    """What it is about, for a reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +38,7 @@ class Task:
     material: Material
     variant: Variant
     cost: Cost
-    """Memory is that of a packed table; a plain one is read in parts."""
-
-    @property
-    def title(self) -> str:
-        """What it is about, for a reader."""
-        return str(self.variant)
+    """Memory is that of a packed table; a plain one takes little."""
 
 
 class NothingToReportError(TbgenError):
@@ -119,13 +111,8 @@ class ReportPlan:
         """
         left = tuple(task for task in self.tasks if task not in tasks)
         new = {task.material for task in left}
-        comparisons = []
-        for job in self.compared:
-            if job.material in new or job.material not in compared:
-                read = [task for task in self.tables(job.material) if task not in left]
-                unpacking = sum(task.cost.steps.get(UNPACKING, 0) for task in read)
-                comparisons.append(replace(job, cost=Cost({UNPACKING: unpacking, **job.cost.steps})))
-        return replace(self, tasks=left, compared=tuple(comparisons))
+        again = [job for job in self.compared if job.material in new or job.material not in compared]
+        return replace(self, tasks=left, compared=tuple(again))
 
 
 def plan_report(
@@ -157,17 +144,14 @@ def plan_report(
     there = {variant: set(data.tables(variant) if saved else tables_in(place, variant)) for variant in chosen}
     every = set[Material]().union(*there.values())
     for material in sorted(named - every):
-        if saved:
-            raise NothingToReportError(
-                f"{place} has no data of {material}; save them with: tbgen report --save"
-            )
-        raise MissingTableError(material.name, place, chosen[0])
+        if not saved:
+            raise MissingTableError(material.name, place, chosen[0])
+        raise NothingToReportError(f"{place} has no data of {material}; save them with: tbgen report --save")
     wanted = named.union(all_materials(men) if men is not None else ()) or every
     if not every & wanted:
         if saved:
-            raise NothingToReportError(
-                f"{place} has no such data of tables; save some with: tbgen report --save"
-            )
+            sentence = f"{place} has no such data of tables; save some with: tbgen report --save"
+            raise NothingToReportError(sentence)
         words = ["tbgen", "build", "--men", str(men or 3)]
         words += [] if chosen[0] is Variant.R_MOBILITY else ["--rules", chosen[0]]
         words += [] if directory is None else ["--dir", str(directory)]
@@ -181,9 +165,7 @@ def plan_report(
     )
     both = wanted.intersection(*there.values()) if len(chosen) > 1 else set()
     compared = tuple(
-        Comparison(material, Cost())
-        if saved
-        else Comparison(material, Cost({"compared": seconds_of("compared", layout_of(material).size)}))
+        Comparison(material, Cost({"compared": seconds_of("compared", layout_of(material).size)}))
         for material in sorted(both.intersection(data.differences()) if saved else both)
     )
     return ReportPlan(place, tasks, compared, saved, layers)

@@ -90,7 +90,7 @@ def test_tables_of_a_material_are_held_together() -> None:
     tasks = tuple(Task(material, variant, Cost(memory=memory)) for material, variant, memory in rows)
     found = ReportPlan(Path(), tasks, (), saved=False).memory
     assert found == BASE_MEMORY + 1000 + 2 * 3 * layout_of(large).size
-    assert ReportPlan(Path(), tasks[3:], (), saved=False).memory == 0, "plain tables are read in parts"
+    assert ReportPlan(Path(), tasks[3:], (), saved=False).memory == 0, "plain tables take little"
 
 
 def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,12 +106,12 @@ def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append))
     timed = TimedProgress(reporter, plan.seconds, plan.materials)
     first, second = plan.tasks
-    timed.begin(first.material, first.cost.steps, first.title)
+    timed.begin(first.material, first.cost.steps, "r")
     timed.progress("unpacking", 0, 10)
     timed.progress("counted", 5, 10)
     now = 30.0
     timed.finish()
-    timed.begin(second.material, second.cost.steps, second.title)
+    timed.begin(second.material, second.cost.steps, "r")
     timed.progress("unpacking", 1, 2)
     assert shown == [
         "KQvK (1 of 2): r, unpacking 0%, about 8.0 s left",

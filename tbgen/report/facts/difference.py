@@ -104,9 +104,9 @@ def difference(r: TableSource, wg: TableSource, progress: Progress = silent) -> 
         return DifferenceSide(positions[to_move], differing[to_move], tuple(pairs))
 
     def example(side: int, code: int) -> Differing:
-        r_depth, slot = longest[side, code]
-        wg_depth = int(wg.fresh(side, slot, 1)[1][0])
-        fen = board_of(layout, Side(side), Slot(slot)).fen()
+        r_depth, place = longest[side, code]
+        wg_depth = int(wg.fresh(side, -place, 1)[1][0])
+        fen = board_of(layout, Side(side), Slot(-place)).fen()
         return Differing(*_values(code), SIDES[side], int(board[side, code]), fen, r_depth, wg_depth)
 
     examples = tuple(example(*place) for place in places[:EXAMPLES])

@@ -61,8 +61,8 @@ def _unusual(scanned: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:
     for side, typical in enumerate(sides):
         for value, count in typical.quiet.items():
             if (share := typical.share(value)) < UNUSUAL_SHARE:
-                depth, slot = scanned.longest[QUIET, side, value.code]
-                fen = board_of(scanned.layout, Side(side), Slot(slot)).fen()
+                depth, place = scanned.longest[QUIET, side, value.code]
+                fen = board_of(scanned.layout, Side(side), Slot(-place)).fen()
                 found.append(UnusualValue(value, SIDES[side], count, share, fen, depth))
     return found
 

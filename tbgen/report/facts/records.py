@@ -33,11 +33,11 @@ def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
     for side in (1, 0):  # the last one that is as long counts
         longest, place = scanned.longest.get((EN_PASSANT, side, code), (-1, 0))
         if longest == depth:
-            row, within = divmod(place, scanned.layout.phase_size)
+            row, within = divmod(-place, scanned.layout.phase_size)
             board = en_passant_board(scanned.layout, *scanned.en_passant_rows[row], within)
         longest, place = scanned.longest.get((ANY, side, code), (-1, 0))
         if longest == depth:
-            board = board_of(scanned.layout, Side(side), Slot(place))
+            board = board_of(scanned.layout, Side(side), Slot(-place))
     assert board is not None
     value, ties, to_move = GScore.from_code(code), int(by_depth[depth]), chess.COLOR_NAMES[board.turn]
     return Record(scanned.material, scanned.info.variant, value, depth, ties, board.fen(), to_move)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Lock
 from typing import Any
 
@@ -37,7 +37,6 @@ def count_source(
     :param layers: whether to make the layers of a packed table, to count what becomes of accrued scores; that
         takes as long as its build, and twice as much memory.
 
-    :raises DamagedTableError: if it cannot be used.
     """
     blocks, size = blocks_of(source.layout), source.layout.size
     fixed = symmetric_slots(source.layout)
@@ -57,15 +56,10 @@ def count_source(
         return found
 
     with ThreadPoolExecutor(threads) as pool:
-        parts = [pool.submit(part, number) for number in range(threads)]
         try:
-            # Whichever fails first is heard first, and nobody waits for the others' blocks.
-            for finished in as_completed(parts):
-                finished.result()
-        except BaseException:
+            total, *others = pool.map(part, range(threads))
+        finally:
             stopped.set()
-            raise
-    total, *others = (finished.result() for finished in parts)
     for other in others:
         total.merge(other)
     _scan_en_passant(source, total)

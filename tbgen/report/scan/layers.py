@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE
 from tbgen.progress import Progress
 from tbgen.report.scan import accrued
 from tbgen.report.scan.source import TableSource
 from tbgen.report.scan.table_counts import TableCounts
 
 if TYPE_CHECKING:
-    from tbgen.report.kernels.layers import FreshSide
     from tbgen.retro.every_layer import Layer
 
 _COLUMNS: Final = accrued.WORSENED, accrued.LOST_BY_RESET, accrued.FRESH_STATES
 """What the layers say, and own scores and fresh values alone do not: columns of the numbers of states."""
 
-_PIECE: Final = 1 << 14
+_PIECE: Final = 1 << 11
 """Words of 64 slots that a thread looks at in one go."""
+
+
+class FreshSide(NamedTuple):
+    """What is known of all positions of a table with one side to move, without any layer."""
+
+    side: int
+    fresh: NDArray[np.uint8]
+    """Shape (size,): codes of W(P)."""
+    ranks: NDArray[np.uint8]
+    """Shape (size,): ranks of g(P)."""
+    fixed: NDArray[np.bool_]
+    """Shape (size,): whether a symmetry of the board maps the position onto itself."""
 
 
 def count_layers(
@@ -37,15 +49,13 @@ def count_layers(
     :param ranks: shape (2, size): of the own score of every position.
     :param fixed: slots of positions that a symmetry of the board maps onto themselves, ascending.
     """
-    from tbgen.report.kernels.layers import FreshSide
     from tbgen.retro.kernels.layers import FIRST_LAYER
 
-    size = source.layout.size
-    words = np.zeros(size // 64, np.uint64)
-    np.bitwise_or.at(words, fixed >> 6, np.uint64(1) << (fixed & 63).astype(np.uint64))
-    known = [FreshSide(side, source.fresh(side, 0, size)[0], ranks[side], words) for side in (0, 1)]
-    top = int(ranks.max())
-    with source.layers() as layers, ThreadPoolExecutor(threads) as pool:
+    size, top = source.layout.size, int(ranks.max())
+    symmetric = np.zeros(size, np.bool_)
+    symmetric[fixed] = True
+    known = [FreshSide(side, source.fresh(side, 0, size)[0], ranks[side], symmetric) for side in (0, 1)]
+    with source.layers(threads) as layers, ThreadPoolExecutor(threads) as pool:
         windows = layers.windows
         for number, window in enumerate(windows):
             base = window[0] * source.layout.phase_size
@@ -59,16 +69,25 @@ def count_layers(
 def _add(
     pool: ThreadPoolExecutor, layer: Layer, known: FreshSide, held: tuple[int, int, int], found: TableCounts
 ) -> None:
-    """Add the states of one layer with one side to move."""
-    from tbgen.report.kernels.layers import tally_layer
+    """Add the states of one layer with one side to move in which the accrued score is reset.
 
-    side, words = known.side, layer.there.shape[1]
+    :param held: holder (0 if White) and rank of the accrued score A, and the first slot of the window.
+    """
+    side, (holder, rank, base) = known.side, held
+    kept = rank if holder == 0 else 255 - rank
 
     def part(start: int) -> NDArray[np.int64]:
-        out = np.zeros((2, len(_COLUMNS)), np.int64)
-        within = start, min(start + _PIECE, words)
-        tally_layer(layer.value[side], layer.there[side], known, held, within, out)
-        return out
+        words = layer.there[side, start : start + _PIECE]
+        inside = 64 * start + np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+        code, slot = layer.value[side][inside], base + inside
+        # g(P) is held by the side that has moved: an A equal to it is no state of its own.
+        states = code != kept
+        if holder != side:
+            states &= known.ranks[slot] != rank
+        code, slot = code[states], slot[states]
+        lost = (code < NONE) != (holder == 0)
+        columns = np.stack([~lost, lost, code == known.fresh[slot]])
+        return np.stack([columns.sum(axis=1), columns[:, known.fixed[slot]].sum(axis=1)])
 
-    for numbers in pool.map(part, range(0, words, _PIECE)):
-        found.states[:, side, held[0], _COLUMNS] += numbers
+    for numbers in pool.map(part, range(0, layer.there.shape[1], _PIECE)):
+        found.states[:, side, holder, _COLUMNS] += numbers

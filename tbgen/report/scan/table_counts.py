@@ -25,11 +25,9 @@ ANY, QUIET, EN_PASSANT = range(3)
 """Kinds of longest positions: all, those without a legal capture, and those with an en passant right, which
 the others do not have."""
 
-Found = tuple[int, int]
-"""Depth and place of a longest position: greater depths count more, then smaller places."""
-
-Longest = dict[tuple[int, ...], Found]
-"""Longest positions by what tells them apart."""
+Longest = dict[tuple[int, ...], tuple[int, int]]
+"""Longest positions by what tells them apart: depth and place, which is negative, so that of equally long
+positions the first in the table is the greatest."""
 
 
 class TableCounts:
@@ -60,8 +58,8 @@ class TableCounts:
         self.en_passant_rows: list[tuple[int, int]] = []
         """Pawn placement and target square of the rows of en passant positions."""
         self.longest: Longest = {}
-        """By kind, side and code: depth and slot, or, with an en passant right, row times phase size plus
-        slot within the phase."""
+        """By kind, side and code: depth, and less the slot, or, with an en passant right, less row times
+        phase size and slot within the phase."""
 
     @property
     def material(self) -> Material:
@@ -86,7 +84,7 @@ class TableCounts:
         self.king += other.king
         self.states += other.states
         for key, found in other.longest.items():
-            self.longest[key] = better(self.longest.get(key), found)
+            self.longest[key] = max(found, self.longest.get(key, found))
 
 
 def images(layout: Layout, counts: Counts) -> Counts:
@@ -100,11 +98,6 @@ def images(layout: Layout, counts: Counts) -> Counts:
     return board
 
 
-def better(one: Found | None, other: Found) -> Found:
-    """Return the longer of two positions, of equally long ones the first in the table."""
-    return other if one is None else max(one, other, key=lambda found: (found[0], -found[1]))
-
-
 def note_longest(
     longest: Longest, kind: tuple[int, ...], keys: NDArray[Any], present: Counts, depths: int, start: int
 ) -> None:
@@ -115,6 +108,6 @@ def note_longest(
     """
     deepest = {key // depths: key for key in present.tolist()}  # of equal codes the last one stays
     for code, key in deepest.items():
-        depth, before = key % depths, longest.get((*kind, code))
-        if before is None or (before[0], -before[1]) < (depth, -start):
-            longest[*kind, code] = better(before, (depth, start + int(np.argmax(keys == key))))
+        depth, before = key % depths, longest.get((*kind, code), (-1, 0))
+        if before < (depth, -start):
+            longest[*kind, code] = max(before, (depth, -start - int(np.argmax(keys == key))))

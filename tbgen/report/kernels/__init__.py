@@ -1,1 +1,0 @@
-"""The compiled loop of reports."""
