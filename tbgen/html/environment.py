@@ -34,16 +34,8 @@ def environment(package: str) -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {
-        "n": number,
-        "share": share,
-        "part": part_of,
-        "counted": counted,
-        "plies": plies,
-        "size": size_text,
-        "duration": duration,
-        "prose": prose,
-    }
+    made.filters |= {each.__name__: each for each in (share, counted, plies, duration, prose)}
+    made.filters |= {"n": number, "part": part_of, "size": size_text}
     made.globals["style_sheet"] = lambda: Markup(style_sheet())
     return made
 
