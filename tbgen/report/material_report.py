@@ -51,7 +51,7 @@ def _of_data(plan: ReportPlan, material: Material, clock: TimedProgress) -> Mate
     for task in plan.tables(material):
         clock.begin(material, task.cost.steps, str(task.variant))
         tables.append(data.table(material, task.variant))
-    return tables, data.difference(material) if plan.comparison(material) else None
+    return tables, data.difference(material) if material in plan.compared else None
 
 
 def _of_tables(plan: ReportPlan, material: Material, clock: TimedProgress, threads: int) -> MaterialReport:
@@ -63,7 +63,7 @@ def _of_tables(plan: ReportPlan, material: Material, clock: TimedProgress, threa
             opened = open_source(plan.directory, material, variant, threads=threads, progress=clock.progress)
             return stack.enter_context(opened)
 
-        tables, comparison = [], plan.comparison(material)
+        tables, comparison = [], plan.compared.get(material)
         for task in plan.tables(material):
             clock.begin(material, task.cost.steps, str(task.variant))
             table = source(task.variant)
@@ -71,8 +71,9 @@ def _of_tables(plan: ReportPlan, material: Material, clock: TimedProgress, threa
             tables.append(report)
         if comparison is None:
             return tables, None
-        clock.begin(material, comparison.cost.steps, "both")
-        return tables, difference(*map(source, Variant), clock.progress)
+        clock.begin(material, comparison.steps, "both")
+        r, wg = map(source, Variant)
+        return tables, difference(r, wg, clock.progress)
 
 
 def with_lines(directory: Path, report: TableReport, clock: TimedProgress, depths: bool) -> TableReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -21,14 +21,6 @@ from tbgen.store.stored_file import StoredFile
 
 UNPACKING: Final = "unpacking"
 LINES: Final = "lines"
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The tables of both variants to compare."""
-
-    material: Material
-    cost: Cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +61,8 @@ class ReportPlan:
     directory: Path
     tasks: tuple[Task, ...]
     """In build order, variant by variant; a report goes material by material."""
-    compared: tuple[Comparison, ...]
-    """In build order."""
+    compared: Mapping[Material, Cost]
+    """What it takes to compare the tables of both variants, in build order."""
     saved: bool
     """Whether the directory has saved data, not tables."""
     layers: bool = False
@@ -79,7 +71,7 @@ class ReportPlan:
     @property
     def seconds(self) -> float:
         """What the report takes, roughly."""
-        return sum(job.cost.seconds for jobs in (self.tasks, self.compared) for job in jobs)
+        return sum(cost.seconds for cost in (*(task.cost for task in self.tasks), *self.compared.values()))
 
     @property
     def memory(self) -> int:
@@ -94,15 +86,11 @@ class ReportPlan:
     @property
     def materials(self) -> list[Material]:
         """All materials, in build order."""
-        return sorted({job.material for jobs in (self.tasks, self.compared) for job in jobs})
+        return sorted({*(task.material for task in self.tasks), *self.compared})
 
     def tables(self, material: Material) -> list[Task]:
         """Return the tables of a material."""
         return [task for task in self.tasks if task.material == material]
-
-    def comparison(self, material: Material) -> Comparison | None:
-        """Return the comparison of a material's tables, if there is one to make."""
-        return next((job for job in self.compared if job.material == material), None)
 
     def without(self, tasks: Container[Task], compared: Container[Material]) -> ReportPlan:
         """Return the rest of a plan once some tables have been read, and those of some materials compared.
@@ -111,8 +99,8 @@ class ReportPlan:
         """
         left = tuple(task for task in self.tasks if task not in tasks)
         new = {task.material for task in left}
-        again = [job for job in self.compared if job.material in new or job.material not in compared]
-        return replace(self, tasks=left, compared=tuple(again))
+        again = {key: cost for key, cost in self.compared.items() if key in new or key not in compared}
+        return replace(self, tasks=left, compared=again)
 
 
 def plan_report(
@@ -164,8 +152,8 @@ def plan_report(
         for material in sorted(there[variant] & wanted)
     )
     both = wanted.intersection(*there.values()) if len(chosen) > 1 else set()
-    compared = tuple(
-        Comparison(material, Cost({"compared": seconds_of("compared", layout_of(material).size)}))
+    compared = {
+        material: Cost({"compared": seconds_of("compared", layout_of(material).size)})
         for material in sorted(both.intersection(data.differences()) if saved else both)
-    )
+    }
     return ReportPlan(place, tasks, compared, saved, layers)

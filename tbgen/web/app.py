@@ -22,7 +22,7 @@ from tbgen.probe.tablebase import open_tablebase
 from tbgen.web.endpoints import ENDPOINTS, Endpoint
 from tbgen.web.envelope import Envelope
 from tbgen.web.errors import Refusal, refusal_of
-from tbgen.web.exchange import KEPT, NOT_KEPT, Handler, answer, asked_by, body_of, refused
+from tbgen.web.exchange import KEPT, NOT_KEPT, Handler, answer, body_of, parameters_of, refusal_answer
 from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.live import LivePage
 from tbgen.web.monitor import MEDIA_TYPE, Monitor
@@ -124,7 +124,7 @@ class _Service:
 
         async def handler(request: Request) -> Response:
             with self._limiter.charged(client_of(request)) as bill:
-                given: dict[str, Any] = asked_by(request, parameters)
+                given: dict[str, Any] = parameters_of(request, parameters)
                 if endpoint.body is not None:
                     given["body"] = await body_of(request)
                 return answer(request, await pool.run(partial(find, **given), bill), endpoint.caching)
@@ -135,7 +135,7 @@ class _Service:
         """Answer a request with what is wrong, and compile if that is what it waits for."""
         if isinstance(error, KernelsMissingError):
             self._compile()
-        return refused(refusal_of(error))
+        return refusal_answer(refusal_of(error))
 
     def _compile(self) -> None:
         """Compile the kernels that the tables take, unless that is under way."""

@@ -124,9 +124,7 @@ ValueText: TypeAlias = Annotated[
 MaterialText: TypeAlias = Annotated[
     str,
     Meta(
-        max_length=60,
-        examples=["KBvK"],
-        description="The material; colours are those of its canonical name",
+        max_length=60, examples=["KBvK"], description="The material; colours are those of its canonical name"
     ),
 ]
 SideText: TypeAlias = Annotated[SideName, Meta(description="The side to move")]

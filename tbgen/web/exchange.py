@@ -49,7 +49,7 @@ class Parameter(NamedTuple):
     in_path: bool = False
 
 
-def asked_by(request: Request, parameters: Iterable[Parameter]) -> dict[str, str | None]:
+def parameters_of(request: Request, parameters: Iterable[Parameter]) -> dict[str, str | None]:
     """Return the parameters of a request, None for those that are not there.
 
     :raises Refusal: if one is required.
@@ -115,7 +115,7 @@ def answer_file(request: Request, name: str, content: bytes, policy: str, **head
     return answer_content(request, content, _TYPES.get(name.rpartition(".")[2], "text/plain"), headers)
 
 
-def refused(refusal: Refusal) -> Response:
+def refusal_answer(refusal: Refusal) -> Response:
     """Return the answer that says what is wrong with a request."""
     content = json.dumps(refusal.document().plain(), separators=(",", ":"))  # whatever letters it quotes
     return Response(content, refusal.status, {"Cache-Control": NOT_KEPT, **refusal.headers}, JSON)

@@ -11,8 +11,6 @@ from urllib.parse import quote
 
 from tbgen.games.pgn.reader import Game, read_games
 
-__all__ = ["explorer_link"]
-
 _MOST_IN_QUERY: Final = 4000
 """Letters of moves; longer ones go where no server and no proxy sees them."""
 _MOST_HEAD: Final = 6000

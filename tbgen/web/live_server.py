@@ -18,8 +18,6 @@ from tbgen.games.live_file import EventStart
 from tbgen.web.server import address_of, listening, require_web, serve_at
 from tbgen.web.settings import Settings
 
-__all__ = ["LiveServer"]
-
 _LOCAL: Final = "127.0.0.1"
 _NICE: Final = 10
 _LIMIT, _BURST = 0.1, 10.0

@@ -120,7 +120,7 @@ def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
     board, _ = _question_for_tables(fen, None, stock.variant)
     fresh = stock.tables.probe(board, FRESH)
     scores = _possible_scores(board, fresh.position_score, stock.variant)
-    found = list(map(answered, stock.tables.probe_many([board] * len(scores), scores)))
+    found = list(map(require_answer, stock.tables.probe_many([board] * len(scores), scores)))
     return AccruedScoresDocument(
         fen=board.fen(),
         material=fresh.material.name,
@@ -234,8 +234,8 @@ def _batch_answer(
 ) -> PositionDocument:
     """Return the answer about one position, without its moves if they are None."""
     if moves is None:
-        return PositionDocument(**_position_fields(asked.board, stock.variant, answered(result)))
-    return _with_moves(stock, asked, answered(result), answered(moves))
+        return PositionDocument(**_position_fields(asked.board, stock.variant, require_answer(result)))
+    return _with_moves(stock, asked, require_answer(result), require_answer(moves))
 
 
 def _or_refusal(find: Callable[..., Answer], *of: object) -> Answer | Refusal:
@@ -246,7 +246,7 @@ def _or_refusal(find: Callable[..., Answer], *of: object) -> Answer | Refusal:
         return refusal_of(error)
 
 
-def answered(found: Answer | TbgenError) -> Answer:
+def require_answer(found: Answer | TbgenError) -> Answer:
     """Return one of the answers to many questions.
 
     :raises TbgenError: if it is none.

@@ -32,7 +32,7 @@ from tbgen.web.documents import (
     OutcomeDocument,
 )
 from tbgen.web.errors import Refusal
-from tbgen.web.lookups import answered, end_of, question_of
+from tbgen.web.lookups import end_of, question_of, require_answer
 from tbgen.web.settings import MOST_PLIES
 from tbgen.web.stock import Stock
 
@@ -75,7 +75,7 @@ class Worth(NamedTuple):
                 return cls()
             case MissingTableError():
                 return cls(missing=result.material)
-        found = answered(result)
+        found = require_answer(result)
         return cls(found.value, found.depth)
 
 

@@ -48,10 +48,7 @@ def require_web(command: str) -> None:
 
 
 def serve_at(
-    listener: socket.socket,
-    settings: Settings,
-    workers: int = 1,
-    ready: Callable[[], object] = lambda: None,
+    listener: socket.socket, settings: Settings, workers: int = 1, ready: Callable[[], object] = lambda: None
 ) -> None:
     """Serve at a socket that listens, as :func:`serve` does.
 

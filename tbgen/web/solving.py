@@ -25,7 +25,7 @@ from tbgen.solve.command import COMMAND
 from tbgen.web.endpoints import STATE
 from tbgen.web.errors import Refusal
 from tbgen.web.events import EventStream, event
-from tbgen.web.exchange import asked_by
+from tbgen.web.exchange import parameters_of
 from tbgen.web.limits import Limiter, client_of
 from tbgen.web.lookups import Question, question_of
 
@@ -56,7 +56,7 @@ class Solving:
         """
         if self._budget is None:
             raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
-        given: dict[str, Any] = asked_by(request, STATE)
+        given: dict[str, Any] = parameters_of(request, STATE)
         asked = question_of(**given, variant=Variant.R_MOBILITY)
         return EventStream(self.events(asked, self._budget, client_of(request)))
 

@@ -84,11 +84,8 @@ class Stock:
         assert entry.counts is not None
         assert entry.info is not None
         sides = SIDES if side is None else (SIDES[not side],)
-        number = sum(
-            sum(entry.counts[mover].values()) if value is None else entry.counts[mover].get(value, 0)
-            for mover in sides
-        )
-        if not number:
+        counts = [entry.counts[mover] for mover in sides]
+        if not any(counts if value is None else (side.get(value) for side in counts)):
             raise Refusal(404, "no_position", f"{material} has no such position")
         if not entry.info.packed:
             found = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)

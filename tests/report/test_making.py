@@ -40,7 +40,7 @@ def test_what_there_is_to_report_on(directory: Path, monkeypatch: pytest.MonkeyP
     assert names(materials=["KvKN", Material.parse("KvK")], rules="r") == ["KvK.r", "KNvK.r"]
     assert names(materials=["KNvK"], men=2, rules=Variant.R_MOBILITY) == ["KvK.r", "KNvK.r"]
     plan = plan_report(directory)
-    assert [job.material.name for job in plan.compared] == ["KvK"]
+    assert [material.name for material in plan.compared] == ["KvK"]
     with pytest.raises(UsageError, match="'KXvK' is not a material name"):
         names(materials=["KXvK"])
     with pytest.raises(UsageError, match="there are no rules 's'"):
@@ -88,9 +88,9 @@ def test_tables_of_a_material_are_held_together() -> None:
     r, wg = Variant.R_MOBILITY, Variant.WHOLE_GAME
     rows = ((small, r, 7), (large, r, 1000), (large, wg, 200), (small, wg, 0))
     tasks = tuple(Task(material, variant, Cost(memory=memory)) for material, variant, memory in rows)
-    found = ReportPlan(Path(), tasks, (), saved=False).memory
+    found = ReportPlan(Path(), tasks, {}, saved=False).memory
     assert found == BASE_MEMORY + 1000 + 2 * 3 * layout_of(large).size
-    assert ReportPlan(Path(), tasks[3:], (), saved=False).memory == 0, "plain tables take little"
+    assert ReportPlan(Path(), tasks[3:], {}, saved=False).memory == 0, "plain tables take little"
 
 
 def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     steps = {"unpacking": 3.0, "counted": 1.0}
     names = map(Material.parse, ("KQvK", "KRvK"))
     plan = ReportPlan(
-        Path(), tuple(Task(name, Variant.R_MOBILITY, Cost(steps)) for name in names), (), saved=False
+        Path(), tuple(Task(name, Variant.R_MOBILITY, Cost(steps)) for name in names), {}, saved=False
     )
     reporter = TableProgress()
     monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append))
