@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
