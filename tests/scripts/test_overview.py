@@ -38,11 +38,11 @@ def test_the_readme_repeats_it() -> None:
     (picture,) = re.findall(r"(!\[[^]]*\])\(docs/findings/", text)
     assert picture in page
     (found,) = re.findall(
-        r"docs/findings/(\S+)\.(m?G[\d.]+)\.svg\)\n\nA draw in chess.*?after (\d+) plies", text, re.S
+        r"docs/findings/(\S+)\.(m?G[\d.]+)\.svg\)\n\nIn chess this is a draw.*?after (\d+) plies", text, re.S
     )
     material, score, plies = found
     assert f"### {material}: {score.replace('m', '-')} in {plies} plies" in page
-    (share,) = re.findall(r"Chess calls ([\d.]+ %)", text)
+    (share,) = re.findall(r"Chess\s+calls ([\d.]+ %)", text)
     assert f"Chess calls {share} of the positions drawn" in page
 
 
