@@ -64,7 +64,7 @@ def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | Non
     defaults: dict[str, Any] = {}
     for name, value in {} if path is None else words.settings_of_toml(path).items():
         if name not in known:
-            raise UsageError(f"{path}: {quote(name)} means nothing here")
+            raise UsageError(f"{path}: {quote(name)} is no option of tbgen match")
         option = known[name]
         if isinstance(value, bool) and isinstance(option.flag_value, str):
             value = option.flag_value if value else None  # what an option says that stands alone

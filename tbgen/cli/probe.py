@@ -97,7 +97,7 @@ def _check_view(context: click.Context) -> None:
     for option in context.command.params:
         given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
         if given and option.name in ("accrued", "line", "depths", "scheme", "cutoff", "komi"):
-            raise UsageError(f"{option.opts[0]} means nothing with --view: no score accrues there")
+            raise UsageError(f"{option.opts[0]} cannot be used with --view: no score accrues in that game")
 
 
 def positions_of(words: Sequence[str]) -> list[str]:

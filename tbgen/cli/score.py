@@ -109,7 +109,7 @@ def run(
     if out is not None and form != "csv":
         raise UsageError("--out is for CSV files, one for each table: add --format csv")
     if pairs and sprt is None:
-        raise UsageError("--pairs says what a test is made of: add --sprt ELO0 ELO1")
+        raise UsageError("--pairs needs a test: add --sprt ELO0 ELO1")
     if sprt is not None:
         check_test([], *sprt, model=sprt_model, pairs=pairs)  # refused now, and not after all games
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:

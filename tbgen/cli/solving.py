@@ -50,7 +50,7 @@ class SolvingOptions(OptionGroup):
             raise UsageError("only r-mobility is solved beyond the tables: leave out --solve, or --rules")
         for name, value in vars(self).items():
             if value and not self.solve:
-                raise UsageError(f"--{name.replace('_', '-')} says how positions are solved: add --solve")
+                raise UsageError(f"--{name.replace('_', '-')} has no effect alone: add --solve")
         watch, kept = Watch(), self.solve_results
         with nullcontext() if kept is None else open_results(kept) as results:
             if self.solve:

@@ -183,7 +183,7 @@ def fetch(
     for first in refused.values():
         if len(refused) == 1:
             raise first
-        raise NotTakenError(f"{_listed([*refused])} could not be had; the first: {first}")
+        raise NotTakenError(f"{_listed([*refused])} could not be fetched; the first: {first}")
 
 
 class _TooShortError(InterruptedTransferError, NotTakenError):

@@ -98,5 +98,5 @@ def on_processors(processors: Collection[int]) -> tuple[str, ...]:
         return ()
     program = shutil.which("taskset")
     if program is None:
-        raise UsageError("--affinity takes the program taskset (package util-linux), which is not installed")
+        raise UsageError("--affinity needs the program taskset (package util-linux), which is not installed")
     return (program, "-c", ",".join(map(str, sorted(processors))))

@@ -67,7 +67,7 @@ def check(settings: EventSettings) -> None:
     if settings.games not in (1, 2):
         raise UsageError(f"an encounter has 1 or 2 games, not {settings.games}: more come with --rounds")
     if settings.test is not None and len(names) != 2:
-        raise UsageError(f"a test is between two engines, and here are {len(names)}")
+        raise UsageError(f"a test needs two engines, and there are {len(names)}")
     if settings.test is not None and settings.format not in (Format.ROUND_ROBIN, Format.GAUNTLET):
         raise UsageError(f"a test ends a match, and no {settings.format.value}: leave --tournament out")
     if str(settings.pgn) == "-" or settings.pgn.suffix.lower() in _COMPRESSED:

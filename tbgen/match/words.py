@@ -195,7 +195,7 @@ def settings_of_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise UsageError(f"{path} is no TOML: {error}") from None
+        raise UsageError(f"{path} is not a TOML file: {error}") from None
     return {name.replace("_", "-"): _setting(path, name, value) for name, value in document.items()}
 
 

@@ -227,7 +227,7 @@ def _only_game(pgn: bytes) -> Game:
     games = list(islice(read_games(io.BytesIO(pgn)), 2))
     if len(games) != 1:
         number = "more than one game" if games else "no game"
-        raise UsageError(f"there is {number} in the PGN: give one")
+        raise UsageError(f"the PGN has {number}: give one")
     if games[0].error is not None:
         raise games[0].error
     return games[0]

@@ -313,10 +313,10 @@ def test_views(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
             ["--view", "suicide"],
             "'suicide' is not a view: expected one of classical, stalemate-wins, lasker",
         ),
-        (["--view", "lasker", "--accrued", "G3.5"], "--accrued means nothing with --view"),
-        (["--view", "lasker", "--depths"], "--depths means nothing with --view"),
-        (["--view", "lasker", "--line"], "--line means nothing with --view"),
-        (["--view", "lasker", "--scoring", "komi"], "--scoring means nothing with --view"),
+        (["--view", "lasker", "--accrued", "G3.5"], "--accrued cannot be used with --view"),
+        (["--view", "lasker", "--depths"], "--depths cannot be used with --view"),
+        (["--view", "lasker", "--line"], "--line cannot be used with --view"),
+        (["--view", "lasker", "--scoring", "komi"], "--scoring cannot be used with --view"),
     ],
 )
 def test_views_that_are_refused(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -237,11 +237,11 @@ def test_an_interrupted_run_is_carried_on(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--solve-time", "5m"], "--solve-time says how positions are solved: add --solve"),
-        (["--solve-total", "5m"], "--solve-total says how positions are solved: add --solve"),
-        (["--solve-memory", "5G"], "--solve-memory says how positions are solved: add --solve"),
-        (["--solve-results", "x"], "--solve-results says how positions are solved: add --solve"),
-        (["--solve-cells", "x"], "--solve-cells says how positions are solved: add --solve"),
+        (["--solve-time", "5m"], "--solve-time has no effect alone: add --solve"),
+        (["--solve-total", "5m"], "--solve-total has no effect alone: add --solve"),
+        (["--solve-memory", "5G"], "--solve-memory has no effect alone: add --solve"),
+        (["--solve-results", "x"], "--solve-results has no effect alone: add --solve"),
+        (["--solve-cells", "x"], "--solve-cells has no effect alone: add --solve"),
         (["--solve", "--rules", "wg"], "only r-mobility is solved beyond the tables"),
         (["--solve", "--solve-time", "soon"], "'soon' is not a time"),
         (["--solve", "--solve-total", "0s"], "'0s' is not a time"),

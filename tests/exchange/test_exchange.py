@@ -311,7 +311,7 @@ def test_files_that_cannot_be_had_keep_no_others_away(jobs: int, spoilt: Path, t
     (spoilt / "KRvK.r.h5").unlink()
     with serving(spoilt) as server, pytest.raises(TbgenError) as error:
         get(server.address, tmp_path / "new", jobs=jobs)
-    names, reason = str(error.value).split(" could not be had; the first: ")
+    names, reason = str(error.value).split(" could not be fetched; the first: ")
     assert sorted(names.split(", ")) == BAD
     assert f"/{names.split(', ')[0]}" in reason
     assert set(files(tmp_path / "new")) == {"KvK.r.h5", "KNvK.r.h5", "KPvK.r.h5", f"{KQVK}.part"}

@@ -209,8 +209,8 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert [game.tags["RMobilityScoring"] for game in games_of(pgn)] == ["Harmonic"] * 2
     capsys.readouterr()
     for more, expected in (
-        ("roundz = 5\n" + text, "'roundz' means nothing here"),
-        ("rounds = [5\n", "is no TOML"),
+        ("roundz = 5\n" + text, "'roundz' is no option of tbgen match"),
+        ("rounds = [5\n", "is not a TOML file"),
         ("rounds = 1979-05-27\n", "rounds is date"),
         ("rounds = true\n", "'True' is not a valid whole number"),
         ("rounds = 1.5\n", "'1.5' is not a valid whole number"),
@@ -262,7 +262,7 @@ def test_an_engine_alone_in_a_file(engine: str, tmp_path: Path, capsys: pytest.C
         (["--variant", "atomic"], "is not a variant of matches"),
         (["--tournament", "gauntlet", "--seeds", "2"], "has 1 to 1 seeds, not 2"),
         (["--engine", *words("A")], "two engines are called A"),
-        (["--engine", *words("C"), "--sprt", "elo0=0", "elo1=1"], "a test is between two engines"),
+        (["--engine", *words("C"), "--sprt", "elo0=0", "elo1=1"], "a test needs two engines"),
         (["--tournament", "knockout", "--sprt", "elo0=0", "elo1=1"], "a test ends a match"),
         (["--pgn", "games.pgn.gz"], "--pgn cannot be games.pgn.gz"),
         (["--pgn", "-"], "--pgn cannot be -"),

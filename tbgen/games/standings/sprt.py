@@ -115,7 +115,7 @@ def sprt(
     draws = math.fsum(2 * min(share, 1 - share) for share in points)
     if model is EloModel.BAYESIAN:
         if pairs:
-            raise UsageError("Bayes-Elo knows no pairs of games: test them with another model")
+            raise UsageError("Bayes-Elo has no model of pairs of games: choose another model")
         ratio = _bayesian(wins, losses, draws, elo0, elo1) if wins >= 1 and losses >= 1 else 0.0
     else:
         ratio = _generalised(points, model, elo0, elo1, pairs) if points else 0.0

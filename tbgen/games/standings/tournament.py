@@ -116,7 +116,7 @@ class Standings:
         :raises UsageError: if there are not two players, or the numbers make no test.
         """
         if len(self.names) != 2:
-            raise UsageError(f"an SPRT is between two players, and here are {len(self.names)}")
+            raise UsageError(f"an SPRT needs two players, and there are {len(self.names)}")
         first = next(player for player in self.players if player.name == self.names[0])
         points = first.pairs.shares if pairs else first.shares
         return sprt(points, *numbers, model=model, pairs=pairs)

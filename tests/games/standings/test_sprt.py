@@ -71,7 +71,7 @@ def test_models_that_are_none() -> None:
         UsageError, match="'elo' is not a model of a test: expected one of logistic, normalised"
     ):
         sprt([1, 0], 0, 5, model="elo")
-    with pytest.raises(UsageError, match="Bayes-Elo knows no pairs"):
+    with pytest.raises(UsageError, match="Bayes-Elo has no model of pairs"):
         sprt([1, 0], 0, 5, model="bayesian", pairs=True)
     assert sprt([1, 0], 0, 5, model="Normalized").model is EloModel.NORMALISED
 

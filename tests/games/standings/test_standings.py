@@ -190,7 +190,7 @@ def test_komi_of_the_game_counts() -> None:
 def test_sprt_is_between_two() -> None:
     two = standings([game("A", "B", "G0.0"), game("B", "A", "G1.0")])
     assert two.test(0, 5).wins == 1
-    with pytest.raises(UsageError, match="an SPRT is between two players, and here are 4"):
+    with pytest.raises(UsageError, match="an SPRT needs two players, and there are 4"):
         standings([game("A", "B", "G0.0"), game("C", "D", "G1.0")]).test(0, 5)
 
 
