@@ -43,7 +43,7 @@ def written_aside(path: Path, *, remedy: str = "choose another directory") -> It
     was, and nothing beside it; only a killed process does, and the next writer of the file removes that.
 
     :param path: the final name, in a directory that exists.
-    :param remedy: what the user can do who must not write there, to end a sentence.
+    :param remedy: what the user can do without permission to write there, to end a sentence.
     :raises TbgenError: if the file cannot be made, synced or renamed. What the block raises passes as it is:
         only the block knows which of it is about this file, and explains that by :func:`write_errors`.
     """
@@ -79,7 +79,7 @@ def write_errors(path: Path, *, remedy: str = "choose another directory") -> Ite
     """Explain what goes wrong in the block as what kept a file from being written.
 
     :param path: the final name of the file.
-    :param remedy: what the user can do who must not write there, to end a sentence.
+    :param remedy: what the user can do without permission to write there, to end a sentence.
     :raises TbgenError: for an :class:`OSError` of the block that is no :class:`TbgenError`: the disk is full,
         there is no permission, and so on.
     """
@@ -103,7 +103,7 @@ def write_file(path: Path, content: bytes, *, remedy: str = "choose another dire
 def make_directory(directory: Path, *, remedy: str = "choose another directory") -> None:
     """Make a directory, and those above it, unless it is there.
 
-    :param remedy: what the user can do who must not make it, to end a sentence.
+    :param remedy: what the user can do without permission to make it, to end a sentence.
     :raises TbgenError: if it cannot be made.
     """
     try:

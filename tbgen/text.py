@@ -130,7 +130,7 @@ def csv_text(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     >>> csv_text(["name", "score", "points"], [["=1+1", "-G3.5", -0.25], ["a, b", None, 2]]).splitlines()
     ['name,score,points', "'=1+1,-G3.5,-0.25", '"a, b",,2']
     """
-    import csv  # not for those who want no CSV: every command needs this module
+    import csv  # here, as every command needs this module and few write CSV
     import io
 
     file = io.StringIO()

@@ -60,7 +60,7 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
         if not past.is_legal(move):
             raise no_play(f"{move.uci()} is not legal in {past.fen()}")
         score = own_score(past)
-        if score.rank <= accrued.rank:  # the first who held it keeps it
+        if score.rank <= accrued.rank:  # the first holder keeps it
             accrued = score
     validate(past)
     return accrued

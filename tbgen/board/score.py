@@ -61,7 +61,7 @@ class GScore:
     ``-G0.0``  0     Black mates
     =========  ====  ======================================
 
-    Scores are ordered from White's point of view, the greater the better for White, whoever holds them:
+    Scores are ordered from White's point of view, the greater the better for White, of either holder:
     ``G0.0 > G0.5 > G1.0 > ... > -G1.0 > -G0.5 > -G0.0``.
 
     It is made from its text, or from its rank and whether White is the holder:

@@ -183,7 +183,7 @@ class Scoring:
     def text(self, value: GScore) -> str:
         """Return the points of a result for readers: as in tags, but a decided game never as a draw.
 
-        Where four decimals would hide who has the better part, there are as many as show two of its digits.
+        Where four decimals would hide the better part, there are as many as show two of its digits.
 
         >>> print(EXPONENTIAL.tag(GScore.parse("G8.5")), EXPONENTIAL.text(GScore.parse("G8.5")))
         0.5000-0.5000 0.5000038-0.4999962

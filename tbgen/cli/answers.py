@@ -133,7 +133,7 @@ def _result(points: Points) -> str:
 
 
 def _situation(board: chess.Board) -> str:
-    """Return who is to move, or how the game is over."""
+    """Return the side to move, or how the game is over."""
     if any(board.legal_moves):
         return f"{mover(board)} to move"
     return "mate" if board.is_check() else "stalemate"

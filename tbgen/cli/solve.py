@@ -238,14 +238,14 @@ def _without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoard:
 
 
 def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
-    """Say who holds whom, and what the squares of the board show."""
+    """Say which king holds the other, and what the squares of the board show."""
     blocker, changer = (
         f"{chess.COLOR_NAMES[board.color_at(square) is True].capitalize()}'s "
         f"{chess.piece_name(board.piece_type_at(square) or chess.KING)}"
         for square in (hold.blocker, hold.changer)
     )
     yield f"{blocker} holds {changer} to {hold.value}."
-    yield f"Where the blocker stands, by the square of {changer}, who is to move:"
+    yield f"Where the blocker stands, with {changer} to move, by its square:"
 
 
 def _stands(stood: tuple[chess.Square, ...]) -> str:

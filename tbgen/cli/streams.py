@@ -116,7 +116,7 @@ def batches_of_lines(most: int) -> Iterator[list[str]]:
     """Yield the lines in lists of about ``most``, or of fewer where the next line is not there yet.
 
     Lines end with a line feed; a carriage return before it stays, and one elsewhere ends nothing.
-    Whoever writes one line and waits for the answer gets it, and whoever writes many gets them all together.
+    A client that writes one line and waits gets its answer; one that writes many gets the answers together.
     Bytes that are not UTF-8 become escapes; the mark that some editors put before the first line is left out.
 
     :raises TbgenError: if standard input cannot be read.

@@ -1,8 +1,8 @@
 """What a position is worth where neither tables nor an end of the game say it: an estimate.
 
 It mixes two things. What has accrued counts the more, the less likely it is to be reset: pawns and captures
-wipe it out. The other part is what the game may still come to: whoever has more men and more moves drives the
-other one into a corner, where he has few.
+wipe it out. The other part is what the game may still come to: the side with more men and more moves drives
+the other king into a corner, where it has few.
 """
 
 from typing import Final

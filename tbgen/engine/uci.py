@@ -169,7 +169,7 @@ class UciEngine:
         with self._lock:
             try:
                 self._write(line)
-            except OSError:  # whoever listened is gone
+            except OSError:  # the listener is gone
                 self._deaf = True
 
 

@@ -28,7 +28,7 @@ def sprites() -> Markup:
 
 
 def diagram(fen: str, rules: str = "r") -> Markup:
-    """Return a board as SVG, with a description for those who do not see it.
+    """Return a board as SVG, with a description for screen readers.
 
     What asks the explorer for the position stands in it as ``data-query``, so that a server can make a link
     of it.

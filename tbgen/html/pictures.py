@@ -25,7 +25,7 @@ def picture(
 
     :param words: what is written on squares, one word below the other; at most three are legible.
     :param marked: squares that are coloured.
-    :param title: what those hear who do not see it.
+    :param title: the description for screen readers.
     """
     drawn = chess.svg.board(board, size=_SIZE, fill=dict.fromkeys(marked, _MARKED))
     written = "".join(_written(square, lines) for square, lines in sorted(words.items()))

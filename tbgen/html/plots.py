@@ -109,7 +109,7 @@ def png(drawn: Figure) -> bytes:
 def embedded(image: bytes, alternative: str) -> Markup:
     """Return an SVG as an image within a page that has no files beside it.
 
-    :param alternative: what the image shows, for those who do not see it.
+    :param alternative: the description of the image for screen readers.
     """
     source = b64encode(image).decode()
     return Markup(f'<img src="data:image/svg+xml;base64,{source}" alt="{escape(alternative)}">')

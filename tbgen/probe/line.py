@@ -95,7 +95,7 @@ def _leading_to(
 def next_move(
     values: Values, board: chess.Board, state: State, patience: Callable[[], bool]
 ) -> RankedMove | None:
-    """Return the move that best play from a state begins with, for who plays it move by move.
+    """Return the move that best play from a state begins with, for play move by move.
 
     Where the table does not store the depths that tell progress from standing still, some plies are looked
     ahead, for as long as that takes.

@@ -169,8 +169,8 @@ class Tablebase:
     def best_move(self, position: AnyPosition, accrued: AnyScore = None) -> chess.Move | None:
         """Return the first of :meth:`moves`, None in mate and stalemate.
 
-        It keeps the value; that the value is also reached takes depths, which not all tables store: whoever
-        plays on with an accrued score asks for :meth:`next_move`, opens them with ``depths=True``, or follows
+        It keeps the value; that the value is also reached takes depths, which not all tables store: to
+        play on with an accrued score, take :meth:`next_move`, open them with ``depths=True``, or follow
         :meth:`line`.
 
         >>> import chess, tbgen
@@ -183,7 +183,7 @@ class Tablebase:
     def next_move(
         self, position: AnyPosition, accrued: AnyScore = None, *, patience: Callable[[], bool]
     ) -> RankedMove | None:
-        """Return the move that best play begins with, for who plays it move by move.
+        """Return the move that best play begins with, for play move by move.
 
         It is the first of :meth:`moves`, or, where tables do not store all depths that this takes, one that
         is found by looking ahead for as long as the caller waits.

@@ -188,7 +188,7 @@ class Values:
             if ep_square < 0:
                 questions[layout.material].append((side, slot, code))
         for material, some in questions.items():
-            with suppress(TbgenError):  # who asks for a single one will hear of it
+            with suppress(TbgenError):  # a single look-up raises it again
                 self.table(material).learn(some)
 
     def plain_table(self, material: Material) -> TableFile:

@@ -203,4 +203,4 @@ class ClassicalTables(ViewTables):
             raise PositionError(str(error)) from None
         if found.value.rank:
             return None, 0
-        return found.value.white == found.position_score.white, found.depth  # that of who has just moved
+        return found.value.white == found.position_score.white, found.depth  # the mover's

@@ -13,9 +13,9 @@ class View(NamedChoice, what="a view"):
     CLASSICAL = "classical"
     """Win, draw or loss, without the 50-move rule."""
     STALEMATE_WINS = "stalemate-wins"
-    """Who stalemates wins as who mates."""
+    """Stalemate wins as mate does."""
     LASKER = "lasker"
-    """Who stalemates gets 3/4 of the point, as Emanuel Lasker proposed."""
+    """Stalemate gives 3/4 of the point, as Emanuel Lasker proposed."""
 
     @classmethod
     def parse(cls, text: str) -> "View":

@@ -18,8 +18,8 @@ _NOTHING: Final = 0
 
 
 _Change: TypeAlias = tuple[Side, int, int]
-"""What a move does to the men: who moves, the number of the man that is captured, and what a pawn promotes
-to."""
+"""What a move does to the men: the one that moves, the number of the man that is captured, and what a pawn
+promotes to."""
 
 
 class Place(NamedTuple):

@@ -132,7 +132,7 @@ class AccruedCounts(ReportPart):
     survives: int
     """V = A: play ends with the score that had accrued."""
     improved: int
-    """V is better than A for the holder of A, who still holds it: rank(V) < rank(A)."""
+    """V is better than A for the holder of A, and has the same holder: rank(V) < rank(A)."""
     worsened: int
     """V is worse than A, but held by the same side: rank(V) > rank(A), so A was reset."""
     lost: int

@@ -69,8 +69,8 @@ class SolvedCells(ExitSource):
         """Return one end of what the solution says of the positions that a route leads to, if anything."""
         side = side_after(route)
         if route.passed is not None and end != end_of(side):
-            # Whoever may capture en passant has a choice more, and a better score to lose: that is all
-            # that is known of him.
+            # The side with a right to capture en passant has one more choice, and a better score to lose:
+            # nothing else is known of it.
             return None
         home, symmetry = home_of_route(route).canonical()
         bounds = self.get(home)

@@ -17,7 +17,7 @@ from tbgen.web.settings import BODY_SECONDS, MOST_BODY_BYTES
 KEPT: Final = "public, max-age=3600"
 """For answers that other tables alone would change."""
 ASKED_AGAIN: Final = "no-cache"
-"""For answers that new tables change: whoever has one asks whether it still holds."""
+"""For answers that new tables change: caches ask whether theirs still holds."""
 NOT_KEPT: Final = "no-store"
 
 JSON: Final = "application/json"

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from tbgen.web.errors import Refusal
 
 _MOST_CLIENTS: Final = 1 << 16
-"""Clients that are remembered; who has been quiet for longest is forgotten first."""
+"""Clients that are remembered; the one that has been quiet for longest is forgotten first."""
 _MOST_AT_ONCE: Final = 32
 """Requests of one client under way: what they cost is known afterwards only."""
 _UNKNOWN: Final = "unknown"
@@ -39,7 +39,7 @@ class Limiter:
     """Counts the processor time of clients. A full account holds ``burst`` seconds, and gains ``limit``
     seconds per second; what a request has cost is taken from it afterwards.
 
-    Thus the limits go by what requests cost, and who steps through a line never meets them.
+    Thus the limits go by what requests cost, and a reader stepping through a line never meets them.
 
     :param limit: 0 for no limits at all.
     :param clock: tells the time in seconds.

@@ -1,4 +1,4 @@
-"""The page of a running event: its endpoints, and the spectators, who are sent what changes."""
+"""The page of a running event: its endpoints, and the spectators, to whom changes are sent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ENDING: Final = ".pgn"
 _MOST_DIGITS: Final = 9
 _MOST_SPECTATORS: Final = 200
 _MOST_CHANGES: Final = 400
-"""Changes that are kept for slow spectators; one who is further behind is sent the whole state."""
+"""Changes that are kept for slow spectators; one further behind is sent the whole state."""
 _SECONDS: Final = 0.1
 """Between two looks into the live file."""
 _LEAST_SECONDS: Final = 1.0

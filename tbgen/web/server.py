@@ -97,7 +97,7 @@ def listening(host: str, port: int, options: str = "--host and --port") -> socke
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if sys.platform == "linux":
-            # Accepted sockets inherit it; without it, who takes nothing of an answer keeps his connection.
+            # Accepted sockets inherit it; without it, clients that take no answer keep their connections.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _MS_TO_TAKE)
         listener.bind(address)
         listener.listen(_WAITING)

@@ -48,7 +48,7 @@ class Stock:
         for entry in self.entries():
             if entry.info is not None and entry.info.packed:
                 ensure_compiled()  # while no table is being opened, which others would wait for
-                with suppress(TbgenError):  # who asks for a position will hear of it
+                with suppress(TbgenError):  # a question about a position raises it again
                     self.tables.probe(next(self._random_boards(entry.material, None)), FRESH)
                 return
 
@@ -74,7 +74,7 @@ class Stock:
 
         :param material: None for any one of the tables of up to four men that have such positions.
         :param value: the fresh value that it is to have, None for any.
-        :param side: who is to move, None for either.
+        :param side: the side to move, None for either.
         :raises Refusal: if there is none, or of a packed table none is found.
         :raises TbgenError: if the table is missing, or cannot be used.
         """

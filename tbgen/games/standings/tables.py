@@ -198,7 +198,7 @@ def _meetings(result: Standings) -> StandingsTable:
         "Pairs are two games from the same position with colours reversed: how many brought 0, 1/2, 1, 1 1/2 "
         "and 2 points in chess (pentanomial), and the Elo difference by the points of pairs."
     )
-    return StandingsTable.of("meetings", "Who met whom", columns, met, note)
+    return StandingsTable.of("meetings", "Meetings", columns, met, note)
 
 
 def _halves(number: int, meeting: Meeting) -> int:

@@ -41,7 +41,7 @@ class PackedStates:
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         blocks = {route: fresh(route) for route in routes if self._counts(cell, route)}
-        # What else leaves the cell is not asked for, and counts as little as it can for who moves.
+        # What else leaves the cell is not asked for, and counts as little as it can for the side to move.
         exits = SomeKnowledge(lambda route, _: blocks.get(route), lambda route, _: WORST[route.side])
         game = BoundsGame(frame, routes, exits, LOWER)
         self._ranks = game.ranks()
@@ -94,7 +94,7 @@ class PackedStates:
         best = np.maximum(self._quiet.best(after), self._zeroing)
         value = best if self._side else ~best
         np.copyto(value, fresh, where=(ranks < rank) | (ranks == NO_RANK))
-        if holder == self._stored and rank == self._known:  # who has moved has a position's own score
+        if holder == self._stored and rank == self._known:  # a position's own score is the mover's
             own = ranks == rank
             fresh[own] = value[own]
             self._known += 1

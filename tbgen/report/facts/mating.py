@@ -30,7 +30,7 @@ ENOUGH: Final = 3.5
 """Without pawns a smaller lead in pieces, in pawns, does not mate: a minor piece is less."""
 
 GENERAL_SHARE: Final = 0.75
-"""A win is general if it is forced in at least this part of the open positions, whoever is to move.
+"""A win is general if it is forced in at least this part of the open positions with either side to move.
 
 There is room around it: up to four men without pawns, no share lies between 0.29 and 0.94."""
 

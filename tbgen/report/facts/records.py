@@ -112,8 +112,8 @@ def _pgn(record: Record, line: Iterable[LinePoint]) -> str:
 def overall_records(records: Iterable[Record]) -> list[OverallRecord]:
     """Return the longest ways to every score among the records of many tables under the same rules.
 
-    Scores come in the order G0.0, G0.5, G1.0, ..., whoever holds them. Where both sides have the same men, a
-    position and its mirror image with the colours swapped are one: only those of White's score count.
+    Scores come in the order G0.0, G0.5, G1.0, ..., for holders of either side. Where both sides have the same
+    men, a position and its mirror image with the colours swapped are one: only those of White's score count.
     """
     every = [record for record in records if record.value.white or not record.material.symmetric]
     result = []

@@ -1,6 +1,6 @@
 """What stands out in one table: a few sentences, made from the numbers, for the top of its page.
 
-The longest way, the rarest value, and what somebody who knows chess would not expect.
+The longest way, the rarest value, and what a chess player would not expect.
 """
 
 from __future__ import annotations

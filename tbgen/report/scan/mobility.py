@@ -77,7 +77,7 @@ def _attacks(man: ScanMan, blockers: Iterable[ScanMan]) -> Boards:
 
 
 def _open(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
-    """Return where a man may go who is none of these, so that ``other`` does not attack the king.
+    """Return where a man that is none of these may go, so that ``other`` does not attack the king.
 
     That is anywhere, unless it attacks him once the man is gone: then in its way, or where it stands.
     """

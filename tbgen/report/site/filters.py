@@ -68,7 +68,7 @@ def movetext(record: Record) -> Markup:
 
 
 def longest(report: TableReport, rank: int | None = None) -> str:
-    """Return the greatest depth of the records of a rank, whoever holds it, or of all."""
+    """Return the greatest depth of the records of a rank, of either holder, or of all."""
     depths = [entry.depth for entry in report.records if rank is None or entry.value.rank == rank]
     return number(max(depths)) if depths else "–"
 
