@@ -112,9 +112,20 @@ class Parsed(click.ParamType[Any]):
 
 
 class WholeNumber(click.IntRange):
-    """A whole number in a range."""
+    """A whole number of at least ``min``, and of at most ``max`` if that is given."""
 
     name = "whole number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number.
+
+        :raises click.BadParameter: if a text is none in the range.
+        """
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            limits = f"of at least {self.min}" if self.max is None else f"from {self.min} to {self.max}"
+            self.fail(f"expected a whole number {limits}, not {value}", param, ctx)
 
 
 class WordList(click.ParamType[Any]):

@@ -82,7 +82,7 @@ def run(
         option = "--layers" if layers else "--depths"
         raise UsageError(f"{option} takes tables: leave it out, or save again with: --save DIR {option}")
     if out is None and save is None and not json:
-        raise UsageError("say where the site goes: --out DIR; or print its data: --json; or --save them")
+        raise UsageError("say what to make: a site: --out DIR; its data: --json; or saved data: --save DIR")
 
     from tbgen.report import plan_report, read_report, report_document, save_report, write_report
 

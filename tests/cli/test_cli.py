@@ -35,7 +35,7 @@ KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
         (["probe", KBK, "--accrued", "--json"], 2, "'--accrued' requires an argument; see: tbgen probe"),
         (["report", "--out", "--json"], 2, "'--out' requires an argument; see: tbgen report --help"),
         (["completion"], 2, "Choose from: bash, zsh, fish; see: tbgen completion --help"),
-        (["build", "--men", "x"], 2, "'x' is not a valid whole number"),
+        (["build", "--men", "x"], 2, "expected a whole number from 2 to 5, not x"),
         (["tag", "--", "-5.pgn", "out.pgn"], 2, "there is no file '-5.pgn'"),
         (["probe"], 2, "tbgen probe --help"),
         (["probe", KBK, "--nonsense"], 2, "--nonsense"),

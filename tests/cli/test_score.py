@@ -190,7 +190,7 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
         (["nothing.pgn", "--sprt", "50", "0"], 2, "a test needs elo0 below elo1"),  # before files are read
         ([MATCH, "--sprt", "0", "5", "0.05", "2"], 2, "are no probabilities of error"),
         ([MATCH, "--scoring", "elo"], 2, "'elo' is not a scoring"),
-        ([MATCH, "--jobs", "0"], 2, "'--jobs': 0 is not in the range 1<=x<=512"),
+        ([MATCH, "--jobs", "0"], 2, "'--jobs': expected a whole number from 1 to 512, not 0"),
         ([MATCH, "--format", "pdf"], 2, "'pdf' is not one of"),
         (["nothing.pgn"], 2, "there is no file 'nothing.pgn'"),
         (["/dev/null"], 2, "there are no games to score"),

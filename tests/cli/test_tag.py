@@ -344,8 +344,8 @@ def test_broken_games(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--jobs", "0"], "'--jobs': 0 is not in the range 1<=x<=512"),
-        (["--jobs", "two"], "'--jobs': 'two' is not a valid whole number"),
+        (["--jobs", "0"], "'--jobs': expected a whole number from 1 to 512, not 0"),
+        (["--jobs", "two"], "'--jobs': expected a whole number from 1 to 512, not two"),
         (["--scoring", "elo"], "'elo' is not a scoring"),
         (["--cutoff", "-G6"], "'-G6' is not a cutoff"),
         (["--komi", "G5.3"], "'G5.3' is not a komi"),

@@ -319,9 +319,9 @@ def test_the_estimate_knows_how_many(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     for jobs, what in (
-        ("0", "0 is not in the range 1<=x<=512"),
-        ("513", "513 is not in the range 1<=x<=512"),
-        ("many", "'many' is not a valid whole number"),
+        ("0", "expected a whole number from 1 to 512, not 0"),
+        ("513", "expected a whole number from 1 to 512, not 513"),
+        ("many", "expected a whole number from 1 to 512, not many"),
     ):
         assert what in failure(capsys, 2, "build", "KvK", "--jobs", jobs)
     words = ["build", "KvK", "--scheduler", "tcp://nobody:1", "--jobs", "2"]

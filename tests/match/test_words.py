@@ -212,8 +212,8 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         ("roundz = 5\n" + text, "'roundz' is no option of tbgen match"),
         ("rounds = [5\n", "is not a TOML file"),
         ("rounds = 1979-05-27\n", "rounds is date"),
-        ("rounds = true\n", "'True' is not a valid whole number"),
-        ("rounds = 1.5\n", "'1.5' is not a valid whole number"),
+        ("rounds = true\n", "expected a whole number of at least 1, not True"),
+        ("rounds = 1.5\n", "expected a whole number of at least 1, not 1.5"),
     ):
         file.write_text(more)
         assert expected in failure(capsys, 2, "match", str(file))
@@ -256,8 +256,8 @@ def test_an_engine_alone_in_a_file(engine: str, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        (["--games", "3"], "3 is not in the range 1<=x<=2"),
-        (["-games", "3"], "3 is not in the range 1<=x<=2"),
+        (["--games", "3"], "expected a whole number from 1 to 2, not 3"),
+        (["-games", "3"], "expected a whole number from 1 to 2, not 3"),
         (["--tournament", "ladder"], "is not a format of events"),
         (["--variant", "atomic"], "is not a variant of matches"),
         (["--tournament", "gauntlet", "--seeds", "2"], "has 1 to 1 seeds, not 2"),

@@ -78,7 +78,7 @@ def test_castling_rights_are_not_looked_up(api: TestClient) -> None:
 @pytest.mark.parametrize(
     ("pgn", "sentence"),
     [
-        ("", "there is no game"),
+        ("", "has no game: give one"),
         (f"{DRAWN}\n\n{DRAWN}", "more than one game"),
         (BROKEN, "'Ke3' is not a legal move"),
         ('[Variant "Atomic"]\n\n1. e4 *', "is not refereed here"),
