@@ -154,7 +154,7 @@ def test_an_interrupted_report_lacks_pages_only(
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        ([], 2, "say where the site goes: --out DIR; or print its data: --json"),
+        ([], 2, "say what to make: a site: --out DIR; its data: --json; or saved data: --save DIR"),
         (["--out", "x", "--men", "9"], 2, "'--men': expected a whole number from 2 to 5, not 9"),
         (["--from", ".", "--json", "--depths"], 2, "--depths takes tables: leave it out"),
         (["--from", ".", "--json", "--layers"], 2, "--layers takes tables: leave it out"),
