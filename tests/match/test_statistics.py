@@ -57,6 +57,16 @@ def test_half_an_encounter_does_not_count() -> None:
     ]
 
 
+def test_a_duel_of_several_encounters_in_a_round() -> None:
+    """As in a knockout of two players."""
+    found = course(("1.1", "1-0"), ("1.2", "1-0"))
+    found.add(kept("1.2.1", "A", "B", "1/2-1/2"))
+    found.add(kept("1.2.2", "B", "A", "1/2-1/2"))
+    score = found.score()
+    assert score is not None
+    assert (score.points, score.games) == (Fraction(3), 4)
+
+
 def test_the_test_waits_for_the_encounters_before() -> None:
     """Encounters that end early, whoever wins them, are not looked at before their time."""
     test = TestSettings(0, 100)

@@ -83,8 +83,8 @@ class Encounters:
     def __init__(self, players: Sequence[str], games: int, test: TestSettings | None = None) -> None:
         self.games: dict[Key, GameRecord] = {}
         self._players, self._size, self._test = players, games, test
-        self._shares: dict[int, float] = {}
-        """The first player's points per game of whole encounters; in a match each is a round of its own."""
+        self._shares: dict[tuple[int, int], float] = {}
+        """By round and encounter: the first player's points per game of whole encounters of a match."""
         self._points = Fraction()
         self._tested: list[float] = []
         self._found: Sprt | None = None
@@ -102,8 +102,9 @@ class Encounters:
         if len(members) == self._size and len(self._players) == 2:
             points = sum((self._part(one) for one in members), Fraction())
             self._points += points
-            self._shares[key.round] = float(points / self._size)
-            while (following := len(self._tested) + 1) in self._shares:
+            self._shares[key.round, key.encounter] = float(points / self._size)
+            # In a match that can be tested, each encounter is a round of its own.
+            while (following := (len(self._tested) + 1, 1)) in self._shares:
                 self._tested.append(self._shares[following])
 
     @property
