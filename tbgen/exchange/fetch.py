@@ -39,6 +39,8 @@ _REFUSED: Final = "it was not taken"
 """The end of sentences about files that are not what their set says."""
 _NAMED: Final = 5
 """Tables that a sentence names at the most."""
+_PATIENCE: Final = 0.5
+"""Seconds that a thread which has to stop is waited for."""
 
 
 @dataclass(frozen=True)
@@ -176,10 +178,14 @@ def fetch(
         return None
 
     with ThreadPool(jobs) as pool:  # of daemons: the process can end while a server is silent
+        attempts = pool.imap_unordered(attempt, to_do.wanted)
         try:
-            refused = dict(filter(None, pool.imap_unordered(attempt, to_do.wanted)))
+            refused = dict(filter(None, attempts))
         finally:
             stop.set()
+            with suppress(Exception):  # none is left, or one has failed too, or a server is silent
+                while True:
+                    attempts.next(_PATIENCE)
     for first in refused.values():
         if len(refused) == 1:
             raise first

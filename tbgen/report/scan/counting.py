@@ -36,7 +36,6 @@ def count_source(
 
     :param layers: whether to make the layers of a packed table, to count what becomes of accrued scores; that
         takes as long as its build, and twice as much memory.
-
     """
     blocks, size = blocks_of(source.layout), source.layout.size
     fixed = symmetric_slots(source.layout)
