@@ -14,7 +14,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.cli.games import Adjudication, AdjudicationOptions
 from tbgen.cli.options import AsJson, Directory, Parsed, Setting, WordList, command
 from tbgen.cli.streams import print_json, say
-from tbgen.errors import UsageError, quote
+from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import make_directory, write_file
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.files import reading
@@ -193,7 +193,10 @@ def _rendered(form: str, result: Standings, shown: Sequence[StandingsTable], tit
 
 def _write(directory: Path, shown: Sequence[StandingsTable]) -> None:
     """Write each table to a file of its own, and tell their names."""
-    make_directory(directory)
+    try:
+        make_directory(directory)
+    except TbgenError as error:
+        raise UsageError(str(error)) from None
     for table in shown:
         path = directory / f"{table.key}.csv"
         write_file(path, comma_separated(table).encode())

@@ -212,7 +212,7 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
         ),
         ([MATCH, "--pairs"], 2, "--pairs needs a test: add --sprt ELO0 ELO1"),
         ([MATCH, "--out", "x"], 2, "--out is for CSV files, one for each table: add --format csv"),
-        ([MATCH, "--format", "csv", "--out", MATCH], 1, "cannot make the directory"),
+        ([MATCH, "--format", "csv", "--out", MATCH], 2, "cannot make the directory"),
     ],
 )
 def test_bad_input(capsys: pytest.CaptureFixture[str], words: list[str], code: int, sentence: str) -> None:
