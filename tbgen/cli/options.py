@@ -282,12 +282,13 @@ def material_list(materials: Iterable[Material], men: int | None) -> list[Materi
 
 
 def _check_directory(_ctx: click.Context, _param: click.Parameter, directory: Path | None) -> Path | None:
-    """Return the directory of tables, which need not exist.
+    """Return the directory of tables, which need not exist; None stands for the default one.
 
     :raises TbgenError: if it is something else.
     """
-    if directory is not None and directory.exists() and not directory.is_dir():
-        raise TbgenError(f"{directory} is not a directory; choose another with --dir")
+    place = directory or default_directory()
+    if place.exists() and not place.is_dir():
+        raise TbgenError(f"{place} is not a directory; choose another with --dir")
     return directory
 
 

@@ -151,6 +151,14 @@ def test_an_interrupted_report_lacks_pages_only(
     assert not any("tmp" in name or "KNvK" in name for name in written)
 
 
+def test_a_default_directory_that_is_none(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TBGEN_DIR", "/dev/null")
+    assert main(["report", "--out", str(tmp_path / "site")]) == 1
+    assert capsys.readouterr().err == "tbgen: /dev/null is not a directory; choose another with --dir\n"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
