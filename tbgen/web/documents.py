@@ -43,7 +43,7 @@ class StateDocument(Document, kw_only=True):
 
 
 class LegalMoveDocument(StateDocument, kw_only=True):
-    """A legal move of any position, with the position that it leads to."""
+    """A legal move of any position, with null for what is not known of the position that it leads to."""
 
     uci: str
     san: str
@@ -53,7 +53,7 @@ class LegalMoveDocument(StateDocument, kw_only=True):
 
 
 class LegalMovesDocument(StateDocument, kw_only=True):
-    """Any position with its legal moves."""
+    """Any position with its legal moves, and null for what is not known of it."""
 
     rules: Variant
     checkmate: bool
@@ -146,7 +146,7 @@ class BatchDocument(Document):
 
 
 class GamePlyDocument(StateDocument, kw_only=True):
-    """A position of a game with the move that led to it."""
+    """A position of a game with the move that led to it, and null for what no table says."""
 
     ply: Count
     uci: str | None
