@@ -21,6 +21,8 @@ from tbgen.store.stored_file import StoredFile
 
 UNPACKING: Final = "unpacking"
 LINES: Final = "lines"
+_BYTES_PER_RUN: Final = 12
+"""Of a plain table, with what finds the runs of a slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Task:
     material: Material
     variant: Variant
     cost: Cost
-    """Memory is that of a packed table; a plain one takes little."""
+    """Memory is that of the table, none for saved data."""
 
 
 class NothingToReportError(TbgenError):
@@ -44,7 +46,7 @@ def _task(directory: Path, material: Material, variant: Variant, layers: bool) -
     """Return the task of reading a table."""
     with StoredFile(table_path(directory, material.name, variant), material=material) as file:
         info = file.info
-    steps, memory = ["counted"], 0
+    steps, memory = ["counted"], fresh_bytes(info.size) + _BYTES_PER_RUN * info.runs
     if info.packed:
         steps, memory = [UNPACKING, *steps], memory_of(UNPACKING, info.size)
         if layers and info.has_layers:
@@ -75,12 +77,12 @@ class ReportPlan:
 
     @property
     def memory(self) -> int:
-        """Bytes of memory that packed tables take, roughly: those of a material are held together."""
+        """Bytes of memory that tables take, roughly: those of a material are held together."""
         most = 0
         for material in self.materials:
-            packed = [task.cost.memory for task in self.tables(material) if task.cost.memory]
-            others = max(len(packed) - 1, 0) * fresh_bytes(layout_of(material).size)
-            most = max(most, max(packed, default=0) + others)
+            tables = [task.cost.memory for task in self.tables(material) if task.cost.memory]
+            others = max(len(tables) - 1, 0) * fresh_bytes(layout_of(material).size)
+            most = max(most, max(tables, default=0) + others)
         return most and BASE_MEMORY + most
 
     @property

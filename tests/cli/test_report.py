@@ -57,7 +57,10 @@ def test_a_site(capsys: pytest.CaptureFixture[str], tmp_path: Path, directory: P
     assert main(["report", "KvK", "kvkb", "KBvK", "--out", str(out)]) == 0
     output = capsys.readouterr()
     assert re.fullmatch(rf"{out}/index\.html: 6 pages, [0-9.]+ s\n", output.out)
-    assert re.fullmatch(rf"2 tables of {directory} to report on, about [0-9.]+ s\n", DATE.sub("", output.err))
+    assert re.fullmatch(
+        rf"2 tables of {directory} to report on, about [0-9.]+ s and [0-9.]+ MiB of memory\n",
+        DATE.sub("", output.err),
+    )
     written = files(out)
     pages = sorted(name for name in written if name.endswith(".html"))
     assert pages == [

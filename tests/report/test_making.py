@@ -90,7 +90,7 @@ def test_tables_of_a_material_are_held_together() -> None:
     tasks = tuple(Task(material, variant, Cost(memory=memory)) for material, variant, memory in rows)
     found = ReportPlan(Path(), tasks, {}, saved=False).memory
     assert found == BASE_MEMORY + 1000 + 2 * 3 * layout_of(large).size
-    assert ReportPlan(Path(), tasks[3:], {}, saved=False).memory == 0, "plain tables take little"
+    assert ReportPlan(Path(), tasks[3:], {}, saved=False).memory == 0, "saved data take little"
 
 
 def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,7 @@ def test_saving_goes_on_where_it_was_stopped(
     size = layout_of(Material.parse("KNvK")).size
     assert without == (24 + 6) * size
     assert layers > (50 + 6 + 6) * size
-    assert plan_report(directory, ["KvK"]).memory == 0, "not packed"
+    assert 0 < plan_report(directory, ["KvK"]).memory - BASE_MEMORY < 1 << 20, "not packed"
     counted = ["r, unpacking", "r, counted", "r, accrued scores"], ["wg, unpacking", "wg, counted"]
     first = stages(directory, data)
     assert first == [*counted[0], *counted[1], "both, compared", "r, lines", "wg, lines"]

@@ -60,7 +60,7 @@ class TableSource:
         counts = np.bitwise_count(table.run_mask)
         self._before = np.cumsum(counts, dtype=np.int64).reshape(counts.shape) - counts
         """How many slots have runs before those of each word of the mask."""
-        self._ends = np.append(0, np.flatnonzero(table.run_rank >= LAST_RUN) + 1)
+        self._ends = np.flatnonzero(np.append(True, table.run_rank >= LAST_RUN))
         """Of the slots that have runs, where each one's runs end; first a 0."""
 
     def fresh(self, side: int, start: int, size: int) -> Fresh:
