@@ -1,6 +1,7 @@
 """Tables as sources of the positions that moves out of cells lead to, phase by phase."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from threading import Lock
@@ -52,7 +53,7 @@ class Tables(ExitSource):
 
     def __init__(self, tablebase: Tablebase) -> None:
         self.tablebase = tablebase
-        self._files: dict[Material, AnyTable | None] = {}
+        self._missing: set[Material] = set()
         self._phases = Recent[Block](_PHASES_KEPT, attrgetter("nbytes"))
         self._lock = Lock()
 
@@ -139,12 +140,12 @@ class Tables(ExitSource):
             return block
 
     def _file(self, material: Material) -> "AnyTable | None":
-        if material not in self._files:
-            try:
-                self._files[material] = self.tablebase.table_file(material)
-            except MissingTableError:
-                self._files[material] = None
-        return self._files[material]
+        # The tablebase keeps the open files, and so it can close them.
+        with suppress(MissingTableError):
+            if material not in self._missing:
+                return self.tablebase.table_file(material)
+        self._missing.add(material)
+        return None
 
     def _source(self, material: Material, phase: int, side: Side) -> Source | None:
         """Return a table as the source of a phase with one side to move, None if that cannot be had."""

@@ -1,5 +1,6 @@
 """Intervals of positions beyond the tables, and the tables that know better."""
 
+import gc
 import itertools
 import random
 import shutil
@@ -7,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import chess
+import h5py
 import pytest
 
 import tbgen
@@ -98,6 +100,18 @@ def test_time_counts_while_exits_are_found(tables: Path, monkeypatch: pytest.Mon
     assert found.cells > 1
     # A game for each end looks for itself, and finishes what it has begun; what takes too long is not begun.
     assert 150.0 <= clock.now <= 202.0
+
+
+def test_tables_are_closed_afterwards(tables: Path) -> None:
+    """At once, not when the garbage collector comes: another table may take the place of the file."""
+    gc.collect()
+    before = h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE)
+    gc.disable()
+    try:
+        assert solve(LOCKED, "G4.5", tables=tables, budget=budget(3)).cells > 0
+        assert h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE) == before
+    finally:
+        gc.enable()
 
 
 @pytest.mark.exhaustive
