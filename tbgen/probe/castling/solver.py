@@ -137,6 +137,8 @@ class CastlingSolver:
         self._without = WithoutRights(values)
         self._layers: dict[Home, HomeLayers] = {}
         self._course = _HomeProgress(set())
+        # Starting threads takes as long as a layer of a small cell; they end with the solver.
+        self._threads = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS))
 
     def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
         """Return the code of V(P, A), and D(P, A) in plies where it is known, for a position with castling
@@ -195,14 +197,9 @@ class CastlingSolver:
             game.recall(value, depth)
             for holder in SIDES:
                 with_accrued = methodcaller("with_accrued", holder, rank)
-                with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS)) as threads:
-                    list(
-                        map(
-                            game.set_block,
-                            exits.inheriting,
-                            threads.map(with_accrued, exits.inheriting.values()),
-                        )
-                    )
+                blocks = self._threads.map(with_accrued, exits.inheriting.values())
+                for route, block in zip(exits.inheriting, blocks, strict=True):
+                    game.set_block(route, block)
                 of_layer, plies = game.layer(GScore(rank, holder == WHITE_TO_MOVE), decided=False)
                 layers[holder, rank] = Block(of_layer, plies if exits.timed else depth)
             for side in SIDES:
