@@ -61,8 +61,12 @@ def verify_table(
     :param reader: reads single positions; its answers about random ones are compared with what is proved.
     :raises KeyError: if a sub-table is missing.
     :raises DamagedTableError: if the arrays of the table do not fit together.
+    :raises ValueError: if it has no runs, and ``layers`` are missing.
     """
     started = time.perf_counter()
+    # The kernels of stored layers would read beyond the empty arrays of runs.
+    if layers is None and table.variant.resets and table.accrued_form is not AccruedForm.RUNS:
+        raise ValueError(f"{table.material} has no runs of accrued scores, and its layers are not given")
     problem = inconsistency(table)
     if problem is not None:
         raise DamagedTableError(f"table {table.material}: {problem}")

@@ -137,3 +137,11 @@ def test_layers_of_some_phases_prove_nothing(bare: Path) -> None:
         pytest.raises(ValueError, match="not those of all 24 phases"),
     ):
         verify_table(table, fresh_around(bare, table.material), layers=layers)
+
+
+def test_without_layers_nothing_is_proved(bare: Path) -> None:
+    """Kernels would read runs that are not there."""
+    with TableFile(table_path(bare, "KNvK", Variant.R_MOBILITY)) as file:
+        table = file.read()
+    with pytest.raises(ValueError, match="KNvK has no runs of accrued scores, and its layers are not given"):
+        verify_table(table, fresh_around(bare, table.material))
