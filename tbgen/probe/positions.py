@@ -239,7 +239,8 @@ def _selection(value: ValueChoice, depth: DepthChoice) -> _Selection:
         raise TypeError(f"the depth cannot be {type(depth).__name__}: expected plies, or a range of them")
     if plies is None:
         return lambda values, _: codes[values]
-    return lambda values, depths: codes[values] & np.isin(depths, np.array(plies, np.int64))
+    wanted = np.array(plies, np.int64)
+    return lambda values, depths: codes[values] & np.isin(depths, wanted)
 
 
 def _scores(value: ValueChoice) -> Iterator[GScore]:

@@ -15,7 +15,7 @@ class CellLayers:
 
     All of it only saves time, so it goes when memory is needed for something else.
 
-    :param root: the cell whose games and layers are kept longest; of all others, the games of one are kept.
+    :param root: the cell whose games are kept longest; of all others, the games of one are kept.
     :param made: called with the fresh bounds, each layer made from them and its accrued score, if there is
         anything to call.
     """
