@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _COLUMNS: Final = accrued.WORSENED, accrued.LOST_BY_RESET, accrued.FRESH_STATES
 """What the layers say, and own scores and fresh values alone do not: columns of the numbers of states."""
 
-_PIECE: Final = 1 << 11
+_PIECE: Final = 1 << 13
 """Words of 64 slots that a thread looks at in one go."""
 
 
@@ -77,17 +77,18 @@ def _add(
     kept = rank if holder == 0 else 255 - rank
 
     def part(start: int) -> NDArray[np.int64]:
-        words = layer.there[side, start : start + _PIECE]
-        inside = 64 * start + np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
-        code, slot = layer.value[side][inside], base + inside
+        words = start + np.flatnonzero(layer.there[side, start : start + _PIECE])  # most are empty
+        bits = np.unpackbits(layer.there[side, words].view(np.uint8), bitorder="little")
+        code = layer.value[side].reshape(-1, 64)[words]
+        fresh, ranks, fixed = (each.reshape(-1, 64)[base // 64 + words] for each in known[1:])
         # g(P) is held by the side that has moved: an A equal to it is no state of its own.
-        states = code != kept
+        states = bits.view(np.bool_).reshape(-1, 64) & (code != kept)
         if holder != side:
-            states &= known.ranks[slot] != rank
-        code, slot = code[states], slot[states]
-        lost = (code < NONE) != (holder == 0)
-        columns = np.stack([~lost, lost, code == known.fresh[slot]])
-        return np.stack([columns.sum(axis=1), columns[:, known.fixed[slot]].sum(axis=1)])
+            states &= ranks != rank
+        lost = states & ((code < NONE) != (holder == 0))
+        columns = [states & ~lost, lost, states & (code == fresh)]
+        both = columns, [column & fixed for column in columns]
+        return np.array([list(map(np.count_nonzero, each)) for each in both])
 
     for numbers in pool.map(part, range(0, layer.there.shape[1], _PIECE)):
         found.states[:, side, holder, _COLUMNS] += numbers
