@@ -95,8 +95,9 @@ def _engine(own: Mapping[str, Any], each: Mapping[str, Any]) -> EngineSettings:
         "arg": [*each.get("arg", ()), *own.get("arg", ())],
         "option": {**each.get("option", {}), **own.get("option", {})},
     }
-    words = _convert("engine", {**each, **own, **several}, _EngineWords)
-    with _naming("engine"):
+    option = "engine or --each" if each else "engine"
+    words = _convert(option, {**each, **own, **several}, _EngineWords)
+    with _naming(option):
         return words.settings()
 
 

@@ -83,6 +83,18 @@ def test_engines_that_mean_nothing(given: list[str], expected: str) -> None:
         engines_of([given], None)
 
 
+@pytest.mark.parametrize(
+    ("each", "expected"),
+    [
+        ("tc=soon", "--engine or --each: 'soon' is no time control"),
+        ("depth=many", "--engine or --each depth=many: expected a whole number$"),
+    ],
+)
+def test_words_for_all_engines_that_mean_nothing(each: str, expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        engines_of([[CMD]], [each])
+
+
 def test_the_other_options() -> None:
     words = ["file=a.pgn", "format=pgn", "order=random", "plies=8", "start=3", "policy=round"]
     assert struct_of("openings", words, OpeningSettings) == OpeningSettings(
