@@ -80,7 +80,10 @@ def _read(path: Path) -> Iterable[ProofDone]:
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
-        raise TbgenError(f"{path} cannot be read as a list of proofs: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise TbgenError(
+            f"{path} cannot be read as a list of proofs: {reason}; choose another file with --proofs"
+        ) from error
     for number, line in enumerate(lines, start=1):
         if line and not line.startswith("#"):
             try:

@@ -151,4 +151,4 @@ def test_something_else_is_no_list(
     assert main(["verify", "--dir", str(directory), "--proofs", str(path)]) == 1
     assert "cannot be read as a list of proofs" in capsys.readouterr().err
     assert main(["verify", "--dir", str(directory), "--proofs", str(directory)]) == 1
-    assert "cannot be read as a list of proofs" in capsys.readouterr().err
+    assert "cannot be read as a list of proofs: Is a directory; choose" in capsys.readouterr().err

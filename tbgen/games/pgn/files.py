@@ -160,7 +160,9 @@ def writing(name: str) -> Iterator[Sink]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     elif is_stream(name):
-        with open(name, "wb") as device:
+        with write_errors(Path(name), remedy=_REMEDY):
+            device = open(name, "wb")  # noqa: SIM115
+        with device:
             yield device
     else:
         path = Path(os.path.realpath(name))  # what a link points to is replaced, not the link
