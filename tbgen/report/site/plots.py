@@ -172,18 +172,20 @@ def _mean_points(counts: Counts) -> float | None:
 def _map(panel: Axes, squares: Sequence[float | None], title: str) -> None:
     """Draw a board of shares: the darker the lower, with its number in per cent on every square."""
     from matplotlib import colormaps
-    from matplotlib.patches import Rectangle
+    from matplotlib.collections import PolyCollection
 
     known = {square: share for square, share in enumerate(squares) if share is not None}
     low, high = min(known.values(), default=0.0), max(known.values(), default=1.0)
     decimals = 1 if 0 < high - low < 0.1 and high < 0.9995 else 0
+    cells, fills = [], []
     for square, share in known.items():
         row, file = divmod(square, 8)
         level = (share - low) / (high - low) if high > low else 1.0
-        fill, ink = colormaps["cividis"](level), "#fefefe" if level < 0.55 else "#101010"
-        panel.add_patch(Rectangle((file, row), 1, 1, facecolor=fill, edgecolor=SOFT, linewidth=0.4))
-        text = f"{share * 100:.{decimals}f}"
+        cells.append([(file, row), (file + 1, row), (file + 1, row + 1), (file, row + 1)])
+        fills.append(colormaps["cividis"](level))
+        text, ink = f"{share * 100:.{decimals}f}", "#fefefe" if level < 0.55 else "#101010"
         panel.text(file + 0.5, row + 0.46, text, ha="center", va="center", fontsize=7, color=ink)
+    panel.add_collection(PolyCollection(cells, facecolors=fills, edgecolors=SOFT, linewidths=0.4))
     panel.set(xlim=(0, 8), ylim=(0, 8), aspect="equal")
     panel.set_xticks([file + 0.5 for file in range(8)], list("abcdefgh"))
     panel.set_yticks([row + 0.5 for row in range(8)], list("12345678"))
