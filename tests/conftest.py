@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +27,8 @@ KEPT = ROOT / "benchmarks" / "results" / "two-cores" / "tests.txt"
 KEEP = "TBGEN_TEST_KEEP"
 """The environment variable that is set where it is to be written."""
 LONG_SECONDS = 0.5
+LONG_FIXTURES = {"four_men", "reference_tables", "pawn_tables", "en_passant", "site", "cluster"}
+"""Fixtures that take seconds, whichever test comes first: tests that need one of them are long."""
 
 os.environ.pop(
     "COLUMNS", None
@@ -57,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for name, each in seconds.items():
         of_module[name.partition("::")[0]] += each
     for item in items:
-        if item.nodeid in seconds or "four_men" in getattr(item, "fixturenames", ()):
+        if item.nodeid in seconds or LONG_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("long")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (-of_module[item.nodeid.partition("::")[0]], item.path not in slow))
@@ -72,13 +74,13 @@ def kept_seconds() -> dict[str, float]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Keep the durations of the tests that took longest."""
     if KEEP in os.environ:
-        took = [
-            (report.duration, report.nodeid)
-            for reports in terminalreporter.stats.values()
-            for report in reports
-            if getattr(report, "when", "") == "call" and report.duration >= LONG_SECONDS
-        ]
-        KEPT.write_text("".join(f"{seconds:.2f} {name}\n" for seconds, name in sorted(took, reverse=True)))
+        took: Counter[str] = Counter()
+        for reports in terminalreporter.stats.values():
+            for report in reports:
+                if getattr(report, "when", "") in ("setup", "call"):
+                    took[report.nodeid] += report.duration
+        rows = [f"{seconds:.2f} {name}\n" for name, seconds in took.most_common() if seconds >= LONG_SECONDS]
+        KEPT.write_text("".join(rows))
 
 
 @pytest.fixture(scope="session")
