@@ -6,9 +6,12 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pytest
 
@@ -239,6 +242,32 @@ def test_a_server_that_refuses_every_range(published: Path, tmp_path: Path) -> N
         get(server.address, tmp_path, "KQvK")
         assert [asked for name, asked in server.asked if name == KQVK] == ["bytes=777-", None]
     assert (tmp_path / KQVK).read_bytes() == (published / KQVK).read_bytes()
+
+
+def test_a_transfer_that_another_one_stops_keeps_what_has_come(published: Path, tmp_path: Path) -> None:
+    begun = threading.Event()
+
+    class Source:
+        def place(self, name: str) -> str:
+            return name
+
+        @contextmanager
+        def open(self, name: str, start: int) -> Iterator[tuple[int, Iterator[bytes]]]:
+            if name != KQVK:
+                begun.wait(10)
+                raise TbgenError("the server is gone")
+            yield start, self.data()
+
+        def data(self) -> Iterator[bytes]:
+            yield from (bytes(3000), bytes(3000))
+            begun.set()
+            time.sleep(0.3)
+            yield b"late"
+
+    to_do = plan(read_list(source_of(str(published))), tmp_path, R, [Material.parse("KQvK")], place="")
+    with pytest.raises(TbgenError, match="the server is gone"):
+        fetch(to_do, cast(Any, Source()), tmp_path, jobs=2, report=Report())
+    assert (tmp_path / f"{KQVK}.part").read_bytes() == bytes(6000)
 
 
 def test_a_wrong_file_that_came_whole_is_asked_for_once(spoilt: Path, tmp_path: Path) -> None:
