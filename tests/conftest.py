@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
@@ -72,14 +72,16 @@ def kept_seconds() -> dict[str, float]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Keep the durations of the tests that took longest."""
+    """Keep the durations of the tests that took longest; a fast run adds to those of the last full one."""
     if KEEP in os.environ:
-        took: Counter[str] = Counter()
+        is_fast = "long" in terminalreporter.config.getoption("markexpr", "")
+        took = defaultdict[str, float](float, kept_seconds() if is_fast else {})
         for reports in terminalreporter.stats.values():
             for report in reports:
                 if getattr(report, "when", "") in ("setup", "call"):
                     took[report.nodeid] += report.duration
-        rows = [f"{seconds:.2f} {name}\n" for name, seconds in took.most_common() if seconds >= LONG_SECONDS]
+        slowest = sorted(((seconds, name) for name, seconds in took.items()), reverse=True)
+        rows = [f"{seconds:.2f} {name}\n" for seconds, name in slowest if seconds >= LONG_SECONDS]
         KEPT.write_text("".join(rows))
 
 

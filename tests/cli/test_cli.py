@@ -171,8 +171,8 @@ def test_no_text_gives_a_traceback(capsys: pytest.CaptureFixture[str], text: str
         "accrued": ["probe", KBK, f"--accrued={text}"],
         "material": ["info", f"{text} "],
     }
-    assert main(words[place]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    code = main(words[place])
+    assert (code, capsys.readouterr().err.count("\n")) in ((2, 1), (0, 0))  # some text is a score, such as G1
 
 
 def closed(redirection: str, *words: str) -> tuple[int, str, str]:
