@@ -39,6 +39,19 @@ WAY, LENGTH, DISTANCE, LANDING = _by_way()
 first. By kind and way ``LENGTH``, int64, is the greatest number of steps, ``DISTANCE``, uint64, the squares
 by which a step rotates a word, and ``LANDING``, uint64, the squares on which a step can end."""
 
+
+def _leap_targets() -> np.ndarray:
+    targets = np.zeros((len(KINDS), 64, 1 + max(LEAPS)), np.int64)
+    for kind, square in np.ndindex(targets.shape[:2]):
+        found = [target for way in ways(kind, square)[: LEAPS[kind]] for target in way]
+        targets[kind, square, : len(found) + 1] = len(found), *found
+    return targets
+
+
+LEAP: Final = _leap_targets()
+"""int64 (kinds, 64, 1 + most leaps): number of squares to which a man of a kind leaps from a square, and
+these."""
+
 ATTACKS: Final = np.array([reach(kind) for kind in range(len(KINDS))], np.uint64)
 """uint64 (kinds, 64): squares that a man attacks on an empty board."""
 

@@ -13,6 +13,8 @@ from tbgen.retro.geometry import (
     KING_BACKWARD,
     KING_FORWARD,
     LANDING,
+    LEAP,
+    LEAPS,
     LENGTH,
     TRIANGLE_OF,
     WAY,
@@ -126,7 +128,10 @@ def _moves_of_scalars(search: MoveSearch, word: int, bits: Word, which: int, cou
                     other = king_word(frame, word, squares, kings[coord, number, 0], symmetry)
                     count = _add(search, other, bits, symmetry, count)
         elif which != CROSSING or man > 0:
-            for way in range(WAYS[kind]):
+            for number in range(1, LEAP[kind, square, 0] + 1):
+                other = word + ((LEAP[kind, square, number] - square) << shift)
+                count = _add(search, other, bits, int64(0), count)
+            for way in range(LEAPS[kind], WAYS[kind]):
                 free = bits
                 for step in range(1, WAY[kind, square, way, 0] + 1):
                     target = int64(WAY[kind, square, way, step])

@@ -186,6 +186,18 @@ def _reach_back(sweep: Sweep, part: int, other: int, row: int) -> None:
 
 
 @kernel
+def _find_attackers(sweep: Sweep, part: int, other: int) -> None:
+    """Find the part's wanted positions with a move to what another part, or itself, has caught last."""
+    _reach_back(sweep, part, other, DEFENDERS)
+
+
+@kernel
+def _find_defenders(sweep: Sweep, part: int, other: int) -> None:
+    """Count down the part's moves to what another part, or itself, has assigned last."""
+    _reach_back(sweep, part, other, ATTACKERS)
+
+
+@kernel
 def _take_exits(sweep: Sweep, part: int, number: int) -> None:
     """Find the part's attacking positions with an exit of a level, and its defending ones without move left
     that have waited for it."""
@@ -269,8 +281,8 @@ def find_part(sweep: Sweep, part: int) -> None:
     All parts have to be through before any takes the second half.
     """
     for other in range(len(sweep.attacker.scratch.front)):
-        _reach_back(sweep, part, other, DEFENDERS)
-        _reach_back(sweep, part, other, ATTACKERS)
+        _find_attackers(sweep, part, other)
+        _find_defenders(sweep, part, other)
 
 
 @kernel
