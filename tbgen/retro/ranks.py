@@ -4,11 +4,11 @@ shared out among them."""
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from tbgen.compiler.jit import int64, python_of
+from tbgen.compiler.jit import compile_for, int64, python_of
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.en_passant import prepare, resolve, side_with_right
 from tbgen.retro.kernels.events import NEVER, Agenda
@@ -137,13 +137,24 @@ class PhaseSolver:
 
     def _sweep(self) -> bool:
         """Take the sweeps of the rank; return whether any position is in its layers."""
-        given = self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
-        left, self.records = solve_rank(*given)
+        left, self.records = self._solve_rank(
+            self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
+        )
         return bool(left)
 
     def _leave(self) -> None:
         """Settle the positions of the rank, and find the events of the next one."""
-        self._agendas = leave_rank(self._workspace, self._fresh, self.rank, self._agendas)
+        self._agendas = self._leave_rank(self._workspace, self._fresh, self.rank, self._agendas)
+
+    @cached_property
+    def _solve_rank(self) -> Callable[..., tuple[int, Records]]:
+        return compile_for(
+            solve_rank, self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
+        )
+
+    @cached_property
+    def _leave_rank(self) -> Callable[..., tuple[Agenda, Agenda]]:
+        return compile_for(leave_rank, self._workspace, self._fresh, self.rank, self._agendas)
 
     def _right(self, config: EnPassant) -> Callable[[tuple[int, int]], None]:
         """Return what solves the positions of the phase with a right, given a range of ranks."""
@@ -213,13 +224,16 @@ class WidePhaseSolver(PhaseSolver):
             self._running += 1
         try:
             stand = begin_sweep(sweep, low)
+            take_narrow = compile_for(take_levels, sweep, stand, _WORTH_SHARING)
+            find, take = compile_for(find_part, sweep, low), compile_for(take_part, sweep, stand, low)
+            go_on = compile_for(next_level, sweep, stand)
             while True:
-                stand = take_levels(sweep, stand, _WORTH_SHARING)
+                stand = take_narrow(sweep, stand, _WORTH_SHARING)
                 if stand.level >= NEVER:
                     return stand.last
-                self._share(partial(find_part, sweep), parts)
-                self._share(partial(take_part, sweep, stand), parts)
-                stand = next_level(sweep, stand)
+                self._share(partial(find, sweep), parts)
+                self._share(partial(take, sweep, stand), parts)
+                stand = go_on(sweep, stand)
         finally:
             with self._lock:
                 self._running -= 1
