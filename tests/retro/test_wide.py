@@ -2,28 +2,29 @@
 
 import itertools
 import threading
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.compiler.jit import int64, jit
+from tbgen.compiler.jit import compile_for, int64, jit
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import reached_by_pawn_steps
 from tbgen.packed.sources import Sources
 from tbgen.retro import ranks, solver
-from tbgen.retro.kernels import sweep as sweep_kernels
 from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Words
 from tbgen.retro.kernels.frame import Frame, legal_words
 from tbgen.retro.kernels.layers import Workspace
 from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MOST_MOVES, MoveSearch, origins, room_for_moves
 from tbgen.retro.kernels.runs import Runs
-from tbgen.retro.kernels.sweep import Sweep
+from tbgen.retro.kernels.sweep import Sweep, find_part
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.stages import Stages
 from tbgen.retro.workspace import frame_of, make_workspace, place_pawns
@@ -122,11 +123,16 @@ def test_any_number_of_threads_gives_the_same_table(
         monkeypatch.setattr(ranks, "_WORTH_SHARING", int64(2))
         at_work: set[tuple[str, int]] = set()
 
-        def find_part(sweep: Sweep, part: int) -> None:
-            at_work.add((threading.current_thread().name.split("_")[0], part))
-            sweep_kernels.find_part(sweep, part)
+        def observed(kernel: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
+            code = compile_for(kernel, *examples)
 
-        monkeypatch.setattr(ranks, "find_part", find_part)
+            def find(sweep: Sweep, part: int) -> None:
+                at_work.add((threading.current_thread().name.split("_")[0], part))
+                code(sweep, part)
+
+            return find if kernel is find_part else code
+
+        monkeypatch.setattr(ranks, "compile_for", observed)
         for threads in (2, 3, 7):
             at_work.clear()
             check_same(solve(threads, True), expected)
