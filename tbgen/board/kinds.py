@@ -17,7 +17,8 @@ _LONGEST: Final = 7
 
 
 class Kind(NamedTuple):
-    """How men of one kind move and capture.
+    """How men of one kind move and capture: whatever way the board is turned or mirrored, and forwards as
+    backwards.
 
     :ivar letter: as in names of materials, and of White's men in FENs.
     :ivar leaps: one of these steps is a move, whatever stands in between.

@@ -166,11 +166,11 @@ def intrinsic(generator: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compile_for(kernel: Callable[P, Result], *examples: P.args, **_: P.kwargs) -> Callable[P, Result]:
-    """Compile what Python calls of a kernel for arguments like these; return the machine code, without a
-    call.
+    """Compile a kernel for arguments like these without calling it, and return its machine code.
 
-    Many calls with such arguments go to it rather than to the kernel, which finds out the types of all of
-    them anew: tens of microseconds for tuples of structures.
+    Calling that is faster than calling the kernel, which determines the types of its arguments each time:
+    that takes 0.4 ms where tuples of arrays are among them. The arguments must have the types of the
+    examples.
     """
     types = tuple(numba.typeof(example) for example in examples)
     return cast(Callable[P, Result], cast(Any, kernel).entry.compile(types))

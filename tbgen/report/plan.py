@@ -21,8 +21,6 @@ from tbgen.store.stored_file import StoredFile
 
 UNPACKING: Final = "unpacking"
 LINES: Final = "lines"
-_BYTES_PER_RUN: Final = 12
-"""Of a plain table, with what finds the runs of a slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ def _task(directory: Path, material: Material, variant: Variant, layers: bool) -
     """Return the task of reading a table."""
     with StoredFile(table_path(directory, material.name, variant), material=material) as file:
         info = file.info
-    steps, memory = ["counted"], fresh_bytes(info.size) + _BYTES_PER_RUN * info.runs
+    steps, memory = ["counted"], fresh_bytes(info.size) + memory_of("runs", info.runs)
     if info.packed:
         steps, memory = [UNPACKING, *steps], memory_of(UNPACKING, info.size)
         if layers and info.has_layers:

@@ -48,32 +48,35 @@ def _leap_targets() -> np.ndarray:
     return targets
 
 
-LEAP: Final = _leap_targets()
+LEAP_TARGETS: Final = _leap_targets()
 """int64 (kinds, 64, 1 + most leaps): number of squares to which a man of a kind leaps from a square, and
 these."""
 
 ATTACKS: Final = np.array([reach(kind) for kind in range(len(KINDS))], np.uint64)
 """uint64 (kinds, 64): squares that a man attacks on an empty board."""
+MOST_TARGETS: Final = max(int(squares).bit_count() for squares in ATTACKS.flat)
+"""Most squares that a man attacks."""
 
 
 PAWN_ATTACKS: Final = np.array([chess.BB_PAWN_ATTACKS[colour] for colour in chess.COLORS], np.uint64)
 """uint64 (2, 64): squares that a pawn of each colour attacks."""
 
 
-def _between() -> np.ndarray:
-    between = np.zeros((64, 64), np.uint64)
-    for kind in range(len(KINDS)):
-        for square in range(64):
-            for way in ways(kind, square):
-                passed = np.uint64(0)
-                for target in way:
-                    between[square, target] |= passed
-                    passed |= BIT[target]
-    return between
+def _passed() -> np.ndarray:
+    found = np.zeros((len(KINDS), 64, 64), np.uint64)
+    for kind, square in np.ndindex(found.shape[:2]):
+        for way in reversed(ways(kind, square)):  # leaps last, which pass nothing where a ride would
+            passed = np.uint64(0)
+            for target in way:
+                found[kind, square, target] = passed
+                passed |= BIT[target]
+    return found
 
 
-BETWEEN: Final = _between()
-"""uint64 (64, 64): squares that a man passes on its way from one square to another."""
+PASSED: Final = _passed()
+"""uint64 (kinds, 64, 64): squares that a man of a kind passes on its way from one square to another."""
+BETWEEN: Final = np.bitwise_or.reduce(PASSED)
+"""uint64 (64, 64): squares between two on a line."""
 
 IMAGES: Final = np.array(IMAGE, np.int64)
 INVERSES: Final = np.array(INVERSE, np.int64)

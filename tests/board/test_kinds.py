@@ -1,11 +1,14 @@
 """The kinds of men against python-chess."""
 
 import random
+import subprocess
+import sys
 
 import chess
 import pytest
 
 from tbgen.board.kinds import KINDS, KING, PIECE_ORDER, PROMOTIONS, attacks, between, reach, ways
+from tbgen.retro.geometry import PASSED
 
 NUMBERS = range(len(KINDS))
 
@@ -36,6 +39,25 @@ def test_what_stands_in_between_is_in_the_way(kind: int) -> None:
                 assert passed == (chess.between(start, stop) if KINDS[kind].rides else 0)
             else:
                 assert passed == 0
+
+
+def test_a_leap_passes_nothing_where_a_queen_would() -> None:
+    alfil = "A", ((2, 2), (2, -2), (-2, 2), (-2, -2))
+    program = f"""
+from tbgen.board import kinds
+kinds.KINDS += (kinds.Kind(*{alfil}),)
+from tbgen.retro.geometry import ATTACKS, PASSED
+print(int(ATTACKS[-1, 27]), int(PASSED[-1, 27, 45]), int(PASSED[1, 27, 45]))
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    targets = sum(1 << square for square in (9, 13, 41, 45))
+    assert found.stdout.split() == [str(targets), "0", str(1 << 36)]
+
+
+@pytest.mark.parametrize("kind", NUMBERS, ids=PIECE_ORDER)
+def test_kernels_have_the_squares_in_between(kind: int) -> None:
+    for start in range(64):
+        assert PASSED[kind, start].tolist() == [between(kind, start, stop) for stop in range(64)]
 
 
 def test_the_king_comes_first_and_is_no_promotion() -> None:

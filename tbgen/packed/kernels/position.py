@@ -2,15 +2,16 @@
 
 from typing import NamedTuple
 
+from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.packed.kernels.rows import Rows, has_smaller_image, symmetry_of
-from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, SYMMETRY_OF, WAY, WAYS
+from tbgen.retro.geometry import BIT, IMAGES, MOST_TARGETS, PASSED, PAWN_ATTACKS, SYMMETRY_OF, WAY, WAYS
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, lowest
 from tbgen.retro.kernels.canonical import sort_like
 from tbgen.retro.kernels.frame import attacks_along
 
-MAX_MOVES = 128
-"""Most moves of four free men of one side."""
+MAX_MOVES = (MAX_MEN - 1) * MOST_TARGETS
+"""Most moves of the free men of one side."""
 
 
 class Placed(NamedTuple):
@@ -42,7 +43,7 @@ def attacked(rows: Rows, men: Placed, king: int, by: int, occupied: Word, gone: 
             rows.colours[man] == by
             and BIT[square] & gone == ZERO
             and attacks_along(rows.kinds[man], square, king)
-            and BETWEEN[square, king] & occupied == ZERO
+            and PASSED[rows.kinds[man], square, king] & occupied == ZERO
         ):
             return True
     return False

@@ -12,7 +12,7 @@ import numpy as np
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE
-from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, TRIANGLE_SQUARE
+from tbgen.retro.geometry import BIT, IMAGES, PASSED, PAWN_ATTACKS, TRIANGLE_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
 from tbgen.retro.kernels.canonical import sort_like
 from tbgen.retro.kernels.frame import attacks_along, pawn_attacks
@@ -127,7 +127,7 @@ def _attacked(rows: Rows, phase: int, squares: Ints, occupied: Word, target: int
         if man == row_man:
             found |= reach(rows.kinds[man], BIT[target], ~occupied)
         elif attacks_along(rows.kinds[man], squares[man], target):
-            between = BETWEEN[squares[man], target]
+            between = PASSED[rows.kinds[man], squares[man], target]
             if between & occupied == ZERO:
                 found |= ~between
     return found

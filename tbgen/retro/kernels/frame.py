@@ -13,7 +13,7 @@ from tbgen.board.kinds import KING
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.symmetry import TRANSPOSE
-from tbgen.retro.geometry import ATTACKS, BETWEEN, BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_SQUARE
+from tbgen.retro.geometry import ATTACKS, BIT, IMAGES, PASSED, PAWN_ATTACKS, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Ints, Word, Words, bits_of, reach
 from tbgen.retro.kernels.targets import VARIABLE, Men, room_for_men
 
@@ -152,7 +152,7 @@ def safe(
         origin = men.squares[man]
         attacker = frame.colours[man] == by and man != captured
         if attacker and attacks_along(frame.kinds[man], origin, square):
-            between = BETWEEN[origin, square]
+            between = PASSED[frame.kinds[man], origin, square]
             if between & occupied == ZERO:
                 result &= between if bit_there else ZERO
                 if result == ZERO:

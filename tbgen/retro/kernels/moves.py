@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, jit
 from tbgen.index.symmetry import TRANSPOSE
 from tbgen.retro.geometry import (
@@ -13,9 +14,10 @@ from tbgen.retro.geometry import (
     KING_BACKWARD,
     KING_FORWARD,
     LANDING,
-    LEAP,
+    LEAP_TARGETS,
     LEAPS,
     LENGTH,
+    MOST_TARGETS,
     TRIANGLE_OF,
     WAY,
     WAYS,
@@ -27,9 +29,9 @@ ALL_MOVES, CROSSING, OF_KINGS = range(3)
 """Which moves are undone: all; those by which Black's king may come to stand elsewhere in the slot, which are
 his own, and those of White's that turn the board; those of the kings."""
 
-MOST_MOVES = 208
-"""Most entries of ``origins``, those of images too: twice 16 for White's king and 56 for each other man, at
-most."""
+MOST_MOVES = 2 * (16 + (MAX_MEN - 2) * MOST_TARGETS)
+"""Most entries of ``origins``, those of images too: 16 of White's king, which may turn the board, and those
+of the other men."""
 
 MOST_SCALARS = 31
 """Most scalars of a frame: those of a cell with a full board."""
@@ -112,8 +114,8 @@ def _add(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int) -
 @inlined
 def _moves_of_scalars(search: MoveSearch, word: int, bits: Word, which: int, count: int) -> tuple[int, Word]:
     """List the quiet moves of the mover's scalars from, or backwards to, ``bits`` of a word, illegal ones
-    among them; return the number of entries, and the squares of scalars and pawns. For the rest see
-    ``origins``."""
+    among them, such as leaps onto a man; return the number of entries, and the squares of scalars and pawns.
+    For the rest see ``origins``."""
     frame, squares = search.frame, search.found.squares
     occupied, kings = decode(frame, word, squares), KING_BACKWARD if search.backward else KING_FORWARD
     for man in range(frame.scalars if which == ALL_MOVES else 2):
@@ -128,8 +130,8 @@ def _moves_of_scalars(search: MoveSearch, word: int, bits: Word, which: int, cou
                     other = king_word(frame, word, squares, kings[coord, number, 0], symmetry)
                     count = _add(search, other, bits, symmetry, count)
         elif which != CROSSING or man > 0:
-            for number in range(1, LEAP[kind, square, 0] + 1):
-                other = word + ((LEAP[kind, square, number] - square) << shift)
+            for number in range(1, LEAP_TARGETS[kind, square, 0] + 1):
+                other = word + ((LEAP_TARGETS[kind, square, number] - square) << shift)
                 count = _add(search, other, bits, int64(0), count)
             for way in range(LEAPS[kind], WAYS[kind]):
                 free = bits

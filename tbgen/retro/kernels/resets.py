@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tbgen.compiler.jit import inlined, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
-from tbgen.retro.geometry import BETWEEN, BIT, KIND_COUNT, PAWN_ATTACKS
+from tbgen.retro.geometry import BETWEEN, BIT, KIND_COUNT, PASSED, PAWN_ATTACKS
 from tbgen.retro.kernels.bits import ZERO, Word, Words, bits_of, lowest, reach
 from tbgen.retro.kernels.exits import NO_EXIT, NOTHING, NOWHERE, PAWN, Exits, Turn, settle_moves
 from tbgen.retro.kernels.frame import FROZEN, Frame, attacks_along, enter_word, king_safe, place_of, safe
@@ -52,7 +52,7 @@ def _from_where(turn: Turn, man: int, square: int, captured: int) -> Word:
             return mask
         return ZERO
     origin = men.squares[man]
-    passed = BETWEEN[origin, square]
+    passed = PASSED[kind, origin, square]
     if passed & occupied or not attacks_along(kind, origin, square):
         return ZERO
     men.squares[man] = square

@@ -185,6 +185,7 @@ def _reach_back(sweep: Sweep, part: int, other: int, row: int) -> None:
                 find_candidates(scratch, part, 1 - row, word, bits)
 
 
+# Two kernels, since one with both loops takes a tenth longer.
 @kernel
 def _find_attackers(sweep: Sweep, part: int, other: int) -> None:
     """Find the part's wanted positions with a move to what another part, or itself, has caught last."""
