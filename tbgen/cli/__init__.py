@@ -7,13 +7,20 @@ import sys
 
 def entry_point() -> None:
     """Run the command line and leave the process with its exit code."""
-    from tbgen.cli.main import main
-    from tbgen.cli.streams import prepare_streams, raise_terminations
+    try:
+        from tbgen.cli.main import main
+        from tbgen.cli.streams import prepare_streams, raise_terminations
 
-    prepare_streams()
-    raise_terminations()
+        prepare_streams()
+        raise_terminations()
+    except KeyboardInterrupt:
+        print("tbgen: interrupted", file=sys.stderr)
+        os._exit(128 + signal.SIGINT)
     code = main(sys.argv[1:])
     if code in (128 + signal.SIGINT, 128 + signal.SIGTERM):
         # Kernels cannot be interrupted, and a plain exit would wait for those at work in other threads.
+        from tbgen.compiler.cache import remove_substitute
+
+        remove_substitute()
         os._exit(code)
     sys.exit(code)

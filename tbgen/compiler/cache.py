@@ -18,8 +18,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
+from secrets import token_hex
 from threading import Lock, local
 from typing import Final, NamedTuple
 
@@ -38,27 +38,46 @@ def home() -> Path:
     return Path(os.environ.get("NUMBA_CACHE_DIR") or Path(caches, "tbgen"), "kernels")
 
 
+_SUBSTITUTE: Final = "TBGEN_KERNELS"
+"""The environment variable by which processes tell those that they start of :func:`substitute`."""
+
+
 @cache
 def directory() -> Path:
     """Return the directory of the kernels, creating it if need be.
 
-    Where it cannot be written a directory of this process takes its place, which is removed at the end.
+    Where it cannot be written :func:`substitute` takes its place, and the process that creates it says so.
     """
-    wanted = home()
     try:
-        wanted.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=wanted).close()
-        return wanted
+        home().mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=home()).close()
     except OSError as error:
-        _logger.warning(
-            "compiled kernels cannot be kept in %s (%s), so every start compiles them again: "
-            "name a directory that can be written in NUMBA_CACHE_DIR",
-            wanted,
-            error.strerror,
-        )
-    own = Path(tempfile.mkdtemp(prefix="tbgen-kernels-"))
-    atexit.register(shutil.rmtree, own, ignore_errors=True)
-    return own
+        with suppress(FileExistsError):
+            substitute().mkdir(mode=0o700)
+            _logger.warning(
+                "compiled kernels cannot be kept in %s (%s), so every start compiles them again: "
+                "name a directory that can be written in NUMBA_CACHE_DIR",
+                home(),
+                error.strerror,
+            )
+        return substitute()
+    return home()
+
+
+def substitute() -> Path:
+    """Return the path of a temporary directory for kernels that cannot be kept.
+
+    This process, if it is the first to ask, and all processes that it starts from now on share the directory.
+    """
+    name = f"tbgen-kernels-{os.getpid()}-{token_hex(8)}"
+    return Path(os.environ.setdefault(_SUBSTITUTE, str(Path(tempfile.gettempdir(), name))))
+
+
+@atexit.register
+def remove_substitute() -> None:
+    """Remove the temporary directory if this process was the first to ask for it, as its last action."""
+    if f"-{os.getpid()}-" in os.environ.get(_SUBSTITUTE, ""):
+        shutil.rmtree(substitute(), ignore_errors=True)
 
 
 @cache
@@ -94,11 +113,10 @@ def _source_digest(path: Path) -> bytes:
 def name_of(module: str) -> str:
     """Return the name of what was compiled of a module: its own, and a digest of its sources and of the
     versions of Python, numba and llvmlite."""
-    digest = hashlib.sha256()
-    for fact in (sys.version, version("numba"), version("llvmlite")):
-        digest.update(fact.encode() + b"\0")
-    for source in closure(module):
-        digest.update(_source_digest(source))
+    from importlib.metadata import version
+
+    versions = "\0".join((sys.version, version("numba"), version("llvmlite"), "")).encode()
+    digest = hashlib.sha256(versions + b"".join(map(_source_digest, closure(module))))
     return f"{module.removeprefix('tbgen.')}-{digest.hexdigest()[:16]}"
 
 

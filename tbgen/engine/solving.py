@@ -14,6 +14,7 @@ from typing import Any, Final
 import chess
 
 from tbgen.board.score import GScore
+from tbgen.compiler.cache import substitute
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import SearchGame
 from tbgen.errors import TbgenError
@@ -48,6 +49,7 @@ class BackgroundProof:
         time = f"{max(int(seconds), _LEAST_SECONDS)}s" if seconds is not None else "60m"
         words = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MEMORY]
         words += ["--dir", str(directories[0].absolute())]
+        substitute()  # shared by the process, which would leave behind its own
         self._process = subprocess.Popen(
             [*command, self._board.fen(), *words],
             stdin=subprocess.DEVNULL,

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
+from tbgen.compiler.cache import substitute
 from tbgen.errors import TbgenError, UsageError, needs_extra, quote
 from tbgen.web.settings import Settings
 
@@ -71,6 +72,7 @@ def serve_at(
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=_SECONDS_TO_END,
     )
+    substitute()  # shared by workers and processes that solve, which would leave behind their own
     ready()
     if workers > 1:
         Multiprocess(config, sockets=[listener]).run()

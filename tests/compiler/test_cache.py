@@ -1,9 +1,6 @@
 """When kernels are compiled, and what is said of it."""
 
 import fcntl
-import os
-import subprocess
-import sys
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -79,24 +76,3 @@ def test_sizes_and_removal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert kernel_cache.cached_kernels()[1:] == (14, 12)
     assert kernel_cache.clear()[1:] == (14, 12)
     assert [path.name for path in tmp_path.iterdir()] == ["of others"]
-
-
-def test_a_cache_that_cannot_be_written_is_said_once_and_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
-    script = """
-import logging
-logging.basicConfig(format="%(message)s")
-from tbgen.compiler import cache
-for _ in range(2):
-    with cache.compiling("tbgen.errors", "of tests", "a second", print):
-        assert cache.directory().is_dir()
-print(cache.directory())
-"""
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("\n") == 1
-    assert "NUMBA_CACHE_DIR" in done.stderr
-    own = Path(done.stdout.splitlines()[-1])
-    assert own.parent == tmp_path
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -148,6 +148,9 @@ def tag_games(
         for raw in games:
             yield _tagged_game(raw, _finding(adjudicator, raw))
         return
+    from tbgen.compiler.cache import substitute
+
+    substitute()  # shared by the processes of the pool, which would leave behind their own
     with ProcessPoolExecutor(jobs, get_context(), _start, (adjudicator.unsolving(),)) as pool:
         under_way: deque[tuple[list[RawGame], Future[list[_Finding]]]] = deque()
         try:

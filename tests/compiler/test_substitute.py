@@ -1,0 +1,135 @@
+"""A cache of kernels that cannot be written is said once, and nothing is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import end, started
+from tests.support.serving import serving
+
+ENTRY = "from tbgen.cli import entry_point\nentry_point()"
+
+COMPILING = """
+import logging
+from tbgen.compiler import cache
+
+def work():
+    with cache.compiling("tbgen.errors", "of tests", "a second", logging.getLogger("tbgen").warning):
+        assert cache.directory().is_dir()
+"""
+
+TWICE = f"""{COMPILING}
+logging.basicConfig(format="%(message)s")
+work()
+work()
+print(cache.directory())
+"""
+
+INTERRUPTED = f"""{COMPILING}
+import os, signal
+from tbgen.cli import main
+
+def run(arguments):
+    work()
+    os.kill(os.getpid(), getattr(signal, arguments[0]))
+
+main._run = run
+{ENTRY}
+"""
+
+TAGGING = f"""{COMPILING}
+import multiprocessing, time
+from tbgen.games.tagging import tagged
+
+def finding(adjudicator, raw):
+    time.sleep(0.01)
+    work()
+
+multiprocessing.set_start_method("fork")
+tagged._finding = finding
+{ENTRY}
+"""
+
+WORKERS = """
+import sys
+if "--multiprocessing-fork" in sys.orig_argv:
+    import os, pathlib
+    from tbgen.compiler import cache
+    assert cache.directory().is_dir()
+    pathlib.Path(os.environ["READY"], str(os.getpid())).touch()
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Of a process that cannot write its cache; its temporary files lie in ``temporary`` of ``tmp_path``."""
+    (tmp_path / "file").touch()
+    (tmp_path / "temporary").mkdir()
+    places = {"NUMBA_CACHE_DIR": str(tmp_path / "file"), "TMPDIR": str(tmp_path / "temporary")}
+    return {name: value for name, value in os.environ.items() if name != "TBGEN_KERNELS"} | places
+
+
+def left(tmp_path: Path) -> list[Path]:
+    return list((tmp_path / "temporary").iterdir())
+
+
+def test_in_one_process(tmp_path: Path, environment: dict[str, str]) -> None:
+    done = subprocess.run([sys.executable, "-c", TWICE], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    unwritable, compiling = done.stderr.splitlines()
+    assert "NUMBA_CACHE_DIR" in unwritable
+    assert compiling.startswith("compiling the kernels of tests")
+    assert Path(done.stdout.strip()).parent == tmp_path / "temporary"
+    assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize(("name", "said"), [("SIGINT", "interrupted"), ("SIGTERM", "terminated")])
+def test_after_a_signal(tmp_path: Path, environment: dict[str, str], name: str, said: str) -> None:
+    with started("-c", INTERRUPTED, name, env=environment) as running:
+        code, error = end(running)
+    assert code == 128 + getattr(signal, name)
+    assert error.count("NUMBA_CACHE_DIR") == 1
+    assert error.endswith(f"\ntbgen: {said}\n")
+    assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGTERM])
+def test_with_processes_that_tag(
+    tmp_path: Path, environment: dict[str, str], number: signal.Signals | None
+) -> None:
+    games = tmp_path / "games.pgn"
+    games.write_text("1. f3 e5 2. g4 Qh4# 0-1\n\n" * (2000 if number else 200))
+    words = ["tag", str(games), str(tmp_path / "out.pgn"), "--jobs", "2"]
+    with started("-c", TAGGING, *words, env=environment) as running:
+        assert running.stderr
+        said = running.stderr.readline()
+        if number:
+            running.send_signal(number)
+        code, rest = end(running)
+    assert code == (128 + number if number else 0), rest
+    assert (said + rest).count("NUMBA_CACHE_DIR") == 1
+    assert (said + rest).count("compiling the kernels") == 1
+    assert left(tmp_path) == []
+
+
+def test_with_workers_of_the_server(three_men: Path, tmp_path: Path, environment: dict[str, str]) -> None:
+    ready = tmp_path / "ready"
+    ready.mkdir()
+    (tmp_path / "sitecustomize.py").write_text(WORKERS)
+    path = os.pathsep.join([str(tmp_path), environment.get("PYTHONPATH", "")])
+    environment |= {"PYTHONPATH": path, "READY": str(ready)}
+    with serving(three_men, "--workers", "2", env=environment) as (running, _, _):
+        until = time.monotonic() + 120
+        while len(list(ready.iterdir())) < 2:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert len(left(tmp_path)) == 1
+        running.send_signal(signal.SIGTERM)
+        code, said = end(running)
+    assert (code, said.count("NUMBA_CACHE_DIR")) == (0, 1), said
+    assert left(tmp_path) == []
