@@ -151,6 +151,25 @@ def test_a_signal_while_an_object_is_deleted(name: str, said: str) -> None:
         assert end(process) == (128 + getattr(signal, name), f"tbgen: {said}\n")
 
 
+IMPORTING = """
+import os, signal, sys
+from tbgen.cli import entry_point
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "tbgen.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+entry_point()
+"""
+
+
+def test_an_interrupt_amid_the_first_imports() -> None:
+    with started("-c", IMPORTING) as process:
+        assert end(process) == (130, "tbgen: interrupted\n")
+
+
 def test_output_that_nobody_reads() -> None:
     reading, writing = os.pipe()
     os.close(reading)
