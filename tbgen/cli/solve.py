@@ -18,7 +18,6 @@ from tbgen.cli.options import (
     CellDirectory,
     Directory,
     Parsed,
-    Rules,
     ScoringOptions,
     Setting,
     Size,
@@ -67,7 +66,6 @@ def run(
     verify: bool,
     line: bool,
     svg: Directory | None,
-    variant: Rules = Variant.R_MOBILITY,
     points: ScoringOptions,
     json: AsJson,
     stream: bool,
@@ -107,8 +105,6 @@ def run(
     :param json: print one JSON document
     :param stream: with --json: print a line for every interval found, and the document as the last line
     """
-    if variant != Variant.R_MOBILITY:
-        raise UsageError("only r-mobility is solved beyond the tables: leave --rules out")
     if stream and not json:
         raise UsageError("--stream is a way to print JSON: give --json too")
     if svg is not None and mobile is None:

@@ -120,8 +120,11 @@ def test_a_proof_that_fails(
         (["--mobile", "e4,e4"], "names a square twice"),
         (["--mobile", "g4"], "g4 has a pawn"),
         (["--time", "soon"], "'soon' is not a time"),
+        (["--time", "0s"], "'0s' is not a time: give one such as 60s, 5m or 2h"),
+        (["--time", "-5s"], "'-5s' is not a time: give one such as 60s, 5m or 2h"),
+        (["--time=-5s"], "'-5s' is not a time: give one such as 60s, 5m or 2h"),
         (["--memory", "1"], "without a unit"),
-        (["--rules", "wg"], "only r-mobility"),
+        (["--rules", "wg"], "No such option '--rules'"),
         ([LOCKED], "one position at a time"),
     ],
 )
@@ -129,6 +132,14 @@ def test_bad_input(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert sentence in failure(capsys, 2, "solve", LOCKED, *words, "--dir", str(tmp_path))
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """One position at a time, and no choice of rules where there is none."""
+    text = " ".join(answer(capsys, "solve", "--help").split())
+    assert "FIELD... the fields of one FEN, optionally with a seventh" in text
+    assert "--time TIME" in text
+    assert "--rules" not in text
 
 
 def test_a_stream_of_json(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
