@@ -306,6 +306,19 @@ def test_views(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
     assert documents[0]["depth"] is None
 
 
+@pytest.mark.parametrize("view", ["lasker", "stalemate-wins"])
+def test_depths_of_views_without_depths(
+    view: str, capsys: pytest.CaptureFixture[str], three_men: Path
+) -> None:
+    """They are null in the document and in its moves, not left out."""
+    position = "8/8/8/8/8/2k5/8/KB6 w - - 0 1"
+    document = json.loads(
+        answer(capsys, "probe", "--view", view, "--json", position, "--dir", str(three_men))
+    )
+    assert document["moves"]
+    assert [each["depth"] for each in (document, *document["moves"])] == [None] * (1 + len(document["moves"]))
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
