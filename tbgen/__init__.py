@@ -63,7 +63,8 @@ side:
 >>> tables.close()
 
 Bad input and bad files raise a ``TbgenError``: one sentence that says what to do. Missing
-tables raise a ``MissingTableError``, where ``tables.get`` returns None. Documentation: README.md and docs/.
+tables raise a ``MissingTableError``, where ``tables.get`` returns None. Documentation: README.md and docs/ of
+the repository, which an installed package has in share/doc/tbgen below ``sys.prefix``.
 """
 
 from importlib import import_module

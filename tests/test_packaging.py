@@ -1,5 +1,6 @@
 """What is installed is the whole package: templates, the page and what is vendored, not the modules alone."""
 
+import posixpath
 import re
 import subprocess
 import sys
@@ -46,3 +47,19 @@ def test_the_readme_of_a_wheel_names_pages_that_come_with_it(wheel: Path) -> Non
     ]
     brought = {name.partition(".data/data/")[2] for name in names}
     assert [page for page in pages if page not in brought] == []
+
+
+def test_the_pages_of_a_wheel_link_to_what_comes_with_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        brought = {name.partition(".data/data/")[2]: name for name in archive.namelist()}
+        pages = {
+            place: archive.read(name).decode() for place, name in brought.items() if place.endswith(".md")
+        }
+    links = [
+        (page, posixpath.normpath(posixpath.join(posixpath.dirname(page), target)))
+        for page, text in pages.items()
+        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text)
+    ]
+    assert len(links) > 50
+    assert ("share/doc/tbgen/CONTRIBUTING.md", "share/doc/tbgen/benchmarks/README.md") in links
+    assert [link for link in links if link[1] not in brought] == []
