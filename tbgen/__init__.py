@@ -40,8 +40,9 @@ G3.5 from G3.5
 (GScore('G3.5'), GScore('-G18.5'))
 
 For many positions, ``probe_many`` and ``moves_many`` are faster; they yield errors in the place of results.
-``tbgen.solve(board)`` finds values or bounds of positions beyond the tables (``Solution``). An ``Arbiter``
-referees a game with any number of men, and ``adjudicate`` returns the result of a stopped game:
+``tbgen.solve(board)`` finds values or bounds of positions beyond the tables (``Solution``); help(tbgen.solve)
+has its parameters. An ``Arbiter`` referees a game with any number of men, and ``adjudicate`` returns the
+result of a stopped game:
 
 >>> game = tbgen.Arbiter(board)
 >>> game.push_san("Kf4")
@@ -72,6 +73,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tbgen.board.history import FRESH as FRESH
+    from tbgen.board.interval import ScoreInterval as ScoreInterval
     from tbgen.board.material import Material as Material
     from tbgen.board.score import GScore as GScore
     from tbgen.board.scoring import Points as Points
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
     from tbgen.games.outcome import Outcome as Outcome
     from tbgen.games.referee import Arbiter as Arbiter
     from tbgen.games.referee import adjudicate as adjudicate
+    from tbgen.games.settings import GameSettings as GameSettings
     from tbgen.probe.line import LinePly as LinePly
     from tbgen.probe.moves import RankedMove as RankedMove
     from tbgen.probe.positions import Positions as Positions
@@ -97,6 +100,8 @@ if TYPE_CHECKING:
     from tbgen.probe.view_tables import ViewResult as ViewResult
     from tbgen.probe.view_tables import ViewTables as ViewTables
     from tbgen.probe.views import View as View
+    from tbgen.solve.hold import Hold as Hold
+    from tbgen.solve.proof import ForwardProof as ForwardProof
     from tbgen.solve.solution import Solution as Solution
     from tbgen.solve.solution import SolvedMove as SolvedMove
     from tbgen.solve.solver import solve as solve
@@ -105,6 +110,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "board.history": ["FRESH"],
+    "board.interval": ["ScoreInterval"],
     "board.material": ["Material"],
     "board.score": ["GScore"],
     "board.scoring": ["Points", "points"],
@@ -112,6 +118,7 @@ _MODULES = {
     "errors": ["DamagedTableError", "MissingTableError", "TbgenError", "UsageError"],
     "games.outcome": ["Basis", "Outcome"],
     "games.referee": ["Arbiter", "adjudicate"],
+    "games.settings": ["GameSettings"],
     "probe.line": ["LinePly"],
     "probe.moves": ["RankedMove"],
     "probe.positions": ["PositionTable", "Positions"],
@@ -119,6 +126,8 @@ _MODULES = {
     "probe.tablebase": ["Tablebase", "open_tablebase"],
     "probe.view_tables": ["ClassicalTables", "ViewMove", "ViewResult", "ViewTables"],
     "probe.views": ["View"],
+    "solve.hold": ["Hold"],
+    "solve.proof": ["ForwardProof"],
     "solve.solution": ["Solution", "SolvedMove"],
 }
 _HOME = {name: f"tbgen.{module}" for module, names in _MODULES.items() for name in names}

@@ -69,6 +69,9 @@ class Points(NamedTuple):
 
     These are floating-point numbers: from G26.5 on they no longer tell exponential points from a half each.
     :meth:`Scoring.lead` is exact.
+
+    :ivar white: White's points, from 0 to 1.
+    :ivar black: Black's points, from 0 to 1.
     """
 
     white: float

@@ -56,16 +56,22 @@ class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
 
 @dataclass(frozen=True, slots=True)
 class GameSettings:
-    """By what one game is refereed and scored, all of it decided."""
+    """The rules and the scoring of one game, all of them decided.
+
+    :ivar variant: r-mobility or whole-game mobility.
+    :ivar fifty_move_rule: the 50-move rule of the game.
+    :ivar bare_kings: whether bare kings with free moves end the game.
+    :ivar scoring: from scores to points; its cutoff is also the score from which on the rule ``improving``
+        sees no progress.
+    :ivar unknown_scoring: the name in the game's tag if no scoring has this name, so that the game is scored
+        exponentially; else None.
+    """
 
     variant: Variant
     fifty_move_rule: FiftyMoveRule
     bare_kings: bool
-    """Whether bare kings with free moves end the game."""
     scoring: Scoring
-    """Its cutoff is also the score from which on the rule ``improving`` sees no progress."""
     unknown_scoring: str | None = None
-    """A scoring that the game's tag names and nobody knows; it is scored exponentially then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,21 +17,24 @@ from tbgen.solve.search import Search, carried
 
 @dataclass(frozen=True)
 class Hold:
-    """What the blocker guarantees, and how."""
+    """What the blocker guarantees, and how. Squares are numbers of python-chess (0 for a1, 63 for h8).
+
+    :ivar holder: the blocker's side.
+    :ivar value: the holder gets this score at least.
+    :ivar blocker: the blocker's square in the given position.
+    :ivar changer: the changer's square in the given position.
+    :ivar squares: the blocker's squares by the changer's square, with the changer to move: all that can come
+        about while the blocker holds, the nearest first.
+    :ivar distances: plies until the holder has the value, where they are known: by the changer's square, with
+        the changer to move and the blocker on the nearest of its squares.
+    """
 
     holder: chess.Color
-    """The blocker's side."""
     value: GScore
-    """The holder gets this at least."""
     blocker: chess.Square
-    """Where the blocker stands in the asked position."""
     changer: chess.Square
     squares: dict[chess.Square, tuple[chess.Square, ...]]
-    """By the changer's square, with the changer to move: where the blocker stands, the nearest first; all
-    that can come about while the blocker holds."""
     distances: dict[chess.Square, int]
-    """By the changer's square, with the changer to move and the blocker on the nearest of his squares: plies
-    until the holder has what he gets, where that is known."""
 
 
 def holds(search: Search) -> tuple[Hold, ...]:

@@ -51,14 +51,16 @@ class WrongExitError(TbgenError):
 
 @dataclass(frozen=True, slots=True)
 class ForwardProof:
-    """What has been proved forward."""
+    """How much has been proved forward.
+
+    :ivar cells: number of solutions of cells; a cell that was solved again counts again.
+    :ivar states: number of states proved from their successors, in both games.
+    :ivar sampled: how many of ``cells`` are large, so that one position in 64 was proved.
+    """
 
     cells: int = 0
-    """Solutions of cells, those of cells solved again counted again."""
     states: int = 0
-    """States proved from their successors, in both games."""
     sampled: int = 0
-    """Solutions of large cells among them, of whose positions one in ``SHARE`` was proved."""
 
 
 class Prover:

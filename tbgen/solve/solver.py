@@ -61,6 +61,9 @@ def solve(
     The accrued score is the given one, else that of a FEN's seventh field, else that of the moves which a
     board remembers, else the position's own. Repetition and the 50-move rule play no part.
 
+    :param given: the position: a board or a FEN.
+    :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position's own; None for that
+        of the FEN or the board, as above.
     :param tables: tables that may be used, or their directory; None for that of ``$TBGEN_DIR``, else
         ``data``. What they hold is read there; for what moves lead to, those of plain form are used.
     :param budget: a minute and 8 GiB if None.
@@ -72,6 +75,8 @@ def solve(
     :param verify: whether to prove forward all that is found in cells, in time that does not count; tables
         are proved by ``tbgen verify``.
     :param line: whether to add the play that shows what is proved.
+    :param progress: called with the lower end, the upper end and the number of solved cells whenever they
+        change.
     :raises WrongBoundError: if the proof finds something wrong.
     :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
         nothing, or there are more men to be mobile than memory allows.

@@ -1,6 +1,7 @@
 """Probing: values of all states, folding, moves, lines, refusals, faults and threads."""
 
 import dataclasses
+import inspect
 import os
 import pydoc
 import random
@@ -8,8 +9,10 @@ import re
 import shutil
 import subprocess
 import sys
+import typing
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 import chess
@@ -414,9 +417,41 @@ def test_help_is_complete() -> None:
         assert re.search(rf"\b{name}\b", tutorial + described), name
         public = getattr(tbgen, name)
         assert pydoc.getdoc(public) or public is tbgen.FRESH
+        fields = set(getattr(public, "_fields", ()))
         if dataclasses.is_dataclass(public) and name not in ("GScore", "Material"):
             fields = {field.name for field in dataclasses.fields(public)}
-            assert set(re.findall(r":ivar (\w+): ", pydoc.getdoc(public))) == fields
+        assert not fields or set(re.findall(r":ivar (\w+): ", pydoc.getdoc(public))) == fields, name
+
+
+def test_the_results_of_results_are_public() -> None:
+    """The types of the fields of results are public themselves."""
+    waiting: list[object] = [
+        *typing.get_type_hints(tbgen.Outcome).values(),
+        *typing.get_type_hints(tbgen.Solution).values(),
+    ]
+    names = set()
+    while waiting:
+        kind = waiting.pop()
+        waiting += typing.get_args(kind)
+        if isinstance(kind, type) and kind.__module__.startswith("tbgen."):
+            names.add(kind.__name__)
+    assert {"ScoreInterval", "GameSettings", "Hold", "ForwardProof"} <= names
+    assert names - set(tbgen.__all__) == set()
+
+
+def test_help_of_solve() -> None:
+    """It says how the function is called and what each parameter is, as the function itself does."""
+    signature = inspect.signature(tbgen.solve)
+    assert signature == inspect.signature(import_module("tbgen.solve.solver").solve)
+    text = pydoc.plain(pydoc.render_doc(tbgen.solve))
+    assert "tbgen.solve(given: " in text
+    assert {*signature.parameters} == {*re.findall(r":param (\w+): ", text)}
+    assert "help(tbgen.solve)" in (tbgen.__doc__ or "")
+
+
+def test_the_call_of_a_package_imports_no_compiler() -> None:
+    code = "import tbgen, sys; tbgen.solve; print('numba' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
 
 
 def test_unknown_names() -> None:
