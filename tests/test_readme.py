@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.cli.main import COMMANDS
 from tests.support.paths import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -63,6 +64,11 @@ def test_python(directory: Path, tables: Path) -> None:
     assert test.examples
     said: list[str] = []
     assert doctest.DocTestRunner().run(test, out=said.append).failed == 0, "".join(said)
+
+
+def test_every_command_has_an_example() -> None:
+    assert [name for name in COMMANDS if not re.search(rf"^(\$ )?tbgen {name}\b", README, re.M)] == []
+    assert len(README.split()) <= 1300
 
 
 def test_no_example_is_lost() -> None:
