@@ -32,8 +32,8 @@ class Reporter(Protocol):
         """Something worth a line: a wait, leftovers removed, kernels being compiled."""
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Material ``number`` of ``count`` begins, or is the one that progress is told of from now on; all
-        that is left should take about ``seconds_left``."""
+        """Material ``number`` of ``count`` begins, or progress is about it from now on; all the work that is
+        left should take about ``seconds_left``."""
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """A step has got this far, as :data:`Progress` says it.
@@ -60,7 +60,7 @@ _SURE: Final = 20.0
 
 
 class Countdown:
-    """Counts the time of jobs, each of which has steps that should take so many seconds.
+    """Counts the time of jobs; each job has steps that should take so many seconds.
 
     :param seconds: what all jobs together should take.
     """

@@ -1,4 +1,4 @@
-"""Solving the final positions of games: options, the solver that they ask for, and what is told of it."""
+"""Solving the final positions of games: options, the solver that they ask for, and its report."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext

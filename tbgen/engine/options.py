@@ -81,7 +81,7 @@ class Options:
     :ivar rule: the 50-move rule.
     :ivar solve: when to solve: ``off``, ``auto`` or ``on``.
     :ivar blunders: the chance that a move is made at random.
-    :ivar best: how many of the best moves are told of.
+    :ivar best: how many of the best moves are reported.
     :ivar overhead: seconds that get lost on the way to the clock.
     :ivar chess960: whether castling is written as in Chess960.
     """

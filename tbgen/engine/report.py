@@ -16,9 +16,9 @@ from tbgen.text import plies as plies_text
 
 
 def of_search(search: TreeSearch, best: RootLine, seconds: float, place: int | None = None) -> Iterator[str]:
-    """Yield what is told of a line after an iteration.
+    """Yield the UCI lines about a line of play after an iteration.
 
-    :param place: of the move among the best ones; None if one alone is told of.
+    :param place: place of the move among the best moves; None if only one move is reported.
     """
     game, (before, number) = search.game, _numbers(place)
     rate = int(search.nodes / seconds) if seconds else 0
@@ -34,10 +34,10 @@ def of_search(search: TreeSearch, best: RootLine, seconds: float, place: int | N
 def of_advice(
     game: SearchGame, advice: Advice, source: str, seconds: float, place: int | None = None
 ) -> Iterator[str]:
-    """Yield what is told of an advice.
+    """Yield the UCI lines about an advice.
 
     :param source: where it comes from.
-    :param place: of the move among the best ones; None if one alone is told of.
+    :param place: place of the move among the best moves; None if only one move is reported.
     """
     white = game.live.turn
     sure = advice.lower if white else advice.upper

@@ -156,7 +156,7 @@ class Thinker:
         return self.start_solving(game, self.tables.directories, timer.share)
 
     def _place(self, place: int) -> int | None:
-        """Return the place of a move among the best ones, if several are told of."""
+        """Return the place of a move among the best ones, if several are reported."""
         return place if self.options.best > 1 else None
 
     def _tell(self, lines: Iterable[str]) -> None:

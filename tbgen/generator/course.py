@@ -1,4 +1,4 @@
-"""The course of a build: what is finished, what is at work, and what its reporter is told of that."""
+"""The course of a build: what is finished, what is at work, and the reports on both."""
 
 import time
 from collections.abc import Callable

@@ -38,7 +38,7 @@ class Estimate:
     """How many threads work on it."""
 
     def beside(self, held: int) -> int:
-        """Return the peak in bytes of a process that already holds some, of which nothing is used again."""
+        """Return the peak in bytes of a process that already holds some bytes and uses none of them again."""
         return self.memory + max(0, held - self.shared)
 
 

@@ -31,7 +31,7 @@ _BOUNDS: Final = (b" lowerbound", b" upperbound")
 class Uci(chess.engine.UciProtocol):
     """The protocol of one engine process.
 
-    :param log: told of each line, with ``<`` for those of the engine and ``>`` for those to it.
+    :param log: called with each line, with ``<`` for those of the engine and ``>`` for those to it.
     """
 
     def __init__(self, log: Callable[[str, str], None] | None = None) -> None:

@@ -33,7 +33,7 @@ Answer: TypeAlias = tuple[Question, Entry | TbgenError, Code | TbgenError | None
 _AT_ONCE: Final = 1 << 14
 """Positions whose questions are kept in memory together."""
 _PART: Final = 256
-"""Positions of which one thread finds the questions."""
+"""Number of positions whose questions one thread finds at a time."""
 _ALONE: Final = 100
 """Positions that are not worth a second thread."""
 _MOST_OF_A_MAN: Final = 27

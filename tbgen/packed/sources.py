@@ -1,7 +1,7 @@
 """Sub-tables for the solver: small ones from memory, large ones straight from their files.
 
 Packed ones are read from a plain copy beside them, which is made by the build of a table that others of the
-same build rest on, or else by unpacking. Large tables without pawns of which there is no copy are read as
+same build rest on, or else by unpacking. Large tables without pawns and without such a copy are read as
 they are: the solver asks for each of them once, and mostly for one side to move.
 """
 

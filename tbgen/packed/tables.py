@@ -81,7 +81,7 @@ def read_whole(
     """Return a whole table after checking its bytes, and that it is what they promise.
 
     :param around: returns all that the table rests on, which a packed one is read together with.
-    :param progress: is told of the unpacking.
+    :param progress: receives the progress of the unpacking.
     :raises TbgenError: if it cannot be read, or is not what it says.
     """
     file.check(threads)

@@ -79,7 +79,7 @@ def best_line(values: Values, board: chess.Board, state: State) -> list[LinePly]
 def _leading_to(
     wanted: Goal, after: Sequence[Successor], depth_of: Callable[[State, Goal], int | None]
 ) -> Successor | None:
-    """Return the best of the moves that lead to a goal, those first of which tables store the depth; None if
+    """Return the best of the moves that lead to a goal, moves with a stored depth first; None if
     none does.
 
     :param after: what the moves lead to, the best for the mover first.

@@ -98,7 +98,7 @@ def order(
     """Return what is reached with its values and depths, the best value for the mover first.
 
     Among equal ones, the mover hurries to what is better for him than the accrued score and puts off what is
-    worse, by moves of which the depth is known before others; ties go by UCI.
+    worse, by moves with a known depth before others; ties go by UCI.
     """
     white = board.turn
     held_merit = merit(accrued, white)

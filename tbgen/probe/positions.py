@@ -88,8 +88,8 @@ class Positions:
 
 
 class PositionTable:
-    """The positions of one table with their fresh values and depths; those with an en passant right, of which
-    there are few, are not among them. Get it from :meth:`tbgen.Tablebase.table`. A copy by pickle opens the
+    """The positions of one table with their fresh values and depths, without the few that have an en passant
+    right. Get it from :meth:`tbgen.Tablebase.table`. A copy by pickle opens the
     directories of the tablebase anew.
 
     All methods that choose positions take the same arguments:

@@ -40,8 +40,7 @@ class DepthSearch:
         """Return the depth of a state, None if too many others would have to be looked at, or with castling
         rights.
 
-        :param state: one of which the table does not store the depth, so that its value is not its accrued
-            score.
+        :param state: a state without a stored depth, so that its value is not its accrued score.
         :param value: the value of the state.
         :param most: how many states to look at.
 
@@ -119,7 +118,7 @@ class _UnfoundError(Exception):
 
 
 class _Node:
-    """A state of which the table does not store the depth, as the table sees it.
+    """A state whose depth the table does not store, as the table sees it.
 
     :param key: its layout, side, slot and accrued score.
     :ivar hurries: whether the value is better for the side to move than the accrued score.

@@ -137,7 +137,7 @@ def save_report(
 ) -> int:
     """Save all that there is to say about tables in files of a few kB each, and return the tables saved.
 
-    :func:`read_report` and :func:`write_report` take them for the tables. Tables of which the data are there,
+    :func:`read_report` and :func:`write_report` take them for the tables. Tables whose data are there,
     by their digest, are passed over, so a run that was stopped goes on; with ``depths`` lines that they lack
     are added. The other parameters and errors are those of :func:`read_report`; this needs no extra.
 

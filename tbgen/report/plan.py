@@ -95,7 +95,7 @@ class ReportPlan:
     def without(self, tasks: Container[Task], compared: Container[Material]) -> ReportPlan:
         """Return the rest of a plan once some tables have been read, and those of some materials compared.
 
-        Tables of which one has not been read have to be compared again.
+        A pair of tables has to be compared again if one of the two has not been read.
         """
         left = tuple(task for task in self.tasks if task not in tasks)
         new = {task.material for task in left}

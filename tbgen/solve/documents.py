@@ -72,7 +72,7 @@ class HoldDocument(Document):
 
 
 class ProvedShareDocument(Document):
-    """Cells of which a share of the positions was proved."""
+    """Cells in which only a share of the positions was proved."""
 
     cells: Count
     share: Share

@@ -136,7 +136,7 @@ class _ProvedExits:
         return max(claimed, sure) if end == LOWER else min(claimed, sure)
 
     def _copy(self, route: Route, end: int) -> Block | None:
-        """Return the block of the sources, some positions of which are checked."""
+        """Return the block of the sources, after a check of some of its positions."""
         block = self._known.stored(route, end)
         if block is not None:
             for slot in (self._random.randrange(len(block.value)) for _ in range(_CHECKS)):

@@ -50,7 +50,7 @@ def tables_in(directory: Path, variant: Variant) -> list[Material]:
 
 
 def materials_in(directory: Path, ending: str) -> list[Material]:
-    """Return the materials of which a directory has a file of their name and this ending, in build order."""
+    """Return the materials that have a file of their name and this ending in a directory, in build order."""
     found = []
     for path in directory.glob(f"*{ending}"):
         name = path.name.removesuffix(ending)

@@ -63,7 +63,7 @@ def _men(layout: Layout) -> list[tuple[int, int]]:
 
 
 def proof_men(men: Sequence[tuple[int, int]], free: int, placements: Sequence[Sequence[int]]) -> ProofMen:
-    """Return the men of a cell by kind and colour, ``free`` of which come first; the others stand on the
+    """Return the men of a cell by kind and colour: the first ``free`` men move, and the others stand on the
     squares of a placement."""
     kind, colour = np.array(men, np.int64).T.copy()
     kings = np.flatnonzero(kind == KING)[np.argsort(colour[kind == KING])]

@@ -54,7 +54,7 @@ class ProofThreads(ThreadPoolExecutor):
         self.wrong += len(rows) + more
 
     def ahead(self, items: Iterator[Result]) -> Iterator[Result]:
-        """Yield items, each of which is made while the one before is in use."""
+        """Yield items; each item is made while the one before is in use."""
         item = self.submit(next, items, None)
         while (made := item.result()) is not None:
             item = self.submit(next, items, None)

@@ -36,7 +36,7 @@ class Refusal(Exception):  # noqa: N818 - most are no errors of anybody
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return how a client is told of an error; what only concerns the operator goes into the log.
+    """Return the answer to a client about an error; what only concerns the operator goes into the log.
 
     Errors that are not expected are logged by the server that runs the application.
     """

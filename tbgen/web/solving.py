@@ -118,7 +118,7 @@ def event_of(document: dict[str, Any]) -> str:
 
 
 def _refusal(code: int, errors: str) -> dict[str, str]:
-    """Return what a client is told of a process that has failed; only what is about its own input."""
+    """Return the answer to a client about a process that has failed: only what concerns its own input."""
     if code == UsageError.exit_code:
         *_, sentence = errors.strip().splitlines() or [""]
         return {"code": UsageError.code, "message": sentence.removeprefix("tbgen: ")}

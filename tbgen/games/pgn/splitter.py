@@ -75,10 +75,10 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
     """Yield the games of a PGN stream.
 
     A game begins with a tag after moves, with a tag after an empty line that has stood before, or with moves
-    after a result and an empty line; so an empty line among tags or among moves, and a tag that stands twice,
-    all of which exist, tear no game apart. The tags that tagging adds tell no games apart, so that a game
-    ends where it did before it was tagged. Bytes before the first game go with it. A stream without any game
-    yields nothing, or one ``RawGame`` without tags and moves, if it has bytes.
+    after a result and an empty line; so an empty line among tags or among moves, and a tag that stands twice
+    (all exist in practice), tear no game apart. The tags that tagging adds tell no games apart, so that a
+    game ends where it did before it was tagged. Bytes before the first game go with it. A stream without any
+    game yields nothing, or one ``RawGame`` without tags and moves, if it has bytes.
     """
     games, game = 1, _GrowingGame(1, 1)
     for number, line in enumerate(lines(stream), 1):

@@ -45,11 +45,11 @@ class SavedData:
         self.directory = directory
 
     def tables(self, variant: Variant) -> list[Material]:
-        """Return the materials of which there are data of a table, in build order."""
+        """Return the materials with data of a table, in build order."""
         return materials_in(self.directory, f".{variant}{_ENDING}")
 
     def differences(self) -> list[Material]:
-        """Return the materials of which there are tables compared, in build order."""
+        """Return the materials with a comparison of their tables, in build order."""
         return materials_in(self.directory, f".{_DIFFERENCE}{_ENDING}")
 
     def digest(self, material: Material, variant: Variant) -> str | None:

@@ -32,7 +32,7 @@ def count_source(
 ) -> TableCounts:
     """Read a table once and count.
 
-    The result does not depend on the number of threads, each of which takes some 50 MiB.
+    The result does not depend on the number of threads; each thread takes some 50 MiB.
 
     :param layers: whether to make the layers of a packed table, to count what becomes of accrued scores; that
         takes as long as its build, and twice as much memory.

@@ -90,7 +90,7 @@ class Site:
     def write_table(self, report: TableReport, other: Variant | None = None) -> None:
         """Write page, plots, lines and data of one table.
 
-        :param other: the other variant of which the site has the table, if it has it.
+        :param other: the other variant, if the site has its table.
         """
         name = f"{TABLES}/{filters.stem(report)}"
         for ending, plot in plots(f"{report.material} by {report.variant.label}", report):
