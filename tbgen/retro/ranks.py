@@ -33,6 +33,7 @@ from tbgen.retro.kernels.phase import (
     update_inner,
 )
 from tbgen.retro.kernels.sweep import (
+    Stand,
     Sweep,
     SweepResults,
     begin_sweep,
@@ -165,6 +166,15 @@ class PhaseSolver:
         return lambda ranks: resolve(attacker, self._fresh, right, ranks, at)
 
 
+class _LevelCode(NamedTuple):
+    """The machine code that takes the levels of all sweeps of a phase."""
+
+    take_levels: Callable[[Sweep, Stand, int], Stand]
+    find_part: Callable[[Sweep, int], None]
+    take_part: Callable[[Sweep, Stand, int], None]
+    next_level: Callable[[Sweep, Stand], Stand]
+
+
 class WidePhaseSolver(PhaseSolver):
     """Solves one phase on all threads of a crew, the sweeps of both attackers at once: one that goes on alone
     has all helpers.
@@ -178,6 +188,7 @@ class WidePhaseSolver(PhaseSolver):
         self._crew, self._stages = crew, crew.stages
         self._ranges = _ranges(workspace, 4 * crew.width)
         self._lock, self._running = threading.Lock(), 0
+        self._code: _LevelCode | None = None
         with crew.stages.timed("events"):
             super().__init__(workspace, pool, fresh, records, crew.threads.map)
 
@@ -224,9 +235,13 @@ class WidePhaseSolver(PhaseSolver):
             self._running += 1
         try:
             stand = begin_sweep(sweep, low)
-            take_narrow = compile_for(take_levels, sweep, stand, _WORTH_SHARING)
-            find, take = compile_for(find_part, sweep, low), compile_for(take_part, sweep, stand, low)
-            go_on = compile_for(next_level, sweep, stand)
+            self._code = self._code or _LevelCode(
+                compile_for(take_levels, sweep, stand, _WORTH_SHARING),
+                compile_for(find_part, sweep, low),
+                compile_for(take_part, sweep, stand, low),
+                compile_for(next_level, sweep, stand),
+            )
+            take_narrow, find, take, go_on = self._code
             while True:
                 stand = take_narrow(sweep, stand, _WORTH_SHARING)
                 if stand.level >= NEVER:
