@@ -165,15 +165,26 @@ def intrinsic(generator: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def compile_for(kernel: Callable[P, Result], *examples: P.args, **_: P.kwargs) -> Callable[P, Result]:
-    """Compile a kernel for arguments like these without calling it, and return its machine code.
-
-    Calling that is faster than calling the kernel, which determines the types of its arguments each time:
-    that takes 0.4 ms where tuples of arrays are among them. The arguments must have the types of the
-    examples.
-    """
+def compile_for(kernel: Callable[..., Result], *examples: Any) -> Callable[..., Result]:
+    """Compile a kernel for arguments like these without calling it, and return its machine code."""
     types = tuple(numba.typeof(example) for example in examples)
-    return cast(Callable[P, Result], cast(Any, kernel).entry.compile(types))
+    return cast(Callable[..., Result], cast(Any, kernel).entry.compile(types))
+
+
+def with_fixed_types(kernel: Callable[P, Result]) -> Callable[P, Result]:
+    """Return a function that calls a kernel, for many calls with arguments of the same types.
+
+    It determines these at the first call, a kernel at each of them, which takes 0.4 ms where tuples of arrays
+    are among the arguments.
+    """
+    code: Callable[..., Result] | None = None
+
+    def call(*args: P.args, **options: P.kwargs) -> Result:
+        nonlocal code
+        code = code or compile_for(kernel, *args)
+        return code(*args, **options)
+
+    return call
 
 
 def python_of(kernel: Kernel) -> Kernel:

@@ -4,11 +4,11 @@ shared out among them."""
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from tbgen.compiler.jit import compile_for, int64, python_of
+from tbgen.compiler.jit import int64, python_of, with_fixed_types
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.en_passant import prepare, resolve, side_with_right
 from tbgen.retro.kernels.events import NEVER, Agenda
@@ -33,7 +33,6 @@ from tbgen.retro.kernels.phase import (
     update_inner,
 )
 from tbgen.retro.kernels.sweep import (
-    Stand,
     Sweep,
     SweepResults,
     begin_sweep,
@@ -114,6 +113,7 @@ class PhaseSolver:
         self, workspace: Workspace, pool: Pool, fresh: SweepResults, records: Records, run: Map = map
     ) -> None:
         self._workspace, self._pool, self._fresh = workspace, pool, fresh
+        self._solve_rank, self._leave_rank = with_fixed_types(solve_rank), with_fixed_types(leave_rank)
         white, black = run(lambda side: first_events(workspace, side, 255), SIDES)
         self._agendas = white, black
         self.records = records
@@ -138,24 +138,13 @@ class PhaseSolver:
 
     def _sweep(self) -> bool:
         """Take the sweeps of the rank; return whether any position is in its layers."""
-        left, self.records = self._solve_rank(
-            self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
-        )
+        given = self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
+        left, self.records = self._solve_rank(*given)
         return bool(left)
 
     def _leave(self) -> None:
         """Settle the positions of the rank, and find the events of the next one."""
         self._agendas = self._leave_rank(self._workspace, self._fresh, self.rank, self._agendas)
-
-    @cached_property
-    def _solve_rank(self) -> Callable[..., tuple[int, Records]]:
-        return compile_for(
-            solve_rank, self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
-        )
-
-    @cached_property
-    def _leave_rank(self) -> Callable[..., tuple[Agenda, Agenda]]:
-        return compile_for(leave_rank, self._workspace, self._fresh, self.rank, self._agendas)
 
     def _right(self, config: EnPassant) -> Callable[[tuple[int, int]], None]:
         """Return what solves the positions of the phase with a right, given a range of ranks."""
@@ -164,15 +153,6 @@ class PhaseSolver:
         prepare(workspace, self._pool, config.square, right)
         attacker = workspace.attackers[python_of(side_with_right)(config.square)]
         return lambda ranks: resolve(attacker, self._fresh, right, ranks, at)
-
-
-class _LevelCode(NamedTuple):
-    """The machine code that takes the levels of all sweeps of a phase."""
-
-    take_levels: Callable[[Sweep, Stand, int], Stand]
-    find_part: Callable[[Sweep, int], None]
-    take_part: Callable[[Sweep, Stand, int], None]
-    next_level: Callable[[Sweep, Stand], Stand]
 
 
 class WidePhaseSolver(PhaseSolver):
@@ -188,7 +168,8 @@ class WidePhaseSolver(PhaseSolver):
         self._crew, self._stages = crew, crew.stages
         self._ranges = _ranges(workspace, 4 * crew.width)
         self._lock, self._running = threading.Lock(), 0
-        self._code: _LevelCode | None = None
+        self._take_levels, self._next_level = with_fixed_types(take_levels), with_fixed_types(next_level)
+        self._find_part, self._take_part = with_fixed_types(find_part), with_fixed_types(take_part)
         with crew.stages.timed("events"):
             super().__init__(workspace, pool, fresh, records, crew.threads.map)
 
@@ -235,20 +216,13 @@ class WidePhaseSolver(PhaseSolver):
             self._running += 1
         try:
             stand = begin_sweep(sweep, low)
-            self._code = self._code or _LevelCode(
-                compile_for(take_levels, sweep, stand, _WORTH_SHARING),
-                compile_for(find_part, sweep, low),
-                compile_for(take_part, sweep, stand, low),
-                compile_for(next_level, sweep, stand),
-            )
-            take_narrow, find, take, go_on = self._code
             while True:
-                stand = take_narrow(sweep, stand, _WORTH_SHARING)
+                stand = self._take_levels(sweep, stand, _WORTH_SHARING)
                 if stand.level >= NEVER:
                     return stand.last
-                self._share(partial(find, sweep), parts)
-                self._share(partial(take, sweep, stand), parts)
-                stand = go_on(sweep, stand)
+                self._share(partial(self._find_part, sweep), parts)
+                self._share(partial(self._take_part, sweep, stand), parts)
+                stand = self._next_level(sweep, stand)
         finally:
             with self._lock:
                 self._running -= 1

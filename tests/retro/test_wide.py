@@ -13,7 +13,7 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.compiler.jit import compile_for, int64, jit
+from tbgen.compiler.jit import int64, jit, with_fixed_types
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import reached_by_pawn_steps
@@ -123,8 +123,8 @@ def test_any_number_of_threads_gives_the_same_table(
         monkeypatch.setattr(ranks, "_WORTH_SHARING", int64(2))
         at_work: set[tuple[str, int]] = set()
 
-        def observed(kernel: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
-            code = compile_for(kernel, *examples)
+        def observed(kernel: Callable[..., Any]) -> Callable[..., Any]:
+            code = with_fixed_types(kernel)
 
             def find(sweep: Sweep, part: int) -> None:
                 at_work.add((threading.current_thread().name.split("_")[0], part))
@@ -132,7 +132,7 @@ def test_any_number_of_threads_gives_the_same_table(
 
             return find if kernel is find_part else code
 
-        monkeypatch.setattr(ranks, "compile_for", observed)
+        monkeypatch.setattr(ranks, "with_fixed_types", observed)
         for threads in (2, 3, 7):
             at_work.clear()
             check_same(solve(threads, True), expected)
