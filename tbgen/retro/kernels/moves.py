@@ -29,9 +29,9 @@ ALL_MOVES, CROSSING, OF_KINGS = range(3)
 """Which moves are undone: all; those by which Black's king may come to stand elsewhere in the slot, which are
 his own, and those of White's that turn the board; those of the kings."""
 
-MOST_MOVES = 2 * (16 + (MAX_MEN - 2) * MOST_TARGETS)
-"""Most entries of ``origins``, those of images too: 16 of White's king, which may turn the board, and those
-of the other men."""
+MOST_MOVES = 2 * 16 + (MAX_MEN - 2) * MOST_TARGETS + int(LENGTH.sum(axis=1).max())
+"""Most entries of ``all_origins``: 16 of White's king, which may turn the board, and as many of images; one
+for each target of other scalars, and one for each step of the bit man."""
 
 MOST_SCALARS = 31
 """Most scalars of a frame: those of a cell with a full board."""
