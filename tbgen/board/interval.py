@@ -39,6 +39,11 @@ class ScoreInterval(NamedTuple):
         return f"{self.lower} {self.upper}"
 
     @property
+    def words(self) -> str:
+        """What the interval says of a value, for a reader."""
+        return "not known" if self == ANYTHING else f"between {self.lower} and {self.upper}"
+
+    @property
     def exact(self) -> bool:
         """Whether the ends meet."""
         return self.lower == self.upper

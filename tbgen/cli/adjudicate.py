@@ -42,8 +42,8 @@ def run(
     The result is that of the end on the board, else a win off the board, else the exact value of the final
     position with the accrued score, if tables hold the position. If no table can hold it, or if the table is
     missing, the accrued score counts as the result, which is not proven. With --solve, such a position is
-    solved as by tbgen solve: the result is then its value, or an interval together with whether all its
-    scores give the same points.
+    solved as by tbgen solve: the result is then its value, or the score nearest to the accrued one in the
+    interval that is proved.
 
     Give games as PGN files, optionally compressed by gzip, bzip2, xz or zstd (- reads standard input), or a
     single game as the FEN of its final position with the accrued score as a seventh field.
@@ -206,7 +206,7 @@ def _basis(report: _GameReport) -> str:
     basis = outcome.basis if outcome.proven else f"{outcome.basis}, not proven"
     if outcome.bounds is None:
         return basis
-    return f"{basis}: between {outcome.bounds.lower} and {outcome.bounds.upper}"
+    return f"{basis}: {outcome.bounds.words}"
 
 
 def _points(report: _GameReport) -> str:

@@ -33,8 +33,9 @@ def run(
 
     With --solve these positions are solved as by tbgen solve. The basis is then solved for an exact value,
     and bounded if an interval is proved whose scores all give the same points; the result is then the score
-    of the interval that is nearest to the accrued score. The tag RMobilityBounds has every such interval,
-    even if the points are not proved.
+    of the interval that is nearest to the accrued score. If the points differ and the accrued score is
+    outside the interval, this score counts too, with the basis nearest bound, and is not proven. The tag
+    RMobilityBounds has every interval.
 
     Existing tags of these names are replaced. Everything else stays byte for byte, the classical Result
     included. Games that cannot be read are reported and copied unchanged. If there are no other games,

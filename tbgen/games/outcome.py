@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from tbgen.board.interval import ScoreInterval
+from tbgen.board.interval import ANYTHING, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.errors import MissingTableError
@@ -48,6 +48,8 @@ class Basis(StrEnum):
     proven."""
     TABLE_MISSING = "table missing"
     """The accrued score of a game that stopped where a table could say more, but is not there: not proven."""
+    NEAREST_BOUND = "nearest bound"
+    """The end of a proved interval that is nearest to the accrued score, which lies outside: not proven."""
 
     @property
     def final(self) -> bool:
@@ -68,7 +70,7 @@ class Basis(StrEnum):
     @property
     def proven(self) -> bool:
         """Whether the points could not be others."""
-        return self not in (Basis.PLAYED, Basis.TABLE_MISSING)
+        return self not in (Basis.PLAYED, Basis.TABLE_MISSING, Basis.NEAREST_BOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,8 @@ class Outcome:
         what was solved, and tells.
     :ivar ending: what the game's PGN says of its end, one printable line; empty if it says nothing.
     :ivar recorded: the classical result that the game's PGN has.
-    :ivar missing: the table that would have given the exact result, exactly if the basis is that it is
-        missing.
+    :ivar missing: the table that would have given the exact result, if that is missing and the points are not
+        proven.
     :ivar bounds: what best play is proved to come to, if the basis is bounded; or not proven, and this much
         is known.
     :ivar unsolvable: why the position is none that can be solved, where that was asked for and is so.
@@ -106,19 +108,30 @@ class Outcome:
         """Whether the points could not be others."""
         return self.basis.proven
 
+    @property
+    def interval(self) -> ScoreInterval:
+        """The scores that the result may be by all that is known: itself if it is proven, any if nothing is
+        known."""
+        if self.bounds is not None:
+            return self.bounds
+        return ScoreInterval(self.value, self.value) if self.proven else ANYTHING
+
     def scored_by(self, scoring: Scoring) -> Outcome:
         """Return the outcome by another scoring, by which its bounds may say the points, or no longer do.
 
-        If they do, the result is the score within the bounds that is nearest to the accrued one.
+        The result is the score within the bounds that is nearest to the accrued one.
         """
         outcome = replace(self, settings=replace(self.settings, scoring=scoring))
         if self.bounds is None:
             return outcome
+        value, basis = self.bounds.nearest(self.accrued), self.basis
         if self.bounds.agree(scoring):
-            value = self.bounds.nearest(self.accrued)
             return replace(outcome, value=value, basis=Basis.BOUNDED, missing=None)
-        basis = Basis.PLAYED if self.basis is Basis.BOUNDED else self.basis
-        return replace(outcome, value=self.accrued, basis=basis)
+        if value != self.accrued:
+            basis = Basis.NEAREST_BOUND
+        elif basis is Basis.BOUNDED:
+            basis = Basis.PLAYED
+        return replace(outcome, value=value, basis=basis)
 
     @property
     def classical(self) -> str:

@@ -29,6 +29,11 @@ def test_intervals_are_read_as_they_print(interval: ScoreInterval) -> None:
     assert interval.document() == dict(zip(("lower", "upper"), str(interval).split(), strict=True))
 
 
+def test_intervals_in_words() -> None:
+    assert ScoreInterval.parse("-G0.0 G0.5").words == "between -G0.0 and G0.5"
+    assert ScoreInterval.parse("-G0.0 G0.0").words == "not known"
+
+
 @pytest.mark.parametrize("text", ["", "G2.0", "G2.0 -G4.5", "-G4.5 G2.0 G1.0", "-G4.5, G2.0", "a b"])
 def test_what_is_no_interval_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
@@ -81,13 +86,21 @@ def test_intervals_that_decide_points(text: str, agreeing: set[Scheme]) -> None:
 
 def test_bounds_decide_by_the_scoring() -> None:
     settings = GameSettings(Variant.R_MOBILITY, FiftyMoveRule.LEGACY, False, EXPONENTIAL)
-    played = Outcome(
-        GScore("G3.0"), Basis.PLAYED, GScore("G3.0"), settings, bounds=ScoreInterval.parse("G5.0 G4.5")
-    )
-    assert played.scored_by(EXPONENTIAL) == played
-    by_winner = played.scored_by(Scoring(Scheme.WINNER))
-    assert (str(by_winner.value), by_winner.basis, by_winner.proven) == ("G4.5", Basis.BOUNDED, True)
-    assert str(by_winner.accrued) == "G3.0"
-    back = by_winner.scored_by(EXPONENTIAL)
-    assert back == played
-    assert not back.proven
+    for accrued, value, basis in (("G3.0", "G4.5", Basis.NEAREST_BOUND), ("G4.5", "G4.5", Basis.PLAYED)):
+        bounds = ScoreInterval.parse("G5.0 G4.5")
+        known = Outcome(GScore(value), basis, GScore(accrued), settings, bounds=bounds)
+        assert known.scored_by(EXPONENTIAL) == known
+        by_winner = known.scored_by(Scoring(Scheme.WINNER))
+        assert (str(by_winner.value), by_winner.basis, by_winner.proven) == ("G4.5", Basis.BOUNDED, True)
+        assert str(by_winner.accrued) == accrued
+        back = by_winner.scored_by(EXPONENTIAL)
+        assert back == known
+        assert not back.proven
+
+
+def test_what_a_result_may_be_by_all_that_is_known() -> None:
+    settings = GameSettings(Variant.R_MOBILITY, FiftyMoveRule.LEGACY, False, EXPONENTIAL)
+    score, bounds = GScore("G3.0"), ScoreInterval.parse("G5.0 G2.5")
+    assert str(Outcome(score, Basis.TABLEBASE, score, settings).interval) == "G3.0 G3.0"
+    assert str(Outcome(score, Basis.PLAYED, score, settings).interval) == "-G0.0 G0.0"
+    assert Outcome(score, Basis.PLAYED, score, settings, bounds=bounds).interval == bounds

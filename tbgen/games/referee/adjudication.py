@@ -70,7 +70,7 @@ def adjudicate(
     a repetition; then the other ends on the board; then an adjudicated win. All else, draws of any kind and
     games unfinished, is worth what best play from here makes of the accrued score: V(P, A) of docs/theory.md,
     as tables say it, else as a solver proves it, or at least the points for it.
-    Where neither can, the accrued score stands as played.
+    Where neither can, the accrued score stands as played, or the nearest score that is not disproved.
 
     :param game: its arbiter; or a board with the moves made so far or a FEN, which is refereed as
         ``Arbiter(game)`` does, by the rules of the tables.
@@ -157,8 +157,7 @@ def _solving_note(outcome: Outcome, solver: StateSolver | None) -> str:
         return f"; nor can it be solved: {outcome.unsolvable}"
     if outcome.bounds is None:
         return "; solving has proved nothing of it"
-    lower, upper = outcome.bounds
-    return f"; solving proves only that it lies between {lower} and {upper}"
+    return f"; solving proves only that it lies {outcome.bounds.words}"
 
 
 def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:

@@ -54,7 +54,7 @@ def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | 
             replace(options.settings(game), fifty_move_rule=rule),
             recorded=game.get("Result", "*").strip(),
         )
-        if basis is Basis.BOUNDED or (not basis.proven and names.bounds in game):
+        if basis in (Basis.BOUNDED, Basis.NEAREST_BOUND) or (not basis.proven and names.bounds in game):
             outcome = replace(outcome, bounds=ScoreInterval.parse(game[names.bounds]))
             return outcome.scored_by(outcome.settings.scoring)
     except (KeyError, ValueError):

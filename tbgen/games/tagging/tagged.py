@@ -116,7 +116,8 @@ class Adjudicator:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
         if told is not None and outcome.bounds is None and not outcome.proven:
-            return replace(outcome, bounds=told.bounds)  # nothing new is known
+            outcome = replace(outcome, bounds=told.bounds)  # nothing new is known
+            return outcome.scored_by(outcome.settings.scoring)
         return outcome
 
     @cached_property

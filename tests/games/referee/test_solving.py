@@ -67,16 +67,28 @@ def test_an_exact_value(tablebase: Tablebase) -> None:
         ("G4.0 G3.0", Scheme.WINNER, "G4.0", "bounded"),  # it does not
         ("G5.5 G5.0", Scheme.KOMI, "G5.0", "bounded"),
         ("-G8.5 G7.0", Scheme.EXPONENTIAL, "G7.0", "bounded"),
-        ("-G8.5 G7.0", Scheme.HARMONIC, "G4.5", "played"),
+        ("-G8.5 G7.0", Scheme.HARMONIC, "G7.0", "nearest bound"),
         ("G7.0 G4.0", Scheme.WINNER, "G4.5", "played"),
         ("G5.0 G4.0", Scheme.EXPONENTIAL, "G4.5", "played"),
         ("-G0.0 G0.5", Scheme.WINNER, "G4.5", "played"),
+        ("-G1.0 -G5.5", Scheme.EXPONENTIAL, "-G5.5", "nearest bound"),
+        ("G4.0 G3.0", Scheme.EXPONENTIAL, "G4.0", "nearest bound"),
     ],
 )
 def test_an_interval(bounds: str, scheme: Scheme, value: str, basis: str, tablebase: Tablebase) -> None:
     outcome = judged(tablebase, bounds, scheme=scheme)
     assert said(outcome) == (value, basis, bounds, basis == "bounded")
     assert (str(outcome.accrued), outcome.depth, outcome.missing) == ("G4.5", None, None)
+
+
+def test_a_score_that_is_disproved_is_not_published(tablebase: Tablebase) -> None:
+    """The nearest score that is not disproved is, whatever tables are missing."""
+    outcome = judged(tablebase, "-G1.0 -G5.5", "8/5K1p/8/8/6P1/1k2b2P/8/8 b - - 0 52 G21.5")
+    assert said(outcome) == ("-G5.5", "nearest bound", "-G1.0 -G5.5", False)
+    assert str(outcome.accrued) == "G21.5"
+    outcome = judged(tablebase, "G3.5 G3.0", ROOK)
+    assert said(outcome) == ("G3.5", "nearest bound", "G3.5 G3.0", False)
+    assert outcome.missing is not None
 
 
 def test_an_interval_that_says_nothing(tablebase: Tablebase) -> None:

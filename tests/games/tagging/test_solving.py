@@ -175,6 +175,27 @@ def test_trusted_tags() -> None:
     assert [board for board, _ in prover.asked] == [fen.split()[0] for fen in (LOCKED, CASTLING)]
 
 
+def test_a_score_that_is_disproved_is_not_tagged() -> None:
+    """Tags with the nearest bound are read as they were written, also by commands that solve nothing."""
+    adjudicator = Adjudicator(solver=Solver(prove=Prover({LOCKED: [proved("-G1.0 -G5.5")]})))
+    (once,) = tagged(stopped(LOCKED, "G21.5").encode(), adjudicator)
+    (told,) = values(once.data)
+    names = ("RMobilityResult", "Points", "RMobilityBasis", "RMobilityAccrued", "RMobilityBounds")
+    assert [told[name] for name in names] == [
+        *("-G5.5", "0.4998-0.5002", "nearest bound", "-G8.5", "-G1.0 -G5.5")
+    ]
+    assert outcome_of_tags(told, GameOptions(R)) == once.outcome
+    # Whoever has tagged such games as played has tagged a score that was disproved.
+    older = once.data.replace(b"nearest bound", b"played").replace(b'Result "-G5.5"', b'Result "-G8.5"')
+    for data in (once.data, older):
+        (again,) = tagged(data, plain())
+        assert again.outcome == once.outcome
+        assert again.data == once.data
+    (by_winner,) = tagged(once.data, plain(Scheme.WINNER))
+    assert by_winner.outcome is not None
+    assert (str(by_winner.outcome.value), by_winner.outcome.basis) == ("-G5.5", Basis.BOUNDED)
+
+
 @pytest.mark.parametrize("bounds", ["", "G4.0", "G4.0 G5.0", "x y"])
 def test_bounds_that_mean_nothing_are_not_believed(bounds: str) -> None:
     once = joined(tagged(stopped(LOCKED, "G4.5").encode(), solving(Scheme.WINNER))).decode()
