@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from tbgen.cli.streams import SigtermError, check_output, discard, say
+from tbgen.cli.streams import TerminationError, check_output, discard, say
 from tbgen.errors import TbgenError, printable
 
 COMMANDS: Final = {
@@ -68,7 +68,7 @@ def tbgen() -> None:
     Tables are in the directory of --dir, else of the environment variable TBGEN_DIR, else in ./data.
 
     Exit codes: 0 done, 1 failed (a damaged file, a full disk), 2 bad input, 3 a table is missing,
-    130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
+    129 hung up (SIGHUP), 130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
 
     \b
     For example:
@@ -91,8 +91,8 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(f"{sentence}; see: {help_of} --help", 2)
     except TbgenError as error:
         return _fail(str(error), error.exit_code)
-    except SigtermError:
-        return _fail("terminated", 128 + signal.SIGTERM)
+    except TerminationError as error:
+        return _fail(str(error), 128 + error.number)
     except KeyboardInterrupt:
         return _fail("interrupted", 128 + signal.SIGINT)
     except BrokenPipeError:

@@ -22,25 +22,35 @@ _AGAIN: Final = 0.05
 """Seconds after which a signal that was lost is sent again."""
 
 
-class SigtermError(KeyboardInterrupt):
-    """The process has been asked to end by SIGTERM, as systems and schedulers of jobs do."""
+TERMINATIONS: Final = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+"""Signals that end a process as Ctrl-C does, and how that is said: systems and schedulers of jobs send
+SIGTERM, and a terminal that is closed SIGHUP."""
+
+
+class TerminationError(KeyboardInterrupt):
+    """The process has been asked to end by one of :data:`TERMINATIONS`."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__(TERMINATIONS[number])
+        self.number = number
 
 
 def raise_terminations() -> None:
-    """Raise :class:`SigtermError` on SIGTERM from now on, unless the caller has it ignored."""
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _raise_sigterm)
+    """Raise :class:`TerminationError` on its signals from now on, except those that the caller ignores."""
+    for number in TERMINATIONS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _raise_termination)
     sys.unraisablehook = _send_again
 
 
-def _raise_sigterm(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise SigtermError
+def _raise_termination(number: int, _frame: FrameType | None) -> NoReturn:
+    raise TerminationError(signal.Signals(number))
 
 
 def _send_again(lost: "sys.UnraisableHookArgs") -> None:
     """Send a signal again that came where Python drops exceptions, as while an object is deleted."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
-        number = signal.SIGTERM if isinstance(lost.exc_value, SigtermError) else signal.SIGINT
+        number = getattr(lost.exc_value, "number", signal.SIGINT)
         Timer(_AGAIN, signal.pthread_kill, (threading.main_thread().ident, number)).start()
     else:
         sys.__unraisablehook__(lost)

@@ -38,7 +38,7 @@ from tbgen.match.schedule import Fixture, Format, Plan, Schedule, gauntlet, roun
 from tbgen.match.settings import EventSettings, check
 from tbgen.match.swiss import Swiss
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SCHEDULES: Final[Mapping[Format, Callable[[Plan], Schedule]]] = {
     Format.ROUND_ROBIN: round_robin,
     Format.GAUNTLET: gauntlet,
@@ -304,7 +304,7 @@ class Event:
 def run_event(
     settings: EventSettings, options: GameOptions, judge: Judge, listeners: Sequence[Listener]
 ) -> Summary:
-    """Play an event, or resume it; Ctrl-C and SIGTERM end games and engines before they take effect.
+    """Play an event, or resume it; Ctrl-C, SIGTERM and SIGHUP end games and engines before they take effect.
 
     :param listeners: called with each message, in turn.
 

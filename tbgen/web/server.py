@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -24,7 +25,7 @@ _MS_TO_TAKE: Final = 30_000
 
 
 def serve(settings: Settings, host: str, port: int, workers: int, ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; requests that are under way are answered then.
+    """Serve until SIGINT, SIGTERM or SIGHUP; requests that are under way are answered then.
 
     :param port: 0 for one that is free.
     :param workers: processes.
@@ -34,6 +35,8 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
     :raises TbgenError: if the server cannot begin.
     """
     require_web("tbgen serve")
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # which uvicorn knows
     with listening(host, port) as listener:
         serve_at(listener, settings, workers, lambda: ready(address_of(listener)))
 

@@ -111,7 +111,8 @@ def test_the_process() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [(signal.SIGINT, b"interrupted"), (signal.SIGTERM, b"terminated")]
+    ("number", "said"),
+    [(signal.SIGINT, b"interrupted"), (signal.SIGTERM, b"terminated"), (signal.SIGHUP, b"hung up")],
 )
 def test_an_interrupt(number: signal.Signals, said: bytes) -> None:
     command = [sys.executable, "-m", "tbgen", "probe", "-"]

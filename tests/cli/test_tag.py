@@ -23,6 +23,7 @@ import zstandard
 
 from tbgen.cli import tag
 from tbgen.cli.main import main
+from tbgen.cli.streams import TERMINATIONS
 from tbgen.games.tagging import Adjudicator, tag_games
 from tests.support.exhaustive import exhaustive
 from tests.support.processes import start
@@ -469,6 +470,7 @@ def test_a_reader_who_has_seen_enough(place: Path) -> None:
     ("jobs", "number", "everybody"),
     [
         *[("1", signal.SIGINT, False), ("2", signal.SIGTERM, False), ("2", signal.SIGINT, True)],
+        *[("1", signal.SIGHUP, False), ("2", signal.SIGHUP, True)],
         *exhaustive([("1", signal.SIGTERM, False), ("2", signal.SIGINT, False), ("1", signal.SIGINT, True)]),
         *exhaustive([("1", signal.SIGTERM, True), ("2", signal.SIGTERM, True)]),
     ],
@@ -499,7 +501,7 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # what should be gone already
         feeder.join()
-        said = "interrupted" if number == signal.SIGINT else "terminated"
+        said = {signal.SIGINT: "interrupted", **TERMINATIONS}[number]
         assert process.stderr.read().decode().splitlines()[1:] == [f"tbgen: {said}"]
     assert names(place) == before
     assert not everybody or target.read_bytes() == b"old"

@@ -154,7 +154,9 @@ def test_processors_are_set_before_the_engine_starts(tmp_path: Path) -> None:
     assert told.read_text().splitlines()[-1].split()[1] == str(first)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_an_interrupted_event_leaves_nothing_running(number: int, code: int, tmp_path: Path) -> None:
     pgn = tmp_path / "games.pgn"
     command = event(pgn, "--rounds", "100000", "--log", str(tmp_path / "log"))

@@ -1,7 +1,7 @@
 """Processes that tests start, ask and end.
 
-They take SIGINT and SIGTERM as those started from a terminal do, however the tests themselves were started:
-in the background (``nohup scripts/test &``) they ignore SIGINT, and children inherit that.
+They take SIGINT, SIGTERM and SIGHUP as those started from a terminal do, however the tests themselves were
+started: in the background (``nohup scripts/test &``) they ignore SIGINT, and children inherit that.
 """
 
 import contextlib
@@ -55,7 +55,7 @@ def stopping(material: str, moment: str, action: str, packed: bool = False) -> s
 def start(command: Sequence[str], **options: Any) -> "subprocess.Popen[Any]":
     """Start a process that does not ignore the signals which interrupt and terminate it."""
     # Whoever handles a signal leaves it at its default to those it starts; who ignores it does not.
-    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     ignored = [number for number, handler in found.items() if handler == signal.SIG_IGN]
     for number in ignored:
         signal.signal(number, signal.default_int_handler)

@@ -42,6 +42,7 @@ def exchange(host: str, port: int, data: bytes) -> bytes:
     [
         ("1", signal.SIGINT),
         ("2", signal.SIGTERM),
+        ("1", signal.SIGHUP),
         *exhaustive([("1", signal.SIGTERM), ("2", signal.SIGINT)]),
     ],
 )

@@ -211,7 +211,8 @@ _adjudicator: Adjudicator
 
 def _start(adjudicator: Adjudicator) -> None:
     global _adjudicator
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the first process ends the others
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an exception here could leave a queue locked for good
     Thread(target=_end_with_parent, daemon=True).start()
     _adjudicator = adjudicator
