@@ -69,9 +69,9 @@ def run(
 ) -> None:
     """Print standings and statistics of the games in PGN files by r-mobility.
 
-    The tables are: standings with tiebreaks, points by every scoring, results by colour, crosstable, Elo by
-    games and by pairs of games, histograms of results, and the changes of results by best play, as proved by
-    tables or solving.
+    The tables are: standings with tiebreaks, crosstables of games and of points, points by every scoring,
+    results by colour, Elo by games and by pairs of games, histograms of results, and the changes of results
+    by best play, as proved by tables or solving.
 
     Games tagged by tbgen count by their tags, unless their result is unproven or an option sets how they are
     refereed. All other games are adjudicated first, as by tbgen tag, also with --solve. Games with the result
@@ -94,9 +94,9 @@ def run(
     :param sprt_model: the model of ELO0 and ELO1: logistic, normalised, or bayesian as in Cute Chess
         (default: logistic)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
-    :param tables: tables to print, separated by commas: standings, scorings, ratings, colours, crosstable,
-        meetings, given, suffered, endings, left_out, changed_games, changed_players, sprt, games; or all
-        (default: all but meetings and games, for CSV all)
+    :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, scorings,
+        ratings, colours, meetings, given, suffered, endings, left_out, changed_games, changed_players, sprt,
+        games; or all (default: all but meetings and games, for CSV all)
     :param form: output format (default: text)
     :param json: the same as --format json
     :param out: write each table to a CSV file in a directory, created if missing

@@ -22,7 +22,8 @@ def environment(package: str) -> jinja2.Environment:
     Templates come from the folder ``templates`` of the package, and from that of this one, whose
     ``base.html.jinja`` every page extends. What they print is escaped, and a name that nobody has set is an
     error. Filters: ``n`` (number), ``share``, ``part`` (of a total), ``counted``, ``plies``, ``size``,
-    ``duration`` and ``prose``; the function ``style_sheet`` gives the style for a page that is one file.
+    ``duration`` and ``prose``; the function ``style_sheet`` gives the style for a page that is one file, and
+    ``wide`` the attributes of an element about a table that may be wider than the page.
 
     :param package: name of the package, such as ``tbgen.report.site``.
     """
@@ -36,8 +37,16 @@ def environment(package: str) -> jinja2.Environment:
     )
     made.filters |= {each.__name__: each for each in (share, counted, plies, duration, prose)}
     made.filters |= {"n": number, "part": part_of, "size": size_text}
-    made.globals["style_sheet"] = lambda: Markup(style_sheet())
+    made.globals |= {"style_sheet": lambda: Markup(style_sheet()), "wide": wide}
     return made
+
+
+def wide(name: str) -> Markup:
+    """Return the attributes of what scrolls sideways, by keyboard too.
+
+    :param name: of the table, for screen readers.
+    """
+    return Markup(f'class="wide" tabindex="0" role="region" aria-label="{escape(name)}"')
 
 
 def prose(sentence: str) -> Markup:

@@ -111,6 +111,17 @@ def references(page: Element) -> Iterator[str]:
                 yield str(value)
 
 
+def test_what_scrolls_has_a_name_and_scrolls_by_keyboard(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        page = parsed(path)
+        boxes = [box for box in page.iter("div") if box.get("class") == "wide"]
+        assert len(boxes) == sum(1 for _ in page.iter("table"))
+        assert all((box.get("tabindex"), box.get("role")) == ("0", "region") for box in boxes)
+        assert len({box.get("aria-label") for box in boxes} - {None, ""}) == len(boxes)
+        plots = [box for box in page.iter("figure") if box.get("class") == "plot"]
+        assert all(box.get("tabindex") == "0" for box in plots)
+
+
 def test_nothing_comes_from_elsewhere(site: Path) -> None:
     for path in site.rglob("*.html"):
         for reference in references(parsed(path)):

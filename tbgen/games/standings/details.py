@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tbgen.games.outcome import Basis
+from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel
-from tbgen.games.standings.table import Cell, Column, StandingsTable, telling_apart
+from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, aligned
 from tbgen.games.standings.tournament import Standings
 from tbgen.text import counted
 
@@ -32,7 +33,7 @@ def left_out_games(result: Standings) -> StandingsTable:
 
 def changed_games(result: Standings) -> StandingsTable:
     """Return the games whose result is proved not to be what they had accrued."""
-    show = telling_apart([points for change in result.changes for points in (change.before, change.after)])
+    show = aligned(points for change in result.changes for points in (change.before, change.after))
     columns = [
         Column("game", "game", lambda change: f"{change.game.file} {change.game.number}", word=True),
         Column("players", "players", lambda change: f"{change.game.white} - {change.game.black}", word=True),
@@ -109,18 +110,21 @@ _ELO: Final = {
 
 def game_list(result: Standings) -> StandingsTable:
     """Return all games, with White's points."""
-    shares = [game.share(result.scheme) for game in result.games]
-    show = telling_apart([*shares, *(1 - share for share in shares)])
     columns = [
         Column("file", "file", word=True),
-        Column("number", "game", word=True),
-        Column("round", "round"),
+        Column("number", "game", _numbered, word=True),
+        Column("round", "round", lambda game: game.round or None),
         Column("white", "white", word=True),
         Column("black", "black", word=True),
         Column("classical", "classical"),
         Column("accrued", "accrued", lambda game: str(game.outcome.accrued)),
         Column("result", "result", lambda game: str(game.value)),
         Column("basis", "basis", "outcome.basis.value", word=True),
-        Column("points", "points", lambda game: game.share(result.scheme), show),
+        Column("points", "points", lambda game: game.share(result.scheme), None),
     ]
     return StandingsTable.of("games", "Games", columns, result.games, "Points are White's.")
+
+
+def _numbered(game: GameRecord) -> Cell:
+    """Return the number of a game, with its link if it has one."""
+    return Link(game.number, game.link) if game.link else game.number

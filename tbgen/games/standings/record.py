@@ -35,6 +35,8 @@ class GameRecord:
     """As the tag says; empty if it says nothing."""
     start: str = ""
     """Board, side to move, castling rights and en passant square of the start; empty for the usual one."""
+    link: str = ""
+    """The address where the game can be looked at, if there is one."""
 
     @classmethod
     def of(cls, file: str, game: TaggedGame) -> Self | None:

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from textwrap import wrap
 
-from tbgen.games.standings.table import Cell, Part, StandingsTable
+from tbgen.games.standings.table import Cell, Link, StandingsTable
 from tbgen.text import csv_text
 
-_GAP = 2
-"""Spaces between columns."""
 _SENTENCES = 110
 """Letters in a line of sentences at the most."""
 
@@ -20,28 +18,28 @@ def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
         yield from wrap(table.note, min(width, _SENTENCES))
         rows = [table.titles, *table.shown()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for block in _blocks(widths, table.texts, width):
+        for block in _blocks(widths, table.texts, table.gap, width):
             yield ""
             for row in rows:
                 cells = [
                     row[at].ljust(widths[at]) if table.columns[at].word else row[at].rjust(widths[at])
                     for at in block
                 ]
-                yield (" " * _GAP).join(cells).rstrip()
+                yield (" " * table.gap).join(cells).rstrip()
         yield ""
 
 
-def _blocks(widths: Sequence[int], texts: int, width: int) -> Iterator[list[int]]:
+def _blocks(widths: Sequence[int], texts: int, gap: int, width: int) -> Iterator[list[int]]:
     """Yield the columns of each block: as many as there is room for, at least one besides the texts."""
     left = list(range(texts))
-    start = sum(widths[:texts]) + _GAP * texts
+    start = sum(widths[:texts]) + gap * texts
     block, used = left.copy(), start
     for at in range(texts, len(widths)):
         if used + widths[at] > width and len(block) > texts:
             yield block
             block, used = left.copy(), start
         block.append(at)
-        used += widths[at] + _GAP
+        used += widths[at] + gap
     yield block
 
 
@@ -65,8 +63,8 @@ def comma_separated(table: StandingsTable) -> str:
 
 def _value(cell: Cell) -> str | float | None:
     match cell:
-        case Part():
-            return float(cell.points)
+        case Link():
+            return cell.text
         case Fraction():
             return float(cell)
     return cell

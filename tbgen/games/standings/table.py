@@ -8,18 +8,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self
 
-_MOST_DECIMALS: Final = 12
+_MOST_DECIMALS: Final = 4
+"""Of points that readers see; they are compared and written as CSV exactly."""
 
 
-class Part(NamedTuple):
-    """Points out of a number of games."""
+class Link(NamedTuple):
+    """A text, or a number, that a page links to an address."""
 
-    points: Fraction
-    games: int
+    text: str | int
+    address: str
+
+    def __str__(self) -> str:
+        return str(self.text)
 
 
-Cell = str | int | float | Fraction | Part | None
-"""Nothing is None; fractions are exact."""
+Cell = str | int | float | Fraction | Link | None
+"""Nothing is None, an empty text what cannot be; fractions are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +38,11 @@ class Column:
     """Returns its cell in the row of an item; or the attribute of items that is the cell, maybe one of an
     attribute (``results.games``); by default the one of the column's key."""
     show: Callable[[Any], str] | None = str
-    """How readers see a value; None for points, with as many decimals as tell those of the column apart."""
+    """How readers see a value; None for points, with equally many decimals throughout the column."""
     word: bool = False
     """Whether it holds text, and not numbers."""
+    line: int = 0
+    """Of a column of games one by one, a mark each: how many of them a page writes in a line; else 0."""
 
     def cell(self, item: Any) -> Any:
         """Return the cell of an item: a :data:`Cell`."""
@@ -59,6 +65,8 @@ class StandingsTable:
     columns: Sequence[Column]
     """Those that hold text and stand at the left belong to each row, however wide the table is."""
     rows: Sequence[Sequence[Cell]]
+    gap: int = 2
+    """Spaces between columns of text."""
 
     @classmethod
     def of(
@@ -73,6 +81,12 @@ class StandingsTable:
         return next((at for at, column in enumerate(self.columns) if not column.word), len(self.columns))
 
     @property
+    def head(self) -> int:
+        """The column that says what a row is about: the player, if it is at the left, else the first."""
+        keys = [column.key for column in self.columns[: self.texts]]
+        return keys.index("player") if "player" in keys else 0
+
+    @property
     def titles(self) -> list[str]:
         """The headings for readers."""
         return [column.title for column in self.columns]
@@ -80,8 +94,7 @@ class StandingsTable:
     def shown(self) -> list[list[str]]:
         """Return the cells as readers see them."""
         shows = [
-            column.show or telling_apart([row[at] for row in self.rows])
-            for at, column in enumerate(self.columns)
+            column.show or aligned(row[at] for row in self.rows) for at, column in enumerate(self.columns)
         ]
         return [
             ["" if cell is None else show(cell) for show, cell in zip(shows, row, strict=True)]
@@ -89,30 +102,18 @@ class StandingsTable:
         ]
 
 
-def decimal(points: Fraction, decimals: int = 4) -> str:
-    """Return points to so many decimals, without needless ones.
+def aligned(values: Iterable[Cell]) -> Callable[[Any], str]:
+    """Return how to show points: all with as many decimals as the longest of them needs, four at most.
 
-    >>> decimal(Fraction(7)), decimal(Fraction(15, 2)), decimal(Fraction(1, 3)), decimal(Fraction(-1, 10**6))
-    ('7', '7.5', '0.3333', '0')
+    >>> show = aligned([Fraction(22), Fraction(43, 2), None])
+    >>> show(Fraction(22)), aligned([Fraction(1, 3)])(Fraction(1, 3)), aligned([Fraction(7)])(Fraction(7))
+    ('22.0', '0.3333', '7')
     """
-    whole, part = divmod(abs(round(points * 10**decimals)), 10**decimals)
-    sign = "-" if points < 0 and (whole or part) else ""
-    return f"{sign}{whole}.{part:0{decimals}}".rstrip("0").rstrip(".")
+    rounded = [round(value, _MOST_DECIMALS) for value in values if isinstance(value, Fraction)]
+    needed = (at for at in range(_MOST_DECIMALS) if all(round(value, at) == value for value in rounded))
+    decimals = next(needed, _MOST_DECIMALS)
 
-
-def telling_apart(values: Sequence[Cell]) -> Callable[[Any], str]:
-    """Return how to show the points of a column: with four decimals, or as many as tell them apart.
-
-    >>> show = telling_apart([Fraction(1, 2) + Fraction(1, 2**18), Fraction(1, 2) - Fraction(1, 2**18)])
-    >>> show(Fraction(1, 2) + Fraction(1, 2**18))
-    '0.500004'
-    """
-    found = (value.points if isinstance(value, Part) else value for value in values)
-    points = {value for value in found if isinstance(value, Fraction)}
-    decimals = 4
-    while decimals < _MOST_DECIMALS and len({decimal(each, decimals) for each in points}) < len(points):
-        decimals += 1
-    return lambda value: decimal(value, decimals)
+    return lambda value: f"{float(round(value, decimals)):.{decimals}f}"
 
 
 def signed(value: float) -> str:

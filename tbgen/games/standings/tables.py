@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import Final, Literal, NamedTuple
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
+from tbgen.games.standings.crosstables import crosspoints, crosstable
 from tbgen.games.standings.details import (
     changed_games,
     changed_players,
@@ -22,20 +22,17 @@ from tbgen.games.standings.players import Meeting, Player, Results
 from tbgen.games.standings.table import (
     Cell,
     Column,
-    Part,
     StandingsTable,
-    decimal,
     elo_text,
     margin_text,
     percent,
-    telling_apart,
 )
 from tbgen.games.standings.tournament import Standings
 
 _HISTOGRAM_RANKS: Final = 8
 """Ranks with a column of their own in histograms; larger ones share the last."""
 _MOST_PLAYERS: Final = 64
-"""With more of them a crosstable is not for reading."""
+"""With more of them crosstables are not for reading."""
 
 
 _PLAYER: Final = Column("player", "player", "name", word=True)
@@ -94,7 +91,7 @@ def _places(result: Standings) -> StandingsTable:
     at = next((at for at, column in enumerate(breaks) if column.key == points.key), None)
     before, behind = ([], breaks) if at is None else (breaks[:at], breaks[at + 1 :])
     if result.order is Order.TCEC:
-        before = [Column("classical", "classical", "results.classical", decimal), *before]
+        before = [Column("classical", "classical", "results.classical", None), *before]
     place = Column("place", "", word=True)
     columns = [place, _PLAYER, games, *before, points, *others, *behind, *_elo("elo")[:3]]
     return StandingsTable.of("standings", "Standings", columns, result.players, _places_note(result))
@@ -114,7 +111,8 @@ def _places_note(result: Standings) -> str:
             order += f", although they have {number}"
     return (
         f"Scoring {result.scheme.value}, {_settings(result)}. + = - are results in chess. {order}. Ties are "
-        f"broken {ties}. Elo is against the field, with 95 % margin and likelihood of superiority."
+        f"broken {ties}. Points are compared exactly, and shown rounded. Elo is against the field, with 95 % "
+        "margin and likelihood of superiority."
     )
 
 
@@ -155,30 +153,6 @@ def _ratings(result: Standings) -> StandingsTable:
 
 def _colours(result: Standings) -> StandingsTable:
     return StandingsTable.of("colours", "Results by colour", [*_SIDE, *_RESULTS], _sides(result))
-
-
-def _crosstable(result: Standings) -> StandingsTable:
-    def part(player: Player, other: Player) -> Part | None:
-        meeting = player.meetings.get(other.name)
-        return None if meeting is None else Part(meeting.results.points, meeting.results.games)
-
-    def column(number: int, other: Player) -> Column:
-        return Column(other.name, str(number), lambda item: part(item[1], other), show)
-
-    players = result.players
-    points = telling_apart([part(player, other) for player in players for other in players])
-
-    def show(found: Part) -> str:
-        return f"{points(found.points)} of {found.games}"
-
-    numbered = list(enumerate(players, 1))
-    left = [
-        Column("number", "", itemgetter(0), word=True),
-        Column("player", "player", lambda item: item[1].name, word=True),
-    ]
-    columns = [*left, *(column(number, other) for number, other in numbered)]
-    note = "Points of games against each opponent; the numbers above are those at the left."
-    return StandingsTable.of("crosstable", "Crosstable", columns, numbered, note)
 
 
 def _meetings(result: Standings) -> StandingsTable:
@@ -222,10 +196,11 @@ def _histogram(kind: Literal["given", "suffered"], title: str, result: Standings
 
 _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
     "standings": _places,
+    "crosstable": crosstable,
+    "crosspoints": crosspoints,
     "scorings": _scorings,
     "ratings": _ratings,
     "colours": _colours,
-    "crosstable": _crosstable,
     "meetings": _meetings,
     "given": partial(_histogram, "given", "Results that the player holds"),
     "suffered": partial(_histogram, "suffered", "Results that the opponent holds"),
@@ -245,7 +220,7 @@ def overview(result: Standings) -> set[str]:
     """Return the keys of the tables that make a page to read: without games and meetings."""
     hidden = {"games", "meetings"}
     if len(result.players) > _MOST_PLAYERS:
-        hidden.add("crosstable")
+        hidden |= {"crosstable", "crosspoints"}
     return set(KEYS) - hidden
 
 

@@ -1,0 +1,88 @@
+"""The page of standings: what comes first, and how a browser, a phone and a keyboard get on with it."""
+
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+
+import html5lib
+import pytest
+from playwright.sync_api import Browser
+
+from tbgen.games.standings import standings
+from tbgen.games.standings.page import page
+from tbgen.games.standings.places import Order
+from tbgen.games.standings.tables import KEYS, overview, tables
+from tests.support.browsing import Visit, launched
+from tests.support.tournaments import game
+
+
+def made(keys: set[str] | None = None) -> str:
+    """The page of twelve players who have met four times."""
+    names = [f"Engine v0.7_dev2-net_15.0-{number:02}" for number in range(12)]
+    values = ("G0.0", "G1.5", "-G3.5", "G12.5", "-G0.0")
+    games = [game(*pair, values[number % 5]) for number, pair in enumerate(2 * list(permutations(names, 2)))]
+    result = standings(games, order=Order.TCEC)
+    return page(result, list(tables(result, keys or overview(result))), "Twelve players")
+
+
+def test_standings_come_first_then_crosstables_then_plots() -> None:
+    root = html5lib.parse(made(), namespaceHTMLElements=False)
+    parts = [part for part in root.iter() if part.tag in ("h2", "table", "img")]
+    assert [part.get("class") or part.text or part.tag for part in parts][:9] == [
+        "Standings",
+        "standings",
+        "Crosstable",
+        "crosstable",
+        "Crosstable of points",
+        "crosspoints",
+        "Points and Elo",
+        "img",
+        "img",
+    ]
+    rows = next(table for table in root.iter("table") if table.get("class") == "crosstable").iter("tr")
+    cells = [["".join(cell.itertext()).strip() for cell in row] for row in rows]
+    assert cells[0] == ["", "player", "sum", *map(str, range(1, 13))]
+    assert [len(cell) for cell in cells[1][3:]] == [0] + [4] * 11
+    assert cells[1][3] == ""
+
+
+def test_a_page_without_standings_has_no_plots_of_them() -> None:
+    found = made({"endings"})
+    assert "<h2>How games ended</h2>" in found
+    assert "<img" not in found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as found:
+        yield found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1300, 390])
+def test_it_suits_screens_phones_and_keyboards(
+    browser: Browser, tmp_path: Path, width: int, scheme: str
+) -> None:
+    (tmp_path / "page.html").write_text(made(set(KEYS)))
+    viewport = {"width": width, "height": 900}
+    visit = Visit(browser, f"file://{tmp_path}", "page.html", viewport=viewport, color_scheme=scheme)
+    assert visit.violations() == []
+    assert not visit.too_wide()
+    boxes = {
+        str(box.get_attribute("aria-label")): box.evaluate("box => box.scrollWidth - box.clientWidth")
+        for box in visit.page.get_by_role("region").all()
+    }
+    assert {"Standings", "Crosstable", "Crosstable of points", "Games"} <= boxes.keys()
+    for name in ("Standings", "Crosstable", "Crosstable of points"):
+        assert (boxes[name] > 0) == (width == 390)
+    box = visit.page.get_by_role("region", name="Standings")
+    player = box.locator("tbody th").first
+    if width == 390:
+        box.focus()
+        visit.press(*["ArrowRight"] * 20)
+        visit.page.wait_for_function("document.activeElement.scrollLeft > 100")
+        place = player.bounding_box()
+        assert place is not None
+        assert 0 <= place["x"] < 30  # it stays where its row is looked at
+    visit.close()
