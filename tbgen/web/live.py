@@ -15,11 +15,11 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from tbgen.games.explorer_link import explorer_link
 from tbgen.games.live_file import EventEnd, Termination
 from tbgen.web.errors import Refusal
 from tbgen.web.events import EventStream, event
 from tbgen.web.exchange import NOT_KEPT, PGN, Endpoints, answer
-from tbgen.web.explorer_link import explorer_link
 from tbgen.web.limits import Limiter, client_of
 from tbgen.web.live_state import EventFiles, LiveState
 
