@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -28,13 +29,14 @@ from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import UsageError, quote
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.games.standings.sprt import TestSettings
+from tbgen.games.standings.sprt import TestSettings, is_of_test, sprt_settings
 from tbgen.match import words
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.openings import ChessVariant, OpeningSettings
 from tbgen.match.schedule import Format
 from tbgen.match.settings import EventSettings
 from tbgen.text import counted, number
+from tbgen.words import struct_of
 
 if TYPE_CHECKING:
     from tbgen.games.standings import Standings
@@ -48,7 +50,7 @@ LIVE: Final = "127.0.0.1:8043"
 
 def _structs(option: str, kind: type[Struct]) -> WordList:
     """Return what reads the words of an option."""
-    return WordList(lambda given: words.struct_of(option, given, kind))
+    return WordList(lambda given: struct_of(option, given, kind))
 
 
 def _processors(text: str) -> tuple[int, ...]:
@@ -78,11 +80,11 @@ def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | Non
     return path
 
 
-def _all_engines(ctx: click.Context, param: click.Parameter, engines: Sequence[Any]) -> Sequence[Any]:
-    """Add those of the command line to those of the file."""
+def _with_file(ctx: click.Context, param: click.Parameter, given: Sequence[Any]) -> Sequence[Any]:
+    """Add what the command line gives to what the file does."""
     if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE:
-        return (*(ctx.lookup_default(str(param.name)) or ()), *engines)
-    return engines
+        return (*(ctx.lookup_default(str(param.name)) or ()), *given)
+    return given
 
 
 def _share(text: str) -> float:
@@ -102,7 +104,7 @@ class EventOptions(OptionGroup):
     """How an event is played; None leaves it to the settings of events.
 
     :param engine: an engine: cmd=PROGRAM, and name=, dir=, arg=, option.NAME=VALUE, restart=on, and what
-        --each
+        --each, which it overrides word by word
     :param each: for all engines: tc=MOVES/TIME+INCREMENT, such as tc=40/60+0.6 or tc=1:30+1; st=SECONDS a
         move, depth=, nodes=; timemargin=MILLISECONDS; start=SECONDS to get ready, stall=SECONDS for a move
         without a clock
@@ -129,17 +131,17 @@ class EventOptions(OptionGroup):
     :param moves: stop a game after N moves
     :param verify: continue this share (0 to 1) of the games that tables have stopped with best play, and
         compare
-    :param test: elo0=E elo1=E alpha=P beta=P model=logistic, normalised or bayesian: end a match when the
-        test is decided
+    :param test: elo0=E elo1=E [alpha=P beta=P], or the numbers in this order, and model=logistic, normalised
+        or bayesian: end a match when the test is decided
     :param interval: games between two standings of more than two engines (default: 10)
     """
 
     engine: Annotated[
         Sequence[list[str]],
         WordList(),
-        _names("engine", heading="Players", multiple=True, callback=_all_engines),
+        _names("engine", heading="Players", multiple=True, callback=_with_file),
     ]
-    each: Annotated[list[str] | None, WordList(), _names("each")]
+    each: Annotated[Sequence[list[str]], WordList(), _names("each", multiple=True, callback=_with_file)]
     format: Annotated[Format | None, _names("format", "tournament", heading="Event")]
     rounds: Annotated[Count | None, _names("rounds")]
     games: Annotated[int | None, WholeNumber(1, 2), _names("games"), Setting(metavar="N")]
@@ -161,7 +163,7 @@ class EventOptions(OptionGroup):
     draw: Annotated[DrawRule | None, _structs("draw", DrawRule), _names("draw")]
     moves: Annotated[Count | None, _names("maxmoves")]
     verify: Annotated[float | None, Parsed("SHARE", _share), Setting("--verify-adjudications")]
-    test: Annotated[TestSettings | None, _structs("sprt", TestSettings), _names("sprt")]
+    test: Annotated[TestSettings | None, WordList(sprt_settings, is_of_test), _names("sprt")]
     interval: Annotated[Count | None, _names("ratinginterval", heading="Output")]
 
     @property
@@ -175,7 +177,7 @@ class EventOptions(OptionGroup):
         made = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
         given = {"variant": self.start, **vars(self)}
         return EventSettings(
-            words.engines_of(self.engine, self.each),
+            words.engines_of(self.engine, [*chain(*self.each)], lambda sentence: say(f"tbgen: {sentence}")),
             self.pgn,
             stop=StopRules(self.resign, self.draw, self.moves),
             **{name: value for name, value in given.items() if name not in made and value is not None},

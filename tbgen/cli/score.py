@@ -1,6 +1,5 @@
 """``tbgen score``: standings of PGN files."""
 
-import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +21,7 @@ from tbgen.games.standings import EloModel, GameRecord, LeftOut, Order, Standing
 from tbgen.games.standings import sprt as check_test
 from tbgen.games.standings.document import document
 from tbgen.games.standings.render import comma_separated, markdown, text
+from tbgen.games.standings.sprt import TestSettings, is_of_test, sprt_settings
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview
 from tbgen.games.standings.tables import tables as all_tables
@@ -29,7 +29,6 @@ from tbgen.text import counted
 
 _WIDTH: Final = 132
 """Letters in a line where nobody says how wide the terminal is."""
-_NUMBER: Final = re.compile(r"\s?[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def _table_keys(names: str) -> set[str]:
@@ -41,21 +40,12 @@ def _table_keys(names: str) -> set[str]:
     return wanted
 
 
-def _test_numbers(words: list[str]) -> list[float]:
-    if len(words) not in (2, 4) or not all(map(_NUMBER.fullmatch, words)):
-        raise UsageError(f"--sprt {quote(' '.join(words))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA")
-    return list(map(float, words))
-
-
-_NUMBERS: Final = WordList(_test_numbers, _NUMBER.fullmatch)
-
-
 @command
 def run(
     *files: Annotated[str, Setting(metavar="FILE.pgn...")],
     order: Annotated[str, click.Choice([order.value for order in Order])] = Order.PERCENT.value,
-    sprt: Annotated[list[float] | None, _NUMBERS, Setting(metavar="NUMBER...")],
-    sprt_model: EloModel = EloModel.LOGISTIC,
+    sprt: Annotated[TestSettings | None, WordList(sprt_settings, is_of_test)],
+    sprt_model: EloModel | None,
     pairs: bool,
     tables: Annotated[set[str] | None, Parsed("NAMES", _table_keys, lambda: KEYS)],
     form: Annotated[
@@ -89,10 +79,10 @@ def run(
     :param files: the games; - for standard input
     :param order: percent, points per game; points; or tcec, the order of TCEC: points in chess, then direct
         encounters, then points (default: percent)
-    :param sprt: ELO0 ELO1 [ALPHA BETA]: test the player that appears first against the other player (alpha
-        and beta default to 0.05)
-    :param sprt_model: the model of ELO0 and ELO1: logistic, normalised, or bayesian as in Cute Chess
-        (default: logistic)
+    :param sprt: elo0=E elo1=E [alpha=P beta=P model=M], or the numbers in this order: test the player that
+        appears first against the other player (alpha and beta default to 0.05)
+    :param sprt_model: the model of elo0 and elo1: logistic, normalised, or bayesian as in Cute Chess
+        (default: that of --sprt, else logistic)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
     :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, scorings,
         ratings, colours, meetings, given, suffered, endings, left_out, changed_games, changed_players, sprt,
@@ -109,9 +99,10 @@ def run(
     if out is not None and form != "csv":
         raise UsageError("--out is for CSV files, one for each table: add --format csv")
     if pairs and sprt is None:
-        raise UsageError("--pairs needs a test: add --sprt ELO0 ELO1")
+        raise UsageError("--pairs needs a test: add --sprt elo0=0 elo1=5")
     if sprt is not None:
-        check_test([], *sprt, model=sprt_model, pairs=pairs)  # refused now, and not after all games
+        model = sprt_model or sprt.model
+        check_test([], *sprt.numbers, model=model, pairs=pairs)  # refused now, and not after all games
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
         records = list(_records(files, work))
     games = [record for record in records if record.classical in RESULTS]
@@ -119,7 +110,7 @@ def run(
     if not games:
         raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
     result = standings(games, adjudication.referee.points.scheme or _common_scheme(games), Order(order))
-    test = None if sprt is None else result.test(*sprt, model=sprt_model, pairs=pairs)
+    test = None if sprt is None else result.test(*sprt.numbers, model=model, pairs=pairs)
     result = replace(result, left_out=left_out, sprt=test)
     _remark_on(result)
     if form == "json":

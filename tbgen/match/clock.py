@@ -45,9 +45,20 @@ class TimeControl:
     """Seconds that a move may take longer than it may."""
 
     @property
+    def timed(self) -> bool:
+        """Whether a clock ends a search."""
+        return self.time is not None or self.per_move is not None
+
+    @property
     def limited(self) -> bool:
         """Whether anything ends a search."""
-        return any(part is not None for part in (self.time, self.per_move, self.depth, self.nodes))
+        return self.timed or bool(self.limits)
+
+    @property
+    def limits(self) -> str:
+        """What ends a search besides a clock, in the words of ``--engine``; empty for nothing."""
+        limits = {"depth": self.depth, "nodes": self.nodes}
+        return " ".join(f"{word}={value}" for word, value in limits.items() if value is not None)
 
     @classmethod
     def parse(cls, text: str, margin: float = 0.0) -> TimeControl:

@@ -177,6 +177,11 @@ def shuffle(white: int, black: int) -> Opening:
 
 def _read(settings: OpeningSettings) -> Iterator[_BookEntry]:
     path = settings.file
+    if str(path) != "-" and (path.is_dir() or not path.exists()):
+        raise UsageError(
+            f"there is no file of openings {quote(str(path))}: name another with --openings file=FILE, or "
+            "leave --openings out"
+        )
     form = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN) else "epd")
     if form not in ("epd", "pgn"):
         raise UsageError(f"{quote(form)} is no format of openings: expected epd or pgn")

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Self
 
-import msgspec
 from msgspec import Meta, Struct
 
 from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
+from tbgen.words import converted, naming, values_of
 
-_LIMITS: Final = ("tc", "st", "depth", "nodes")
-_KINDS: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
-_EXPECTED: Final = re.compile(r"Expected `(\w+)[^`]*`(?: >= (\d+))?")
-"""How msgspec says which type, and which least number, a value should have had."""
+_CLOCKS: Final = ("tc", "st")
+"""Words of which an engine has one at most."""
 _RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
-
-AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
 
 class _Seconds(float):
     """A time, not 0."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read it.
+
+        :raises UsageError: if the text is none.
+        """
+        seconds = cls(parse_seconds(text))
+        if not seconds:
+            raise UsageError("it gives no time")
+        return seconds
 
 
 class _Restart(NamedChoice, what="a time to restart an engine"):
@@ -79,91 +85,41 @@ class _EngineWords(Struct):
         return EngineSettings(name, command, self.dir, self.option, control, restart, self.start, self.stall)
 
 
-def engines_of(given: Sequence[Sequence[str]], each: Sequence[str] | None) -> tuple[EngineSettings, ...]:
-    """Return the engines, each with what is said for all of them and not for itself.
+def engines_of(
+    given: Sequence[Sequence[str]], each: Sequence[str] = (), note: Callable[[str], object] = lambda _: None
+) -> tuple[EngineSettings, ...]:
+    """Return the engines, each with its own words and, for other keys, those of all.
+
+    :param each: the words of all; of the same key the last one counts.
+    :param note: is told where an engine plays by another clock than the others.
 
     :raises UsageError: if a word means nothing, or a program is not there.
     """
-    common = _values("each", each or (), _EngineWords)
-    return tuple(_engine(_values("engine", words, _EngineWords), common) for words in given)
+    common = values_of("each", each, _EngineWords)
+    engines = tuple(_engine(values_of("engine", words, _EngineWords), common, note) for words in given)
+    if any(engine.control.timed for engine in engines):
+        for engine in engines:
+            if engine.control.limited and not engine.control.timed:
+                note(f"{engine.name} has no clock, only {engine.control.limits}, and others have one")
+    return engines
 
 
-def _engine(own: Mapping[str, Any], each: Mapping[str, Any]) -> EngineSettings:
-    if any(key in own for key in _LIMITS):  # a time control of its own, and no other beside it
-        each = {key: value for key, value in each.items() if key not in _LIMITS}
+def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str], object]) -> EngineSettings:
+    option = "engine or --each" if each else "engine"
+    replaced = [key for key in _CLOCKS if key in each and any(clock in own for clock in _CLOCKS)]
     several = {
         "arg": [*each.get("arg", ()), *own.get("arg", ())],
         "option": {**each.get("option", {}), **own.get("option", {})},
     }
-    option = "engine or --each" if each else "engine"
-    words = _convert(option, {**each, **own, **several}, _EngineWords)
-    with _naming(option):
-        return words.settings()
-
-
-def struct_of(option: str, words: Sequence[str] | None, kind: type[AnyStruct]) -> AnyStruct | None:
-    """Return what the words of an option say, by the names and types of a struct's fields; None without any.
-
-    :raises UsageError: if a word means nothing, or one is missing.
-    """
-    return None if words is None else _convert(option, _values(option, words, kind), kind)
-
-
-def _values(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str, Any]:
-    """Return the values of words by their keys; those of ``arg`` in a list, and of ``option.`` by name."""
-    found: dict[str, Any] = {}
-    known = ["option.NAME" if field == "option" else field for field in kind.__struct_encode_fields__]
-    for word in words:
-        key, sign, value = word.partition("=")
-        group, _, name = key.partition(".")
-        if not sign:
-            raise UsageError(f"--{option}: {quote(word)} is not of the form key=value")
-        if (f"{group}.NAME" if name else key) not in known:
-            raise UsageError(f"--{option}: there is no {quote(key)}: expected some of {', '.join(known)}")
-        if name:
-            found.setdefault(group, {})[name] = value
-        elif key == "arg":
-            found.setdefault(key, []).append(value)
-        else:
-            found[key] = value
-    return found
-
-
-def _convert(option: str, values: Mapping[str, Any], kind: type[AnyStruct]) -> AnyStruct:
-    for each in msgspec.structs.fields(kind):
-        if each.required and each.encode_name not in values:
-            raise UsageError(f"--{option} needs {each.encode_name}=")
-        if isinstance(each.type, type) and issubclass(each.type, NamedChoice) and each.encode_name in values:
-            with _naming(option):
-                each.type(values[each.encode_name])  # msgspec would not say what there is to choose from
-    try:
-        return msgspec.convert(values, kind, strict=False, dec_hook=_read)
-    except msgspec.ValidationError as error:
-        reason, _, key = str(error).partition(" - at `$.")
-        key = key.removesuffix("`")
-        if expected := _EXPECTED.match(reason):
-            least = f" of at least {expected[2]}" if expected[2] else ""
-            reason = f"expected {_KINDS[expected[1]]}{least}"
-        raise UsageError(f"--{option} {key}={values.get(key)}: {reason}") from None
-
-
-@contextmanager
-def _naming(option: str) -> Iterator[None]:
-    """Name an option in the sentence of an error of the block."""
-    try:
-        yield
-    except UsageError as error:
-        raise UsageError(f"--{option}: {error}") from None
-
-
-def _read(kind: type, text: str) -> Path | _Seconds:
-    """Return a value of a type that msgspec does not know."""
-    if kind is Path:
-        return Path(text).expanduser()
-    seconds = _Seconds(parse_seconds(text))
-    if not seconds:
-        raise UsageError("it gives no time")
-    return seconds
+    common = {key: value for key, value in each.items() if key not in replaced}
+    words = converted(option, {**common, **own, **several}, _EngineWords)
+    with naming(option):
+        settings = words.settings()
+    for key in replaced:
+        clock = next(f"{clock}={own[clock]}" for clock in _CLOCKS if clock in own)
+        if clock != f"{key}={each[key]}":
+            note(f"{settings.name}: its own {clock} replaces {key}={each[key]} of --each")
+    return settings
 
 
 def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:

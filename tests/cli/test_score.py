@@ -213,7 +213,7 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
             2,
             "Bayes-Elo has no model of pairs",
         ),
-        ([MATCH, "--pairs"], 2, "--pairs needs a test: add --sprt ELO0 ELO1"),
+        ([MATCH, "--pairs"], 2, "--pairs needs a test: add --sprt elo0=0 elo1=5"),
         ([MATCH, "--out", "x"], 2, "--out is for CSV files, one for each table: add --format csv"),
         ([MATCH, "--format", "csv", "--out", MATCH], 2, "cannot make the directory"),
     ],
@@ -231,6 +231,8 @@ def test_files_may_follow_the_numbers(capsys: pytest.CaptureFixture[str]) -> Non
     assert document["sprt"]["player"] == "sf"
     assert (document["sprt"]["elo0"], document["sprt"]["beta"]) == (-5, 0.1)
     assert document["sprt"]["verdict"] == "continue"
+    for words in (["elo0=-5 elo1=5 beta=0.1"], ["-5", "5", "beta=0.1"], ["elo1=5", "elo0=-5", "beta=.1"]):
+        assert json.loads(answer(capsys, "--sprt", *words, MATCH, "--json")) == document
 
 
 def test_csv_quotes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_decided_match_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "SPRT" in output.out
     text, count = pgn.read_bytes(), len(games_of(pgn))
     assert 8 <= count < 200
-    assert main([*command, "--json"]) == 0
+    assert main([*command, "--json", "--sprt", "0", "400"]) == 0  # the other spelling
     document = json.loads(capsys.readouterr().out)
     assert document["standings"]["sprt"]["verdict"] == "H1"
     assert document["standings"]["sprt"]["unit"] == "pairs"

@@ -13,7 +13,8 @@ from tbgen.games.standings.sprt import TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
 from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings
-from tbgen.match.words import engines_of, processors_of, settings_of_toml, struct_of
+from tbgen.match.words import engines_of, processors_of, settings_of_toml
+from tbgen.words import struct_of
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.matches import event, games_of
@@ -36,23 +37,35 @@ def test_engines_as_cute_chess_has_them(tmp_path: Path) -> None:
     assert other.control == TimeControl(0, 60, 2, margin=0.2)
 
 
-def test_a_time_control_of_its_own_replaces_that_of_all() -> None:
-    (one,) = engines_of([[CMD, "nodes=5"]], ["tc=40/60", "timemargin=10"])
-    assert one.control == TimeControl(nodes=5, margin=0.01)
-    (both,) = engines_of([[CMD]], ["tc=40/60", "depth=9"])
-    assert both.control == TimeControl(40, 60, depth=9)
+def test_the_words_of_an_engine_override_those_of_all_key_by_key() -> None:
+    """Nodes leave the clock alone, and both limit a search; a clock in place of another one is told."""
+    said: list[str] = []
+    (one,) = engines_of([[CMD, "name=A", "nodes=5"]], ["tc=40/60", "timemargin=10"], said.append)
+    assert one.control == TimeControl(40, 60, nodes=5, margin=0.01)
+    (both,) = engines_of([[CMD]], ["tc=40/60", "depth=9", "tc=20"], said.append)
+    assert (both.control, said) == (TimeControl(time=20, depth=9), [])
+    engines = [[CMD, "name=A", "st=2"], [CMD, "name=B", "tc=5"], [CMD, "name=C", "tc=inf", "nodes=9"]]
+    found = engines_of([*engines, [CMD, "tc=8"]], ["tc=8"], said.append)
+    own = [TimeControl(per_move=2), TimeControl(time=5), TimeControl(nodes=9)]
+    assert [engine.control for engine in found] == [*own, TimeControl(time=8)]
+    assert said == [
+        "A: its own st=2 replaces tc=8 of --each",
+        "B: its own tc=5 replaces tc=8 of --each",
+        "C: its own tc=inf replaces tc=8 of --each",
+        "C has no clock, only nodes=9, and others have one",
+    ]
 
 
 def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
     script = tmp_path / "an engine"
     script.write_text("#!/bin/sh\n")
     with pytest.raises(UsageError, match="must be executable"):
-        engines_of([[f"cmd={script}"]], None)
+        engines_of([[f"cmd={script}"]])
     script.chmod(0o755)
-    assert engines_of([[f"cmd={script}"]], None)[0].command == (str(script),)
-    assert engines_of([["cmd=an engine", f"dir={tmp_path}"]], None)[0].command == (str(script),)
-    assert engines_of([[f"{CMD} -S 'a b'"]], None)[0].command == (sys.executable, "-S", "a b")
-    assert engines_of([["cmd=sh"]], None)[0].command[0].endswith("/sh")
+    assert engines_of([[f"cmd={script}"]])[0].command == (str(script),)
+    assert engines_of([["cmd=an engine", f"dir={tmp_path}"]])[0].command == (str(script),)
+    assert engines_of([[f"{CMD} -S 'a b'"]])[0].command == (sys.executable, "-S", "a b")
+    assert engines_of([["cmd=sh"]])[0].command[0].endswith("/sh")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +93,7 @@ def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
 )
 def test_engines_that_mean_nothing(given: list[str], expected: str) -> None:
     with pytest.raises(UsageError, match=expected):
-        engines_of([given], None)
+        engines_of([given])
 
 
 @pytest.mark.parametrize(
@@ -278,9 +291,11 @@ def test_an_engine_alone_in_a_file(engine: str, tmp_path: Path, capsys: pytest.C
         (["--tournament", "knockout", "--sprt", "elo0=0", "elo1=1"], "a test ends a match"),
         (["--pgn", "games.pgn.gz"], "--pgn cannot be games.pgn.gz"),
         (["--pgn", "-"], "--pgn cannot be -"),
-        (["--each", "timemargin=5"], "nothing ends a search of A"),
         (["--verify-adjudications", "2"], "is no share"),
         (["--sprt", "elo0=5", "elo1=1"], "elo0 below elo1"),
+        (["--sprt", "5", "1"], "elo0 below elo1"),
+        (["--sprt", "0", "5", "0.1"], "--sprt '0 5 0.1': expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA"),
+        (["--openings", "file=none.epd"], "there is no file of openings 'none.epd': name another"),
         (["--affinity", "x"], "tbgen: --affinity: 'x' is no list of processors"),
         (["--each", "option=x"], "there is no 'option': expected some of cmd, name, dir, arg, option.NAME"),
         (["--affinity", "all", "--concurrency", "500"], "500 games at once need as many processors"),

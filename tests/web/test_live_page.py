@@ -41,6 +41,7 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, ta
         expect(page.locator(".match:not(.over)")).to_have_count(1)
         expect(page.locator("#event")).to_have_text("A, B; round-robin, 2 of 4 games played.")
         expect(page.locator("#standings tbody tr")).to_have_count(2)
+        expect(page.locator("#score")).to_contain_text("Elo by pairs")  # the table has another one, by games
         expect(page.locator("#finished tbody tr").first).to_contain_text("Black mates")
         explorer = Visit(browser, address, "live")
         explorer.page.get_by_role("link", name="Explore game 1.1.1").click()

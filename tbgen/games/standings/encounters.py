@@ -120,8 +120,7 @@ class Encounters:
         """Return the state of the test; None without one."""
         test = self._test
         if test is not None and self.untested:
-            numbers = (test.elo0, test.elo1, test.alpha, test.beta)
-            self._found = sprt(tuple(self._tested), *numbers, model=test.model, pairs=self._size == 2)
+            self._found = sprt(tuple(self._tested), *test.numbers, model=test.model, pairs=self._size == 2)
         return self._found
 
     def score(self) -> MatchScore | None:

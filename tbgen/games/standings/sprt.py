@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
 from msgspec import Struct
 
-from tbgen.errors import NamedChoice, UsageError
+from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.standings.elo import NORMALISED
+from tbgen.words import struct_of
 
 _MOST_ELO: Final = 2000
 """Differences beyond which no test makes sense."""
 _GAME: Final = (0.0, 0.5, 1.0)
 _PAIR: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Points of a game, and means of a pair, that count as possible though none was seen."""
+
+
+_NUMBERS: Final = ("elo0", "elo1", "alpha", "beta")
+_WORD: Final = re.compile(
+    r"(elo[01]|alpha|beta|model)=.*|[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.I
+)
 
 
 class EloModel(NamedChoice, what="a model of a test", normalized="normalised"):
@@ -39,6 +47,43 @@ class TestSettings(Struct, frozen=True):
     alpha: float = 0.05
     beta: float = 0.05
     model: EloModel = EloModel.LOGISTIC
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        """Both strengths and both probabilities, as :func:`sprt` takes them."""
+        return self.elo0, self.elo1, self.alpha, self.beta
+
+
+def sprt_settings(words: Sequence[str]) -> TestSettings:
+    """Read a test: ``elo0=0 elo1=5 alpha=0.05 beta=0.05``, or the numbers in this order.
+
+    :param words: each of one number or of several.
+    :raises UsageError: if one means nothing or is missing, or no test can have them.
+
+    >>> sprt_settings(["-1", "5"]) == sprt_settings(["elo1=5 elo0=-1"])
+    True
+    """
+    given = " ".join(words).split()
+    bare = [word for word in given if "=" not in word]
+    if len(bare) not in (0, 2, 4):
+        raise UsageError(f"--sprt {quote(' '.join(given))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA")
+    named = [*zip(_NUMBERS, bare, strict=False), *(word.split("=", 1) for word in given if "=" in word)]
+    found = struct_of("sprt", [f"{key}={_plain(value)}" for key, value in named], TestSettings)
+    assert found is not None
+    return found
+
+
+def _plain(text: str) -> str:
+    """Return a number as JSON has it, without a plus and with a digit before its point."""
+    try:
+        return str(float(text))
+    except ValueError:
+        return text
+
+
+def is_of_test(word: str) -> bool:
+    """Tell whether a word can be one of :func:`sprt_settings`."""
+    return all(map(_WORD.fullmatch, word.split()))
 
 
 class Sprt(TestSettings, frozen=True, kw_only=True):

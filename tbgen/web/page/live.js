@@ -214,7 +214,8 @@ function showStandings(found) {
 function scoreText({player: one, opponent, points, games, elo, test}) {
     const words = [`${one} against ${opponent}: ${points.toFixed(4)} of ${games}`]
     if (elo) {
-        words.push(`Elo ${elo.difference === null ? "unbounded" : signed(elo.difference)} ± ${elo.margin === null ? "unbounded" : elo.margin.toFixed(1)}`)
+        const kind = event.games === 2 ? "Elo by pairs" : "Elo"
+        words.push(`${kind} ${elo.difference === null ? "unbounded" : signed(elo.difference)} ± ${elo.margin === null ? "unbounded" : elo.margin.toFixed(1)}`)
         words.push(`likelihood of superiority ${(100 * elo.los).toFixed(1)} %`)
     }
     if (test) words.push(`LLR ${test.llr.toFixed(2)} between ${test.lower.toFixed(2)} and ${test.upper.toFixed(2)}${test.verdict === "continue" ? "" : `, the test accepts ${test.verdict}`}`)
