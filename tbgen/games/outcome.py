@@ -9,7 +9,7 @@ from typing import Final
 from tbgen.board.interval import ANYTHING, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
-from tbgen.errors import MissingTableError
+from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import GameSettings
 
 RESULTS: Final = {"1-0": 2, "1/2-1/2": 1, "0-1": 0}
@@ -27,6 +27,8 @@ class Basis(StrEnum):
     REPETITION = "repetition"
     TABLEBASE = "tablebase"
     """Best play of both sides from the position and the accrued score in which the game stopped."""
+    SYZYGY = "syzygy"
+    """A forced mate from there, where no table says so, but Syzygy files do."""
     SOLVED = "solved"
     """The same, where no table says so, but what was solved for this one position."""
     BOUNDED = "bounded"
@@ -65,7 +67,7 @@ class Basis(StrEnum):
     @property
     def best_play(self) -> bool:
         """Whether the result is proved to be what best play makes of the game from where it stopped."""
-        return self in (Basis.TABLEBASE, Basis.SOLVED, Basis.BOUNDED)
+        return self in (Basis.TABLEBASE, Basis.SYZYGY, Basis.SOLVED, Basis.BOUNDED)
 
     @property
     def proven(self) -> bool:
@@ -89,6 +91,8 @@ class Outcome:
         proven.
     :ivar bounds: what best play is proved to come to, if the basis is bounded; or not proven, and this much
         is known.
+    :ivar missing_syzygy: the material of the Syzygy file that would have told more, if files were asked; empty
+        if there is none.
     :ivar unsolvable: why the position is none that can be solved, where that was asked for and is so.
     """
 
@@ -101,6 +105,7 @@ class Outcome:
     recorded: str = "*"
     missing: MissingTableError | None = field(default=None, compare=False)
     bounds: ScoreInterval | None = None
+    missing_syzygy: str = field(default="", compare=False)
     unsolvable: str = field(default="", compare=False)
 
     @property
@@ -115,6 +120,27 @@ class Outcome:
         if self.bounds is not None:
             return self.bounds
         return ScoreInterval(self.value, self.value) if self.proven else ANYTHING
+
+    def narrowed(self, bounds: ScoreInterval, basis: Basis, depth: int | None = None) -> Outcome:
+        """Return the outcome, which is not proven, with bounds of its value that are.
+
+        :param basis: what the result rests on if that makes it exact.
+        :param depth: plies until it is the accrued score, then.
+
+        :raises TbgenError: if that contradicts what is known.
+        """
+        try:
+            both = self.interval.within(bounds)
+        except ValueError as error:
+            raise TbgenError(
+                f"proofs of a result contradict each other ({error}): a table, a Syzygy file, a kept result or a "
+                "tag is wrong"
+            ) from None
+        if both.exact:
+            return replace(self, value=both.lower, basis=basis, depth=depth, missing=None, bounds=None)
+        if both == ANYTHING:
+            return self
+        return replace(self, bounds=both).scored_by(self.settings.scoring)
 
     def scored_by(self, scoring: Scoring) -> Outcome:
         """Return the outcome by another scoring, by which its bounds may say the points, or no longer do.

@@ -13,6 +13,7 @@ import chess
 from tbgen.board.interval import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError
+from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, silent_solving
 from tbgen.solve.budget import Budget
@@ -28,10 +29,12 @@ def prove(
     budget: Budget,
     progress: SolveProgress,
     cells: Path | None = None,
+    syzygy: Syzygy | None = None,
 ) -> ProvedValue:
     """Return what :func:`tbgen.solve.solver.solve` proves of a state; only this imports the compiler.
 
     :param cells: a directory in which cells are kept from one position to the next.
+    :param syzygy: Syzygy files that may be used.
     :raises UsageError: if positions like this one are not solved.
     :raises DamagedTableError: if a table cannot be used.
     """
@@ -39,7 +42,9 @@ def prove(
     from tbgen.solve.solver import solve
 
     kept = None if cells is None else KeptCells(cells)
-    solution = solve(board, accrued, tables=tables, budget=budget, kept=kept, progress=progress)
+    solution = solve(
+        board, accrued, tables=tables, budget=budget, kept=kept, syzygy=syzygy, progress=progress
+    )
     return ProvedValue(ScoreInterval(solution.lower, solution.upper), solution.depth)
 
 
@@ -76,6 +81,7 @@ class Solver:
     :param memory: bytes, as :class:`tbgen.solve.budget.Budget` has them.
     :param total: seconds for all positions together; None for as many as they take.
     :param results: what is known, and what will be; nothing, and in memory only, if None.
+    :param files: how many Syzygy files there are to go by, besides tables.
     :param progress: told about a position while it is being solved.
     :param prove: what solves it.
     """
@@ -87,11 +93,12 @@ class Solver:
         memory: int = Budget.memory,
         total: float | None = None,
         results: SolveResults | None = None,
+        files: int = 0,
         progress: SolveProgress = silent_solving,
         prove: Prove = prove,
     ) -> None:
         self.course = Course()
-        self._seconds, self._memory, self._total = seconds, memory, total
+        self._seconds, self._memory, self._total, self._files = seconds, memory, total, files
         self._results = SolveResults() if results is None else results
         self._progress, self._prove = progress, prove
 
@@ -116,7 +123,7 @@ class Solver:
         course.asked += 1
         known = self._results.proved(state)
         done = known is not None and (known.bounds.exact or enough(known.bounds))
-        effort = Effort(self._seconds, self._memory, len(tables.materials))
+        effort = Effort(self._seconds, self._memory, len(tables.materials) + self._files)
         if done or self._results.tried(state, effort):
             course.known += 1
             return known

@@ -54,7 +54,7 @@ class Effort(NamedTuple):
     memory: int
     """Bytes."""
     tables: int
-    """How many tables there were."""
+    """How many tables and Syzygy files there were."""
 
     def covers(self, other: Effort) -> bool:
         """Tell whether it was as much as another one in everything."""

@@ -23,6 +23,7 @@ from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.probe.castling.homes import needs
 from tbgen.probe.states import AnyPosition, AnyScore, folded_score, read
+from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, silent_solving
 from tbgen.solve.budget import Budget
@@ -34,7 +35,7 @@ from tbgen.solve.search import Search
 from tbgen.solve.sets import sets_worth_trying
 from tbgen.solve.solution import Collection, Solution, SolvedMove, scores
 from tbgen.solve.solved_cells import SolvedCells
-from tbgen.solve.syzygy import Syzygy
+from tbgen.solve.syzygy import SyzygyExits
 from tbgen.solve.tables import Tables
 from tbgen.text import counted, duration, size_text
 from tbgen.verify.warmup import ensure_compiled
@@ -90,7 +91,7 @@ def solve(
         solution = _in_tables(opened, board, told, budget, line)
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution
-        others = [] if syzygy is None else [syzygy]  # and other exit sources
+        others = [] if syzygy is None else [SyzygyExits(syzygy)]  # and other exit sources
         known = Known(Tables(opened), SolvedCells(None if verify else kept), *others)
         return _by_cells(known, board, told, budget, mobile, verify, line, progress)
 

@@ -1,4 +1,4 @@
-"""What a game comes to that is over or was stopped: exact where tables or a solver reach, else as played."""
+"""What a game comes to that is over or was stopped: exact where tables, Syzygy files or a solver reach."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import chess
 
 from tbgen.board.fen import Fen
-from tbgen.board.interval import ANYTHING, ProvedValue, ScoreInterval
+from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UnprovenError, UsageError
@@ -18,6 +18,7 @@ from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
+from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 
 Enough: TypeAlias = Callable[[ScoreInterval], bool]
@@ -60,6 +61,7 @@ def adjudicate(
     ending: Ending | None = None,
     *,
     recorded: str = "*",
+    syzygy: Syzygy | None = None,
     solver: StateSolver | None = None,
     require_tables: bool = False,
     require_proof: bool = False,
@@ -69,14 +71,16 @@ def adjudicate(
     Mate and stalemate come first; then losses off the board, for a player that loses on time has not claimed
     a repetition; then the other ends on the board; then an adjudicated win. All else, draws of any kind and
     games unfinished, is worth what best play from here makes of the accrued score: V(P, A) of docs/theory.md,
-    as tables say it, else as a solver proves it, or at least the points for it.
-    Where neither can, the accrued score stands as played, or the nearest score that is not disproved.
+    as tables say it, else as Syzygy files do of a forced mate, else as a solver proves it, or at least the
+    points for it; files bound it too. Where none can, the accrued score stands as played, or the nearest score
+    that is not disproved.
 
     :param game: its arbiter; or a board with the moves made so far or a FEN, which is refereed as
         ``Arbiter(game)`` does, by the rules of the tables.
     :param tables: open for the arbiter's rules; None does without.
     :param ending: how the game ended off the board, as :attr:`tbgen.games.pgn.reader.Game.ending` tells it.
     :param recorded: the classical result that the game's PGN has.
+    :param syzygy: Syzygy files, for positions that are in no table.
     :param solver: what solves positions that are in no table, in r-mobility; it goes by the tables.
     :param require_tables: raise the error about a missing table instead of letting the score stand as played.
     :param require_proof: do so too where no table can hold the position.
@@ -104,13 +108,17 @@ def adjudicate(
         return replace(outcome, basis=basis)  # it is over on the board
     if cause is not None and winner is not None:
         return replace(outcome, value=GScore(0, winner), basis=cause)
-    if tables is None:
+    board, lack = arbiter.board, None
+    if tables is not None:
+        outcome, lack = _probe(outcome, board, tables)
+    if syzygy is not None and not outcome.proven:
+        outcome = outcome.narrowed(syzygy.verdict(board).bounds, Basis.SYZYGY)
+    if solver is not None and tables is not None and not outcome.proven:
+        outcome = _solve(outcome, board, tables, solver)
+    if outcome.proven:
         return outcome
-    outcome, lack = _probe(outcome, arbiter.board, tables)
-    if lack is not None and solver is not None:
-        outcome = _solve(outcome, arbiter.board, tables, solver)
-    if outcome.proven or lack is None:
-        return outcome
+    if syzygy is not None:
+        outcome = replace(outcome, missing_syzygy=syzygy.missing(board))
     if isinstance(lack, MissingTableError):
         if require_tables or require_proof:
             raise lack
@@ -135,18 +143,15 @@ def _probe(
 
 
 def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: StateSolver) -> Outcome:
-    """Return what solving makes of the outcome of a game that stopped where tables say nothing."""
-    scoring = outcome.settings.scoring
+    """Return what solving makes of the outcome of a game that stopped where nothing says the points."""
+    scoring, known = outcome.settings.scoring, outcome.interval
     try:
-        proved = solver.solve(board, outcome.accrued, tables, lambda bounds: bounds.agree(scoring))
+        proved = solver.solve(
+            board, outcome.accrued, tables, lambda bounds: known.within(bounds).agree(scoring)
+        )
     except UsageError as error:
         return replace(outcome, unsolvable=str(error))
-    if proved is None or proved.bounds == ANYTHING:
-        return outcome
-    if proved.bounds.exact:
-        value = proved.bounds.lower
-        return replace(outcome, value=value, basis=Basis.SOLVED, depth=proved.depth, missing=None)
-    return replace(outcome, bounds=proved.bounds).scored_by(scoring)
+    return outcome if proved is None else outcome.narrowed(proved.bounds, Basis.SOLVED, proved.depth)
 
 
 def _solving_note(outcome: Outcome, solver: StateSolver | None) -> str:

@@ -19,12 +19,13 @@ from typing import Final
 
 from tbgen.board.variant import Variant
 from tbgen.errors import GameError, TbgenError, UsageError
-from tbgen.games.outcome import RESULTS, Outcome
+from tbgen.games.outcome import RESULTS, Basis, Outcome
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
 from tbgen.games.referee.adjudication import StateSolver, adjudicate, replay
 from tbgen.games.settings import GameOptions
 from tbgen.games.tagging.outcome_tags import outcome_of_tags, tags_of, with_tags
+from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 
 _BATCH: Final = 32
@@ -63,6 +64,7 @@ class Adjudicator:
     :ivar directory: where the tables lie; None for the default one.
     :ivar require_tables: raise an error about a missing table instead of letting the game stand as played.
     :ivar require_proof: do so too where no table can hold the final position.
+    :ivar syzygy: Syzygy files, for final positions that no table holds.
     :ivar solver: what solves final positions that no table holds.
     :ivar trust_tags: believe the tags of a game that tbgen has tagged, instead of refereeing it again; but
         not what they do not prove, for tables may be there now, nor if ``options`` say by what to referee.
@@ -73,6 +75,7 @@ class Adjudicator:
     _: KW_ONLY
     require_tables: bool = False
     require_proof: bool = False
+    syzygy: Syzygy | None = None
     solver: StateSolver | None = None
     trust_tags: bool = False
 
@@ -84,7 +87,7 @@ class Adjudicator:
         """
         if self.solver is None:
             return self
-        return Adjudicator(self.options, self.directory, trust_tags=self.trust_tags)
+        return Adjudicator(self.options, self.directory, syzygy=self.syzygy, trust_tags=self.trust_tags)
 
     def outcome(self, raw: RawGame) -> Outcome:
         """Return how a game ended and what it is worth.
@@ -107,6 +110,7 @@ class Adjudicator:
                 self._tables,
                 game.ending,
                 recorded=game.result,
+                syzygy=self.syzygy,
                 solver=self.solver,
                 require_tables=self.require_tables,
                 require_proof=self.require_proof,
@@ -115,9 +119,8 @@ class Adjudicator:
             if error is game.error:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
-        if told is not None and outcome.bounds is None and not outcome.proven:
-            outcome = replace(outcome, bounds=told.bounds)  # nothing new is known
-            return outcome.scored_by(outcome.settings.scoring)
+        if told is not None and told.bounds is not None and not outcome.proven:
+            return outcome.narrowed(told.bounds, Basis.SOLVED)
         return outcome
 
     @cached_property

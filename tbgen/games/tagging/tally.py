@@ -18,6 +18,8 @@ class Tally:
     """Games by what their results rest on."""
     missing: Counter[str] = field(default_factory=Counter)
     """Games by the material of the table that is missing for them."""
+    missing_syzygy: Counter[str] = field(default_factory=Counter)
+    """Games by the material of the Syzygy file that is missing for them."""
     unknown_scorings: Counter[str] = field(default_factory=Counter)
     """Games by a scoring that their tags name and nobody knows."""
     unsolvable: Counter[str] = field(default_factory=Counter)
@@ -39,6 +41,8 @@ class Tally:
         self.bases[outcome.basis] += 1
         if outcome.missing is not None:
             self.missing[outcome.missing.material] += 1
+        if outcome.missing_syzygy:
+            self.missing_syzygy[outcome.missing_syzygy] += 1
         if outcome.settings.unknown_scoring is not None:
             self.unknown_scorings[outcome.settings.unknown_scoring] += 1
         if outcome.unsolvable:
@@ -51,6 +55,7 @@ class Tally:
             "bases": {basis.value: self.bases[basis] for basis in Basis if self.bases[basis]},
             "broken": self.broken,
             "missing_tables": dict(sorted(self.missing.items())),
+            "missing_syzygy": dict(sorted(self.missing_syzygy.items())),
             "unknown_scorings": dict(sorted(self.unknown_scorings.items())),
             "unsolvable": dict(sorted(self.unsolvable.items())),
         }

@@ -1,0 +1,133 @@
+"""Syzygy files: which side can force mate, in positions of up to seven men without castling rights.
+
+A forced mate is G0.0 for the side that forces it, for no score is better, however long it takes: there is no
+50-move rule, so a *cursed* win counts. Where nobody can force mate, neither side gets better than G0.5, a
+stalemate of the other. Both hold whatever has accrued, in both variants (docs/theory.md, section 10).
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, Self
+
+import chess
+import chess.syzygy
+
+from tbgen.board.interval import ANYTHING, ScoreInterval
+from tbgen.board.score import GScore
+from tbgen.errors import DamagedTableError, TbgenError, UsageError
+
+_DAMAGED: Final = (OSError, ValueError, IndexError, AssertionError, RecursionError, struct.error)
+"""What python-chess may raise of damaged files, which it does not check."""
+_POSSIBLE: Final = range(-2, 3)
+_WHITE_MATES, _BLACK_MATES = GScore(0, True), GScore(0, False)
+
+
+class Verdict(IntEnum):
+    """The side that can force mate, as far as the files tell."""
+
+    NOBODY = 0
+    WHITE = 1
+    BLACK = 2
+    UNKNOWN = 3
+    """No file tells."""
+
+    @property
+    def bounds(self) -> ScoreInterval:
+        """What it says about the value, with any accrued score."""
+        return _BOUNDS[self]
+
+
+_BOUNDS: Final = (
+    ScoreInterval(GScore(1, False), GScore(1, True)),
+    ScoreInterval(_WHITE_MATES, _WHITE_MATES),
+    ScoreInterval(_BLACK_MATES, _BLACK_MATES),
+    ANYTHING,
+)
+
+
+class Syzygy:
+    """Syzygy files of win, draw and loss (WDL). A context, which closes them; safe for threads.
+
+    A copy by pickle, as for the processes of a pool, opens the same directories anew.
+
+    :param directories: where the files lie.
+    :raises UsageError: if one is no directory, or there are no such files in them.
+    :raises TbgenError: if one cannot be read.
+    """
+
+    def __init__(self, *directories: str | PathLike[str]) -> None:
+        self._directories = tuple(map(Path, directories))
+        self._files = chess.syzygy.Tablebase()
+        for directory in self._directories:
+            if not directory.is_dir():
+                raise UsageError(f"{directory} is no directory: give the one that Syzygy files (.rtbw) lie in")
+            try:
+                self._files.add_directory(str(directory), load_dtz=False)
+            except OSError as error:
+                raise TbgenError(f"cannot read the directory {directory}: {error.strerror}") from error
+        if not self._files.wdl:
+            raise UsageError(
+                f"there are no Syzygy files (.rtbw) in {self._place}: give the directory that they lie in"
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._directories
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+    def __len__(self) -> int:
+        """Return how many files there are."""
+        return len(set(self._files.wdl.values()))
+
+    @property
+    def _place(self) -> str:
+        return " and ".join(map(str, self._directories))
+
+    def has_material(self, name: str) -> bool:
+        """Tell whether there is a file for a material, in either colouring."""
+        return chess.syzygy.normalize_tablename(name) in self._files.wdl
+
+    def verdict(self, board: chess.Board) -> Verdict:
+        """Return which side can force mate.
+
+        :raises DamagedTableError: if a file cannot be used.
+        """
+        try:
+            wdl = self._files.get_wdl(board)
+        except _DAMAGED as error:
+            raise self._damaged() from error
+        if wdl is None:
+            return Verdict.UNKNOWN
+        if wdl not in _POSSIBLE:
+            raise self._damaged()
+        if wdl == 0:
+            return Verdict.NOBODY
+        return Verdict.WHITE if (wdl > 0) == board.turn else Verdict.BLACK
+
+    def missing(self, board: chess.Board) -> str:
+        """Return the material of the file without which there is no verdict: of the position, or of what is
+        left of it after captures. Empty if there is a verdict, or there are no such files.
+        """
+        if chess.popcount(board.occupied) > chess.syzygy.TBPIECES:
+            return ""
+        try:
+            self._files.probe_wdl(board)
+        except chess.syzygy.MissingTableError as error:
+            return chess.syzygy.normalize_tablename(str(error.args[0]).split()[-1])
+        except KeyError:  # castling rights
+            pass
+        return ""
+
+    def _damaged(self) -> DamagedTableError:
+        return DamagedTableError(
+            f"a Syzygy file in {self._place} is damaged or cannot be read: compare the files with their "
+            "published checksums"
+        )
