@@ -20,6 +20,7 @@ from tbgen.board.variant import Variant
 from tbgen.index.layout import layout_of
 from tbgen.index.position import locate
 from tbgen.index.symmetry import IMAGE, TRANSPOSE
+from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
@@ -106,6 +107,7 @@ def test_four_men_agree_with_syzygy(tables: Path, published_dir: Path) -> None:
     with (
         open_tablebase(tables) as own,
         chess.syzygy.open_tablebase(str(published_dir / "syzygy"), load_dtz=False) as syzygy,
+        Syzygy(published_dir / "syzygy") as files,
     ):
         for name in FOUR_MEN:
             while seen[name, False] < most or (name == "KPvKP" and seen[name, True] < most):
@@ -117,6 +119,11 @@ def test_four_men_agree_with_syzygy(tables: Path, published_dir: Path) -> None:
                 else:
                     wins = 0
                 assert (wdl > 0) - (wdl < 0) == wins, (board.fen(), str(value), wdl)
+                bounds = files.winner(board).bounds
+                for holder in chess.COLORS:  # G1.0 is the best score that can have accrued
+                    value = own.probe(board, GScore(2, holder)).value
+                    assert bounds.lower <= value <= bounds.upper, (board.fen(), str(value))
+                    assert bounds.exact == (value.rank == 0)
 
 
 def random_board(rng: random.Random, name: str) -> chess.Board:

@@ -10,7 +10,7 @@ from tbgen.board.fen import parse_fen
 from tbgen.board.scoring import Scheme
 from tbgen.cli.answers import diagram, line_text, mover
 from tbgen.cli.games import RefereeOptions, Requirements, outcome_remarks
-from tbgen.cli.options import AsJson, Setting, TableDirectory, command
+from tbgen.cli.options import AsJson, Setting, SyzygyFiles, TableDirectory, command
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
@@ -33,6 +33,7 @@ def run(
     line: bool,
     requirements: Requirements,
     solving: SolvingOptions,
+    syzygy: SyzygyFiles,
     referee: RefereeOptions,
     json: AsJson,
     directory: TableDirectory,
@@ -41,9 +42,9 @@ def run(
 
     The result is that of the end on the board, else a win off the board, else the exact value of the final
     position with the accrued score, if tables hold the position. If no table can hold it, or if the table is
-    missing, the accrued score counts as the result, which is not proven. With --solve, such a position is
-    solved as by tbgen solve: the result is then its value, or the score nearest to the accrued one in the
-    interval that is proved.
+    missing, the accrued score counts as the result, which is not proven. With --syzygy, it is G0.0 if a side
+    can force mate by Syzygy files. With --solve, such a position is solved as by tbgen solve: the result is
+    then its value, or the score nearest to the accrued one in the interval that is proved.
 
     Give games as PGN files, optionally compressed by gzip, bzip2, xz or zstd (- reads standard input), or a
     single game as the FEN of its final position with the accrued score as a seventh field.
@@ -61,8 +62,12 @@ def run(
     text = " ".join(words)
     is_position = bool(_FEN.match(text)) and not Path(words[0]).exists()
     options = referee.options(FiftyMoveRule.IMPROVING if is_position else None)
-    with Tablebase(directory, rules=options.variant) as tables, solving.watch(options.variant) as watch:
-        judge = _GameJudge(tables, options, {"solver": watch.solver, **vars(requirements)}, line, watch.line)
+    with (
+        Tablebase(directory, rules=options.variant) as tables,
+        solving.watch(options.variant, syzygy) as watch,
+    ):
+        means = {"syzygy": syzygy, "solver": watch.solver, **vars(requirements)}
+        judge = _GameJudge(tables, options, means, line, watch.line)
         if is_position:
             _position(text, judge, json)
             return 0
@@ -168,6 +173,7 @@ def _document(report: _GameReport, fen: str) -> dict[str, Any]:
         "bounds": outcome.bounds and outcome.bounds.document(),
         "unsolvable": outcome.unsolvable or None,
         "missing": outcome.missing and outcome.missing.material,
+        "missing_syzygy": outcome.missing_syzygy or None,
         "unknown_scoring": settings.unknown_scoring,
         "line": line,
     }

@@ -13,6 +13,7 @@ from tbgen.cli.options import (
     Rules,
     ScoringOptions,
     Setting,
+    SyzygyFiles,
     TableDirectory,
     WholeNumber,
     processors,
@@ -79,6 +80,7 @@ class AdjudicationOptions(OptionGroup):
     strict: bool
     requirements: Requirements
     solving: SolvingOptions
+    syzygy: SyzygyFiles
     jobs: Annotated[int, WholeNumber(1, MOST_JOBS), Setting(default=processors, metavar="N")]
     referee: RefereeOptions
     directory: TableDirectory
@@ -93,9 +95,14 @@ class AdjudicationOptions(OptionGroup):
         :raises TbgenError: if a file cannot be read.
         """
         options = self.referee.options()
-        with self.solving.watch(options.variant) as watch:
+        with self.solving.watch(options.variant, self.syzygy) as watch:
             adjudicator = Adjudicator(
-                options, self.directory, **vars(self.requirements), solver=watch.solver, trust_tags=trust_tags
+                options,
+                self.directory,
+                **vars(self.requirements),
+                syzygy=self.syzygy,
+                solver=watch.solver,
+                trust_tags=trust_tags,
             )
             work = Adjudication(adjudicator, watch, self.jobs, self.strict)
             if watch.solver is not None and not any(map(is_stream, files)):
@@ -158,14 +165,13 @@ class Adjudication:
 
 
 def outcome_remarks(outcome: Outcome, said: set[str], place: str = "") -> Iterator[str]:
-    """Yield what is to be remarked about an outcome: a missing table, an unknown scoring, no solution.
+    """Yield what is to be remarked about an outcome: a missing table or Syzygy file, an unknown scoring,
+    no solution.
 
     :param said: what has been said of other outcomes, and is not said again; what is said now is added.
     :param place: what to say before remarks about the game itself.
     """
-    unknown, remarks = outcome.settings.unknown_scoring, []
-    if outcome.missing is not None:
-        remarks.append(("", str(outcome.missing)))
+    unknown, remarks = outcome.settings.unknown_scoring, [("", lack) for lack in outcome.lacks]
     if unknown is not None:
         remarks.append((place, unknown_scoring(unknown)))
     if outcome.unsolvable:

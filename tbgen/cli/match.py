@@ -19,6 +19,7 @@ from tbgen.cli.options import (
     OptionGroup,
     Parsed,
     Setting,
+    SyzygyFiles,
     TableDirectory,
     WholeNumber,
     WordList,
@@ -35,6 +36,7 @@ from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.openings import ChessVariant, OpeningSettings
 from tbgen.match.schedule import Format
 from tbgen.match.settings import EventSettings
+from tbgen.probe.syzygy import MOST_MEN
 from tbgen.text import counted, number
 from tbgen.words import struct_of
 
@@ -195,6 +197,8 @@ def run(
     referee: RefereeOptions,
     directory: TableDirectory,
     play_on: Annotated[bool, Setting(heading="Ends")],
+    syzygy: Annotated[SyzygyFiles, _names("syzygy", "tb")],
+    tbpieces: Annotated[int, WholeNumber(3, MOST_MEN), _names("tbpieces"), Setting(metavar="N")] = MOST_MEN,
     live: Annotated[
         str | None, Setting(heading="Output", is_flag=False, flag_value=LIVE, metavar="[HOST:PORT]")
     ],
@@ -204,7 +208,8 @@ def run(
     """Let UCI engines play each other by r-mobility.
 
     An arbiter decides every end on the board. When tables hold its position, a game is stopped, and its
-    result is the exact value of the position with its accrued score.
+    result is the exact value of the position with its accrued score. With --syzygy, a game is also stopped
+    when a side can force mate by Syzygy files; with --scoring classical, also when nobody can.
 
     The PGN file of --pgn is the complete state of an event: games are appended one by one. The same command
     resumes the event after Ctrl-C or a crash, also with more --rounds.
@@ -219,7 +224,8 @@ def run(
       tbgen match event.toml --rounds 99 --sprt elo0=0 elo1=5
 
     :param file: file of settings; options on the command line override them
-    :param play_on: do not stop games when tables hold their positions
+    :param play_on: do not stop games when tables hold their positions, or Syzygy files prove their points
+    :param tbpieces: most men on the board with which Syzygy files stop a game (default: 7)
     :param live: show the event on a page while it is played (extra tbgen[web]; default: 127.0.0.1:8043, for
         this machine only)
     :param quiet: print nothing before the end
@@ -235,9 +241,9 @@ def run(
     report = EventReport(quiet=quiet or json)
     listeners: list[Listener] = [report]
     with ExitStack() as stack:
-        watch = stack.enter_context(solving.watch(options.variant))
+        watch = stack.enter_context(solving.watch(options.variant, syzygy))
         tables = stack.enter_context(Tablebase(directory, rules=options.variant))
-        judge = Judge(tables, watch.solver, play_on=play_on)
+        judge = Judge(tables, watch.solver, syzygy=syzygy, most_men=tbpieces, play_on=play_on)
         if live is not None:
             from tbgen.web.live_server import LiveServer
 

@@ -292,6 +292,13 @@ def _check_directory(_ctx: click.Context, _param: click.Parameter, directory: Pa
     return directory
 
 
+def _syzygy(text: str) -> Any:
+    """Open the Syzygy files in directories with the separators of Cute Chess or of the system between."""
+    from tbgen.probe.syzygy import Syzygy  # which takes longer than the help of a command
+
+    return Syzygy(*filter(None, re.split(f"[;{os.pathsep}]", text)))
+
+
 def _variants(text: str) -> list[Variant]:
     return list(Variant) if text == "all" else [Variant.parse(text)]
 
@@ -342,6 +349,15 @@ CellDirectory: TypeAlias = Annotated[
         "those used last",
     ),
 ]
+SyzygyFiles: TypeAlias = Annotated[
+    Any,
+    Parsed("DIR", _syzygy),
+    Setting(
+        help="directory of Syzygy files (.rtbw), or several with : or ; between, used where tables are "
+        "missing: a forced mate is G0.0; where nobody can force mate, the value is between -G0.5 and G0.5"
+    ),
+]
+"""None, or a :class:`tbgen.probe.syzygy.Syzygy`."""
 Accrued: TypeAlias = Annotated[
     GScore | None, Setting(help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)")
 ]

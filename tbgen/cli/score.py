@@ -115,7 +115,7 @@ def run(
     _remark_on(result)
     if form == "json":
         counts = work.document()
-        names = ("missing_tables", "unknown_scorings", "unsolvable", "solving")
+        names = ("missing_tables", "missing_syzygy", "unknown_scorings", "unsolvable", "solving")
         print_json(document(result) | {name: counts[name] for name in names if name in counts})
         return
     keys = tables or (set(KEYS) if form == "csv" else overview(result))

@@ -1,7 +1,6 @@
 """``tbgen solve``: the value of a position beyond the tables, or an interval that is proved."""
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +20,7 @@ from tbgen.cli.options import (
     ScoringOptions,
     Setting,
     Size,
+    SyzygyFiles,
     TableDirectory,
     Time,
     command,
@@ -38,7 +38,6 @@ from tbgen.solve.kept import KeptCells
 from tbgen.solve.proof import SHARE, ForwardProof
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
-from tbgen.solve.syzygy import Syzygy
 from tbgen.text import counted, plies
 
 
@@ -62,7 +61,7 @@ def run(
     time: Time = 60.0,
     memory: Size = 8 << 30,
     cells: CellDirectory,
-    syzygy: Directory | None,
+    syzygy: SyzygyFiles,
     verify: bool,
     line: bool,
     svg: Directory | None,
@@ -97,8 +96,6 @@ def run(
         first (default: all kings and pieces, or auto if there are more than four)
     :param time: time to spend (default: 60s)
     :param memory: memory to use (default: 8G)
-    :param syzygy: directory of Syzygy files (.rtbw), used where tables are missing: a forced mate, or its
-        absence, bounds the value
     :param verify: prove the results forward; this does not count towards --time
     :param line: add the play behind the result
     :param svg: with --mobile and one mobile man of each side: write pictures of the hold to DIR
@@ -113,7 +110,7 @@ def run(
     if others:
         raise UsageError("give one position at a time")
     fen = parse_fen(text)
-    with ProgressLine() as shown, nullcontext() if syzygy is None else Syzygy(syzygy) as files:
+    with ProgressLine() as shown:
         solution = solve(
             fen.board,
             fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued,
@@ -121,7 +118,7 @@ def run(
             budget=Budget(time, memory),
             mobile=mobile,
             kept=None if cells is None else KeptCells(cells),
-            syzygy=files,
+            syzygy=syzygy,
             verify=verify,
             line=line,
             progress=_streamed if stream else _shown(shown),

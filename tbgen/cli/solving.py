@@ -13,6 +13,7 @@ from tbgen.cli.options import CellDirectory, OptionGroup, Setting, Size, Time
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
+from tbgen.probe.syzygy import Syzygy
 from tbgen.solve.budget import Budget
 from tbgen.solve.budgeted import Course, Solver, prove
 from tbgen.solve.results import open_results
@@ -40,8 +41,10 @@ class SolvingOptions(OptionGroup):
     solve_cells: CellDirectory
 
     @contextmanager
-    def watch(self, variant: Variant) -> Iterator["Watch"]:
+    def watch(self, variant: Variant, syzygy: Syzygy | None = None) -> Iterator["Watch"]:
         """Give the solver that the options ask for, if any, and its progress; say at the end what it did.
+
+        :param syzygy: Syzygy files that it may use.
 
         :raises UsageError: if the options do not go together, or with the rules.
         :raises TbgenError: if the file of results cannot be read or written.
@@ -60,7 +63,8 @@ class SolvingOptions(OptionGroup):
                     total=self.solve_total,
                     results=results,
                     progress=watch.show,
-                    prove=partial(prove, cells=self.solve_cells),
+                    files=0 if syzygy is None else len(syzygy),
+                    prove=partial(prove, cells=self.solve_cells, syzygy=syzygy),
                 )
             try:
                 yield watch

@@ -31,6 +31,9 @@ def run(
     played if no table can hold the final position, or table missing if a table could. With --rules wg these
     tags begin with WGMobility.
 
+    With --syzygy the basis is syzygy, and the result G0.0, if Syzygy files tell that a side can force mate.
+    If they tell that nobody can, the value is bounded by -G0.5 and G0.5.
+
     With --solve these positions are solved as by tbgen solve. The basis is then solved for an exact value,
     and bounded if an interval is proved whose scores all give the same points; the result is then the score
     of the interval that is nearest to the accrued score. If the points differ and the accrued score is

@@ -91,8 +91,8 @@ class Outcome:
         proven.
     :ivar bounds: what best play is proved to come to, if the basis is bounded; or not proven, and this much
         is known.
-    :ivar missing_syzygy: the material of the Syzygy file that would have told more, if files were asked; empty
-        if there is none.
+    :ivar missing_syzygy: the name of the Syzygy file that would have told more; empty if there is none, or
+        no file was asked for.
     :ivar unsolvable: why the position is none that can be solved, where that was asked for and is so.
     """
 
@@ -114,6 +114,14 @@ class Outcome:
         return self.basis.proven
 
     @property
+    def lacks(self) -> list[str]:
+        """Sentences about what is missing that would have told more."""
+        file = self.missing_syzygy
+        return [str(self.missing)] * (self.missing is not None) + [f"Syzygy file {file} is missing"] * bool(
+            file
+        )
+
+    @property
     def interval(self) -> ScoreInterval:
         """The scores that the result may be by all that is known: itself if it is proven, any if nothing is
         known."""
@@ -133,8 +141,8 @@ class Outcome:
             both = self.interval.within(bounds)
         except ValueError as error:
             raise TbgenError(
-                f"proofs of a result contradict each other ({error}): a table, a Syzygy file, a kept result or a "
-                "tag is wrong"
+                f"proofs of a result contradict each other ({error}): "
+                "a Syzygy file, a kept result or a tag is wrong"
             ) from None
         if both.exact:
             return replace(self, value=both.lower, basis=basis, depth=depth, missing=None, bounds=None)

@@ -17,10 +17,12 @@ from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee.adjudication import StateSolver, adjudicate
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import FiftyMoveRule
+from tbgen.probe.syzygy import MOST_MEN, Syzygy
 from tbgen.probe.tablebase import Tablebase
 
 DRAWN: Final = "End by adjudication"
-
+SYZYGY: Final = "SyzygyTB"
+"""What Cute Chess says of a game that Syzygy files have ended."""
 
 Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 
@@ -102,49 +104,66 @@ class Evaluations:
 
 
 class Judge:
-    """Says what stopped games are worth, and which may be stopped because tables hold their positions.
+    """Says what stopped games are worth, and which may be stopped because tables or files prove their points.
 
     :param tables: open for the rules of the event; None does without.
+    :param syzygy: Syzygy files, for positions that no table holds.
+    :param most_men: men on the board above which games are not stopped by Syzygy files.
     :param solver: what solves final positions that no table holds.
     :param play_on: whether to leave games alone until something else ends them.
     """
 
     def __init__(
-        self, tables: Tablebase | None, solver: StateSolver | None = None, *, play_on: bool = False
+        self,
+        tables: Tablebase | None,
+        solver: StateSolver | None = None,
+        *,
+        syzygy: Syzygy | None = None,
+        most_men: int = MOST_MEN,
+        play_on: bool = False,
     ) -> None:
-        self._tables, self._solver, self._play_on = tables, solver, play_on
+        self._tables, self._solver, self._syzygy = tables, solver, syzygy
+        self._most_men, self._play_on = most_men, play_on
         self._one = asyncio.Lock()
 
     async def known(self, board: chess.Board, arbiter: Arbiter) -> tuple[Outcome, Ending] | None:
-        """Return outcome and ending of a game that goes on if tables hold its position.
+        """Return outcome and ending of a game that goes on if tables hold its position, or Syzygy files prove
+        its points: a mate, and by classical scoring also that there is none.
 
         Castling rights are waited for to go: what they change takes more than a look.
         """
-        many = chess.popcount(board.occupied) > MAX_MEN
-        if self._tables is None or self._play_on or board.castling_rights or many:
+        men = chess.popcount(board.occupied)
+        syzygy = self._syzygy if men <= self._most_men else None
+        beyond = men > MAX_MEN and syzygy is None
+        if self._tables is None or self._play_on or board.castling_rights or beyond:
             return None
         # In a thread of its own: a table may have to be read, or what reads it be compiled.
-        outcome = await asyncio.to_thread(self._adjudicate, arbiter)
-        if outcome.basis is not Basis.TABLEBASE:
+        outcome = await asyncio.to_thread(self._adjudicate, arbiter, syzygy)
+        if not outcome.basis.best_play:
             return None
-        return _as_proved(outcome, Ending(None, None, f"{DRAWN}: tablebase"))
+        source = Basis.TABLEBASE.value if outcome.basis is Basis.TABLEBASE else SYZYGY
+        return _as_proved(outcome, Ending(None, None, f"{DRAWN}: {source}"))
 
     async def stopped(self, arbiter: Arbiter, ending: Ending) -> tuple[Outcome, Ending]:
         """Return the outcome of a game that is over or stopped, and the ending with what proves it."""
         if arbiter.basis is not None or ending.cause is not None or self._tables is None:
             return adjudicate(arbiter, self._tables, ending), ending
         async with self._one:
-            outcome = await asyncio.to_thread(self._adjudicate, arbiter, ending, self._solver)
+            outcome = await asyncio.to_thread(self._adjudicate, arbiter, self._syzygy, ending, self._solver)
         return _as_proved(outcome, ending)
 
     def _adjudicate(
-        self, arbiter: Arbiter, ending: Ending | None = None, solver: StateSolver | None = None
+        self,
+        arbiter: Arbiter,
+        syzygy: Syzygy | None,
+        ending: Ending | None = None,
+        solver: StateSolver | None = None,
     ) -> Outcome:
         """Return the outcome by tables, but without them where they do not know accrued scores."""
         try:
-            return adjudicate(arbiter, self._tables, ending, solver=solver)
+            return adjudicate(arbiter, self._tables, ending, syzygy=syzygy, solver=solver)
         except MissingLayerError:
-            return adjudicate(arbiter, None, ending)
+            return adjudicate(arbiter, None, ending, syzygy=syzygy)
 
     async def verify(self, arbiter: Arbiter, outcome: Outcome) -> bool:
         """Play an adjudicated game on with both sides at their best, and tell whether that could be done.
@@ -163,7 +182,8 @@ def _as_proved(outcome: Outcome, ending: Ending) -> tuple[Outcome, Ending]:
     if outcome.value.rank or not outcome.basis.best_play:
         return outcome, ending
     winner = outcome.value.white
-    text = f"{'White' if winner else 'Black'} wins by adjudication: {outcome.basis.value}"
+    source = SYZYGY if outcome.basis is Basis.SYZYGY else outcome.basis.value
+    text = f"{'White' if winner else 'Black'} wins by adjudication: {source}"
     ending = Ending(Basis.ADJUDICATION, winner, text)
     return replace(outcome, basis=Basis.ADJUDICATION, depth=None, ending=text), ending
 

@@ -239,7 +239,7 @@ class Event:
 
     def _remark(self, game: PlayedGame) -> None:
         """Say once for each reason why a result could not be proved."""
-        for remark in (str(game.outcome.missing or ""), game.outcome.unsolvable):
+        for remark in (*game.outcome.lacks, game.outcome.unsolvable):
             if remark and remark not in self._remarks:
                 self._remarks.add(remark)
                 self._tell(Note(f"game {game.fixture.key}: {remark}"))

@@ -20,14 +20,16 @@ from tbgen.board.interval import ANYTHING, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 
+MOST_MEN: Final = chess.syzygy.TBPIECES
+"""Men of the largest materials that there are files for."""
 _DAMAGED: Final = (OSError, ValueError, IndexError, AssertionError, RecursionError, struct.error)
 """What python-chess may raise of damaged files, which it does not check."""
 _POSSIBLE: Final = range(-2, 3)
 _WHITE_MATES, _BLACK_MATES = GScore(0, True), GScore(0, False)
 
 
-class Verdict(IntEnum):
-    """The side that can force mate, as far as the files tell."""
+class Winner(IntEnum):
+    """The side that can force mate, as far as files tell."""
 
     NOBODY = 0
     WHITE = 1
@@ -37,7 +39,7 @@ class Verdict(IntEnum):
 
     @property
     def bounds(self) -> ScoreInterval:
-        """What it says about the value, with any accrued score."""
+        """What that says about the value, with any accrued score."""
         return _BOUNDS[self]
 
 
@@ -64,7 +66,9 @@ class Syzygy:
         self._files = chess.syzygy.Tablebase()
         for directory in self._directories:
             if not directory.is_dir():
-                raise UsageError(f"{directory} is no directory: give the one that Syzygy files (.rtbw) lie in")
+                raise UsageError(
+                    f"{directory} is no directory: give the one that Syzygy files (.rtbw) lie in"
+                )
             try:
                 self._files.add_directory(str(directory), load_dtz=False)
             except OSError as error:
@@ -95,7 +99,7 @@ class Syzygy:
         """Tell whether there is a file for a material, in either colouring."""
         return chess.syzygy.normalize_tablename(name) in self._files.wdl
 
-    def verdict(self, board: chess.Board) -> Verdict:
+    def winner(self, board: chess.Board) -> Winner:
         """Return which side can force mate.
 
         :raises DamagedTableError: if a file cannot be used.
@@ -105,23 +109,23 @@ class Syzygy:
         except _DAMAGED as error:
             raise self._damaged() from error
         if wdl is None:
-            return Verdict.UNKNOWN
+            return Winner.UNKNOWN
         if wdl not in _POSSIBLE:
             raise self._damaged()
         if wdl == 0:
-            return Verdict.NOBODY
-        return Verdict.WHITE if (wdl > 0) == board.turn else Verdict.BLACK
+            return Winner.NOBODY
+        return Winner.WHITE if (wdl > 0) == board.turn else Winner.BLACK
 
     def missing(self, board: chess.Board) -> str:
-        """Return the material of the file without which there is no verdict: of the position, or of what is
-        left of it after captures. Empty if there is a verdict, or there are no such files.
+        """Return the name of the file without which it is unknown which side can force mate: that of the
+        position, or of what captures leave of it. Empty if it is known, or no file could tell.
         """
-        if chess.popcount(board.occupied) > chess.syzygy.TBPIECES:
+        if chess.popcount(board.occupied) > MOST_MEN:
             return ""
         try:
             self._files.probe_wdl(board)
         except chess.syzygy.MissingTableError as error:
-            return chess.syzygy.normalize_tablename(str(error.args[0]).split()[-1])
+            return f"{chess.syzygy.normalize_tablename(str(error.args[0]).split()[-1])}.rtbw"
         except KeyError:  # castling rights
             pass
         return ""

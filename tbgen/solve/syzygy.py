@@ -12,7 +12,7 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 from tbgen.index.layout import Side
-from tbgen.probe.syzygy import Syzygy, Verdict
+from tbgen.probe.syzygy import Syzygy, Winner
 from tbgen.solve.answer import Answer
 from tbgen.solve.exits import ExitSource
 
@@ -20,21 +20,19 @@ _SLOTS: Final = 64**2
 """Slots of a cell all of whose positions are asked for: python-chess takes some 70 microseconds for each."""
 _FAR: Final = 60_000
 """Plies that a forced mate does not take: the files do not say how many it does."""
-_NOTHING: Final = len(Verdict)
-"""The verdict where there is no position."""
+_NOTHING: Final = len(Winner)
+"""Stands for the winner where there is no position."""
 # A depth lies between those of both ends: a side that is held to a score may have it at once, and one that
 # forces it may take longer than the files say.
-_DEPTHS: Final = {Verdict.WHITE: (_FAR, 0), Verdict.BLACK: (0, _FAR)}
+_DEPTHS: Final = {Winner.WHITE: (_FAR, 0), Winner.BLACK: (0, _FAR)}
 _ANSWERS: Final = (
     *(
-        Answer(
-            Interval(verdict.bounds.lower.code, verdict.bounds.upper.code), _DEPTHS.get(verdict, (0, 0))
-        )
-        for verdict in Verdict
+        Answer(Interval(winner.bounds.lower.code, winner.bounds.upper.code), _DEPTHS.get(winner, (0, 0)))
+        for winner in Winner
     ),
     Answer(Interval(NONE, NONE), (0, 0)),
 )
-"""What verdicts say of fresh values and of depths."""
+"""What is known of a position by its winner."""
 
 
 class SyzygyExits(ExitSource):
@@ -47,8 +45,8 @@ class SyzygyExits(ExitSource):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of verdicts in memory."""
-        return sum(verdicts.nbytes for verdicts in self._found.values())
+        """Bytes of what is kept in memory."""
+        return sum(winners.nbytes for winners in self._found.values())
 
     def knows(self, route: Route) -> bool:
         """Whether there is a file for what a route leads to, and not too much of that for a block."""
@@ -63,8 +61,8 @@ class SyzygyExits(ExitSource):
 
         :raises DamagedTableError: if a file cannot be used.
         """
-        verdict = self._files.verdict(position.board)
-        return None if verdict is Verdict.UNKNOWN else _ANSWERS[verdict].value
+        winner = self._files.winner(position.board)
+        return None if winner is Winner.UNKNOWN else _ANSWERS[winner].value
 
     def _has_cell(self, cell: Cell) -> bool:
         white, black = cell.sides()
@@ -79,19 +77,19 @@ class SyzygyExits(ExitSource):
         key = route.destination, side_after(route), route.passed
         with self._lock:
             if key not in self._found:
-                self._found[key] = self._verdicts(*key)
-            verdicts = self._found[key]
+                self._found[key] = self._winners(*key)
+            winners = self._found[key]
         value = np.array([answer.value[end] for answer in _ANSWERS], np.uint8)
-        value[Verdict.UNKNOWN] = bound
+        value[Winner.UNKNOWN] = bound
         depth = np.array([answer.depths[end] for answer in _ANSWERS if answer.depths], np.uint16)
-        return Block(value[verdicts], depth[verdicts])
+        return Block(value[winners], depth[winners])
 
-    def _verdicts(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:
-        """The verdicts of all slots of a cell."""
+    def _winners(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:
+        """The winners of all slots of a cell."""
         found = np.full(cell.size, _NOTHING, np.uint8)
         for slot in range(cell.size):
             board = cell.board_of(side, slot)
             if board is not None and not board.was_into_check():
                 board.ep_square = passed
-                found[slot] = self._files.verdict(board)
+                found[slot] = self._files.winner(board)
         return found

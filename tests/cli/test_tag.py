@@ -253,6 +253,7 @@ def test_a_summary_for_programs(place: Path, capsys: pytest.CaptureFixture[str])
         "bases": {"mate": 2, "played": 1, "table missing": 2},
         "broken": 1,
         "missing_tables": {"KBvK": 1, "KRvK": 1},
+        "missing_syzygy": {},
         "unknown_scorings": {"Best of three": 1},
         "unsolvable": {},
     }

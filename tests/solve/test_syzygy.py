@@ -1,8 +1,6 @@
 """Syzygy files bound what is solved; ``tests/data/syzygy`` has those of three men, made by rtbgen."""
 
 import random
-import shutil
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,12 +15,12 @@ from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import routes_of
-from tbgen.errors import DamagedTableError, TbgenError, UsageError
+from tbgen.probe.syzygy import Syzygy
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
 from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.solver import solve
-from tbgen.solve.syzygy import Syzygy
+from tbgen.solve.syzygy import SyzygyExits
 from tbgen.solve.tables import Tables
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board
@@ -32,9 +30,14 @@ FILES = Path(__file__).parent.parent / "data" / "syzygy"
 
 
 @pytest.fixture
-def syzygy() -> Iterator[Syzygy]:
+def files() -> Iterator[Syzygy]:
     with Syzygy(FILES) as opened:
         yield opened
+
+
+@pytest.fixture
+def syzygy(files: Syzygy) -> SyzygyExits:
+    return SyzygyExits(files)
 
 
 def budget(cells: int) -> Budget:
@@ -50,18 +53,7 @@ def boards(name: str, count: int) -> list[chess.Board]:
     return [random_board(rng, Material.parse(name)) for _ in range(count)]
 
 
-@pytest.mark.parametrize("name", ["KQvK", "KRvK", "KBvK", "KNvK", "KPvK"])
-def test_who_forces_mate_in_tables(name: str, tables: Path, syzygy: Syzygy) -> None:
-    with tbgen.open_tablebase(tables) as known:
-        for board in boards(name, 200):
-            value = known.probe(board, tbgen.FRESH).value
-            said = syzygy.sure(position_of(board))
-            assert said is not None
-            assert said.lower >= value.code >= said.upper
-            assert said.exact == (value.rank == 0)
-
-
-def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, syzygy: Syzygy) -> None:
+def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, files: Syzygy) -> None:
     """Of positions of four men without any tables."""
     narrowed = 0
     some = [
@@ -73,7 +65,7 @@ def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, syzygy: Syzygy)
     with tbgen.open_tablebase(tables) as known:
         for board in some:
             plain, found = (
-                solve(board, tables=tmp_path, syzygy=each, budget=budget(6)) for each in (None, syzygy)
+                solve(board, tables=tmp_path, syzygy=each, budget=budget(6)) for each in (None, files)
             )
             result = known.probe(board)
             assert plain.lower <= found.lower <= result.value <= found.upper <= plain.upper, board.fen()
@@ -84,27 +76,29 @@ def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, syzygy: Syzygy)
     assert narrowed > sample(2, 5)
 
 
-def test_a_win_takes_no_cell(tmp_path: Path, syzygy: Syzygy) -> None:
-    found = solve("8/8/8/3k4/8/8/8/KQ6 b - - 0 1", tables=tmp_path, syzygy=syzygy, line=True)
+def test_a_win_takes_no_cell(tmp_path: Path, files: Syzygy) -> None:
+    found = solve("8/8/8/3k4/8/8/8/KQ6 b - - 0 1", tables=tmp_path, syzygy=files, line=True)
     assert (str(found.value), found.depth, found.cells, found.line) == ("G0.0", None, 0, ())
     assert all(str(move.lower) == "G0.0" for move in found.moves)
 
 
-def test_a_draw_is_between_the_stalemates(tmp_path: Path, syzygy: Syzygy) -> None:
-    found = solve("8/8/8/4k3/8/4K3/4P3/8 w - - 0 1", tables=tmp_path, syzygy=syzygy, budget=budget(0))
+def test_a_draw_is_between_the_stalemates(tmp_path: Path, files: Syzygy) -> None:
+    found = solve("8/8/8/4k3/8/4K3/4P3/8 w - - 0 1", tables=tmp_path, syzygy=files, budget=budget(0))
     assert (str(found.lower), str(found.upper)) == ("-G0.5", "G0.5")
 
 
-def test_proof_goes_on_from_them(tmp_path: Path, syzygy: Syzygy) -> None:
+def test_proof_goes_on_from_them(tmp_path: Path, files: Syzygy) -> None:
     found = solve(
-        "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", tables=tmp_path, syzygy=syzygy, budget=budget(6), verify=True
+        "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", tables=tmp_path, syzygy=files, budget=budget(6), verify=True
     )
     assert str(found.value) == "-G0.0"
     assert found.proof is not None
     assert found.proof.states > 1000
 
 
-def test_blocks_say_what_positions_do(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_say_what_positions_do(
+    files: Syzygy, syzygy: SyzygyExits, monkeypatch: pytest.MonkeyPatch
+) -> None:
     board = chess.Board("8/2k5/8/8/8/8/2p5/1R3K2 w - - 0 1")
     frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
     routes = [route for route in routes_of(frame) if not route.quiet and syzygy.knows(route)]
@@ -127,25 +121,25 @@ def test_blocks_say_what_positions_do(syzygy: Syzygy, monkeypatch: pytest.Monkey
     assert decided > 100
     # Where a file is missing there are positions all the same.
     monkeypatch.setattr(syzygy, "_found", {})
-    monkeypatch.setattr(syzygy._files, "get_wdl", lambda board: None)
+    monkeypatch.setattr(files._files, "get_wdl", lambda board: None)
     for end, bound in ((LOWER, 254), (UPPER, 1)):
         block = syzygy.block(routes[0], end, Code(bound))
         assert set(block.value.tolist()) == {bound, int(NONE)}
 
 
 def test_positions_are_asked_for_with_their_en_passant_right(
-    syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch
+    files: Syzygy, syzygy: SyzygyExits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board = chess.Board("4k3/8/8/8/3p4/8/2P5/4K3 w - - 0 1")
     frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
     (route,) = (route for route in routes_of(frame) if route.passed is not None)
     asked: list[chess.Square | None] = []
-    monkeypatch.setattr(syzygy._files, "get_wdl", lambda board: asked.append(board.ep_square))
+    monkeypatch.setattr(files._files, "get_wdl", lambda board: asked.append(board.ep_square))
     syzygy.block(route, LOWER, WORST[LOWER])
     assert set(asked) == {chess.C3}
 
 
-def test_what_is_known_of_single_positions_is_known_of_all(tmp_path: Path, syzygy: Syzygy) -> None:
+def test_what_is_known_of_single_positions_is_known_of_all(tmp_path: Path, syzygy: SyzygyExits) -> None:
     """Else a search would take for decided what its games do not know."""
     with tbgen.open_tablebase(tmp_path) as tables:
         known = Known(Tables(tables), SolvedCells(), syzygy)
@@ -163,52 +157,3 @@ def test_what_is_known_of_single_positions_is_known_of_all(tmp_path: Path, syzyg
                     for end, block in zip(ENDS, blocks, strict=True):
                         said = known.bound(route, end) if block is None else int(block.value[slot])
                         assert said == worth[end], after.fen()
-
-
-def test_no_files(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no directory: give the one that Syzygy files"):
-        Syzygy(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="has no Syzygy files"):
-        Syzygy(tmp_path)
-
-
-@pytest.mark.parametrize("length", [0, 3, 60, 80, 144, 150])
-def test_a_truncated_file(length: int, tmp_path: Path) -> None:
-    shutil.copytree(FILES, tmp_path / "files")
-    path = tmp_path / "files" / "KRvK.rtbw"
-    path.write_bytes(path.read_bytes()[:length])
-    with Syzygy(tmp_path / "files") as damaged, pytest.raises(DamagedTableError, match="published checksums"):
-        ask_for_all(damaged)
-
-
-def ask_for_all(syzygy: Syzygy) -> None:
-    """Ask for a rook against a king on all squares that he may stand on."""
-    for square in chess.SquareSet(chess.BB_ALL & ~chess.BB_RANK_1 & ~chess.BB_FILE_A & ~chess.BB_FILE_B):
-        board = chess.Board("8/8/8/8/8/8/8/KR6 b - - 0 1")
-        board.set_piece_at(square, chess.Piece(chess.KING, chess.BLACK))
-        syzygy.sure(position_of(board))
-
-
-@pytest.mark.parametrize(
-    "said", [AssertionError(), RecursionError(), IndexError(), struct.error(), OSError(), 3, -4]
-)
-def test_what_damage_does_to_python_chess(
-    said: Exception | int, syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def damaged(_: chess.Board) -> int:
-        if isinstance(said, Exception):
-            raise said
-        return said
-
-    monkeypatch.setattr(syzygy._files, "get_wdl", damaged)
-    with pytest.raises(DamagedTableError, match="published checksums"):
-        syzygy.sure(position_of(chess.Board("8/8/8/3k4/8/8/8/KR6 b - - 0 1")))
-
-
-def test_a_directory_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("chess.syzygy.open_tablebase", denied)
-    with pytest.raises(TbgenError, match=r"cannot read the directory .*: Permission denied"):
-        Syzygy(tmp_path)

@@ -72,8 +72,8 @@ def adjudicate(
     a repetition; then the other ends on the board; then an adjudicated win. All else, draws of any kind and
     games unfinished, is worth what best play from here makes of the accrued score: V(P, A) of docs/theory.md,
     as tables say it, else as Syzygy files do of a forced mate, else as a solver proves it, or at least the
-    points for it; files bound it too. Where none can, the accrued score stands as played, or the nearest score
-    that is not disproved.
+    points for it; files bound it too. Where none can, the accrued score stands as played, or the nearest
+    score that is not disproved.
 
     :param game: its arbiter; or a board with the moves made so far or a FEN, which is refereed as
         ``Arbiter(game)`` does, by the rules of the tables.
@@ -112,7 +112,7 @@ def adjudicate(
     if tables is not None:
         outcome, lack = _probe(outcome, board, tables)
     if syzygy is not None and not outcome.proven:
-        outcome = outcome.narrowed(syzygy.verdict(board).bounds, Basis.SYZYGY)
+        outcome = outcome.narrowed(syzygy.winner(board).bounds, Basis.SYZYGY)
     if solver is not None and tables is not None and not outcome.proven:
         outcome = _solve(outcome, board, tables, solver)
     if outcome.proven:

@@ -19,7 +19,7 @@ class Tally:
     missing: Counter[str] = field(default_factory=Counter)
     """Games by the material of the table that is missing for them."""
     missing_syzygy: Counter[str] = field(default_factory=Counter)
-    """Games by the material of the Syzygy file that is missing for them."""
+    """Games by the name of the Syzygy file that is missing for them."""
     unknown_scorings: Counter[str] = field(default_factory=Counter)
     """Games by a scoring that their tags name and nobody knows."""
     unsolvable: Counter[str] = field(default_factory=Counter)

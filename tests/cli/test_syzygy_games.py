@@ -1,0 +1,136 @@
+"""``--syzygy`` of ``tbgen tag``, ``score`` and ``adjudicate``, with the files of three men."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tbgen.board.variant import Variant
+from tbgen.cli.main import main
+from tbgen.games.pgn.reader import read_games
+from tests.support.commands import answer, failure
+from tests.support.solving import CASTLING, WALL
+
+FILES = Path(__file__).parent.parent / "data" / "syzygy"
+WON = "8/8/8/3K4/8/8/8/kq6 w - - 9 60"
+DRAWN = "8/8/8/4k3/8/4K3/4P3/8 w - - 4 60"
+NO_FILE = "8/8/8/3k4/8/5p2/8/KR6 b - - 3 60"
+MATE = '[White "A"]\n[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
+
+
+def stopped(fen: str) -> str:
+    tags = f'[White "A"]\n[Black "B"]\n[FEN "{fen}"]\n[FENAccrued "G4.5"]\n[Result "1/2-1/2"]\n'
+    return f"{tags}\n{{Draw by adjudication: SyzygyTB}} 1/2-1/2\n\n"
+
+
+@pytest.fixture
+def games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TBGEN_DIR", str(tmp_path))
+    path = tmp_path / "games.pgn"
+    path.write_text("".join(map(stopped, (WON, DRAWN, NO_FILE, NO_FILE, CASTLING, WALL))) + MATE)
+    return path
+
+
+def tags(path: Path) -> list[tuple[str | None, ...]]:
+    names = ("RMobilityResult", "RMobilityBasis", "RMobilityBounds")
+    found = read_games(io.BytesIO(path.read_bytes()))
+    return [tuple(game.tags.get(name) for name in names) for game in found]
+
+
+TAGGED = [
+    ("-G0.0", "syzygy", None),
+    ("G4.5", "table missing", "-G0.5 G0.5"),
+    ("G4.5", "table missing", None),
+    ("G4.5", "table missing", None),
+    ("G4.5", "played", None),
+    ("-G3.5", "played", None),
+    ("-G0.0", "mate", None),
+]
+
+
+def test_tags(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = games.with_name("tagged.pgn")
+    assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--json"]) == 0
+    output = capsys.readouterr()
+    assert tags(out) == TAGGED
+    assert output.err.count("Syzygy file KRvKP.rtbw is missing") == 1
+    document = json.loads(output.out)
+    assert document["missing_syzygy"] == {"KRvKP.rtbw": 2}
+    assert document["bases"]["syzygy"] == 1
+    before = out.read_bytes()
+    assert main(["tag", str(out), str(out), "--syzygy", str(FILES)]) == 0
+    assert out.read_bytes() == before
+    assert "1 syzygy" in capsys.readouterr().err
+
+
+def test_many_games_on_several_processes(games: Path) -> None:
+    games.write_text(games.read_text() * 10)
+    out = games.with_name("tagged.pgn")
+    assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--jobs", "2"]) == 0
+    assert tags(out) == TAGGED * 10
+
+
+def test_bounds_of_chess_decide(games: Path) -> None:
+    out = games.with_name("tagged.pgn")
+    assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--scoring", "classical"]) == 0
+    assert tags(out)[:2] == [("-G0.0", "syzygy", None), ("G4.5", "bounded", "-G0.5 G0.5")]
+
+
+def test_whole_game_mobility(games: Path) -> None:
+    out = games.with_name("tagged.pgn")
+    assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--rules", Variant.WHOLE_GAME]) == 0
+    (first, *_) = read_games(io.BytesIO(out.read_bytes()))
+    assert (first.tags["WGMobilityResult"], first.tags["WGMobilityBasis"]) == ("-G0.0", "syzygy")
+
+
+def test_standings(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of games that are tagged or not; what tags prove by files counts without them."""
+    assert main(["score", str(games), "--json", "--syzygy", str(FILES)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["missing_syzygy"] == {"KRvKP.rtbw": 2}
+    won, drawn, *_ = document["games"]
+    assert (won["basis"], won["value"], won["points"]) == ("syzygy", "-G0.0", {"white": 0.0, "black": 1.0})
+    assert drawn["bounds"] == {"lower": "-G0.5", "upper": "G0.5"}
+    assert document["bases"]["syzygy"] == 1
+    assert main(["tag", str(games), str(games), "--syzygy", str(FILES)]) == 0
+    assert main(["score", str(games), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [game["basis"] for game in document["games"][:2]] == ["syzygy", "table missing"]
+    assert document["games"][1]["bounds"] == {"lower": "-G0.5", "upper": "G0.5"}
+
+
+def test_one_position(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = answer(capsys, "adjudicate", f"{WON} G4.5", "--syzygy", str(FILES))
+    assert "result          -G0.0  (Black holds it)\nbasis           syzygy\naccrued score   G4.5\n" in text
+    assert main(["adjudicate", f"{DRAWN} G4.5", "--syzygy", str(FILES)]) == 0
+    assert "basis           table missing, not proven: between -G0.5 and G0.5" in capsys.readouterr().out
+    assert main(["adjudicate", NO_FILE, "--syzygy", str(FILES), "--json"]) == 0
+    output = capsys.readouterr()
+    assert json.loads(output.out)["missing_syzygy"] == "KRvKP.rtbw"
+    assert "tbgen: Syzygy file KRvKP.rtbw is missing\n" in output.err
+
+
+def test_several_directories(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queen, rook = (games.with_name(name) for name in ("queen", "rook"))
+    for name, directory in (("KQvK", queen), ("KRvK", rook)):
+        directory.mkdir()
+        shutil.copy(FILES / f"{name}.rtbw", directory)
+    for between in (":", ";"):
+        text = answer(capsys, "adjudicate", WON, "--syzygy", f"{rook}{between}{queen}")
+        assert "basis           syzygy" in text
+
+
+def test_what_cannot_be_used(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, empty, damaged = (games.with_name(name) for name in ("out.pgn", "empty", "damaged"))
+    empty.mkdir()
+    for command in (["tag", str(games), str(out)], ["score", str(games)], ["adjudicate", WON]):
+        assert "no is no directory" in failure(capsys, 2, *command, "--syzygy", str(games.with_name("no")))
+        assert "there are no Syzygy files (.rtbw) in" in failure(capsys, 2, *command, "--syzygy", str(empty))
+    shutil.copytree(FILES, damaged)
+    (damaged / "KQvK.rtbw").write_bytes(b"nothing")
+    text = failure(capsys, 1, "tag", str(games), str(out), "--syzygy", str(damaged))
+    assert text.startswith("tbgen: game 1, line 1: a Syzygy file in ")
+    assert text.endswith("is damaged or cannot be read: compare the files with their published checksums\n")
+    assert not out.exists()

@@ -1,0 +1,135 @@
+"""Games that stopped where no table says what they are worth, and Syzygy files do, or say more."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.board.fen import parse_fen
+from tbgen.board.interval import ProvedValue, ScoreInterval
+from tbgen.board.scoring import Scheme
+from tbgen.board.variant import Variant
+from tbgen.errors import MissingTableError, TbgenError, UnprovenError
+from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.pgn.ending import Ending
+from tbgen.games.referee import Arbiter, GameOptions, adjudicate
+from tbgen.probe.syzygy import Syzygy
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.solve.budgeted import Solver
+from tests.support.solving import LOCKED, Prover
+
+FILES = Path(__file__).parents[2] / "data" / "syzygy"
+WON = "8/8/8/3k4/8/8/8/KQ6 b - - 9 60"
+DRAWN = "8/8/8/4k3/8/4K3/4P3/8 w - - 4 60"
+NO_FILE = "8/8/8/3k4/8/5p2/8/KR6 b - - 3 60"
+
+
+@pytest.fixture
+def syzygy() -> Iterator[Syzygy]:
+    with Syzygy(FILES) as opened:
+        yield opened
+
+
+@pytest.fixture
+def no_tables(tmp_path: Path) -> Tablebase:
+    return open_tablebase(tmp_path)
+
+
+def arbiter(fen: str, scheme: Scheme = Scheme.EXPONENTIAL, variant: Variant = Variant.R_MOBILITY) -> Arbiter:
+    return Arbiter.of(parse_fen(fen), GameOptions(variant, scheme=scheme).settings({}))
+
+
+def said(outcome: Outcome) -> tuple[str, str, str | None, bool]:
+    bounds = None if outcome.bounds is None else str(outcome.bounds)
+    return str(outcome.value), outcome.basis.value, bounds, outcome.proven
+
+
+@pytest.mark.parametrize("accrued", ["G1.0", "-G1.0", "-G3.5"])
+@pytest.mark.parametrize("variant", Variant)
+def test_a_forced_mate_beats_any_accrued_score(
+    accrued: str, variant: Variant, syzygy: Syzygy, tmp_path: Path
+) -> None:
+    tables = open_tablebase(tmp_path, rules=variant)
+    outcome = adjudicate(arbiter(f"{WON} {accrued}", variant=variant), tables, syzygy=syzygy)
+    assert said(outcome) == ("G0.0", "syzygy", None, True)
+    assert (str(outcome.accrued), outcome.missing, outcome.depth) == (accrued, None, None)
+    assert outcome.classical == "1-0"
+
+
+def test_a_cursed_win_is_one(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the game has stopped as a draw by the 50-move rule of chess; only five men can have one."""
+    monkeypatch.setattr(syzygy._files, "get_wdl", lambda _: -1)
+    ending = Ending(None, None, "Draw by adjudication: SyzygyTB")
+    outcome = adjudicate(arbiter(f"{LOCKED} G4.5"), None, ending, recorded="1/2-1/2", syzygy=syzygy)
+    assert said(outcome) == ("-G0.0", "syzygy", None, True)
+    assert outcome.recorded == "1/2-1/2"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "value", "basis"),
+    [
+        (Scheme.EXPONENTIAL, "G3.5", "table missing"),
+        (Scheme.WINNER, "G3.5", "table missing"),
+        (Scheme.CLASSICAL, "G3.5", "bounded"),
+    ],
+)
+def test_where_nobody_can_force_mate(
+    scheme: Scheme, value: str, basis: str, syzygy: Syzygy, no_tables: Tablebase
+) -> None:
+    """Only chess does not care which stalemate it is, or none."""
+    outcome = adjudicate(arbiter(f"{DRAWN} G3.5", scheme), no_tables, syzygy=syzygy)
+    assert said(outcome) == (value, basis, "-G0.5 G0.5", basis == "bounded")
+    assert outcome.missing_syzygy == ""
+    with pytest.raises(MissingTableError):
+        adjudicate(arbiter(DRAWN), no_tables, syzygy=syzygy, require_tables=True)
+    assert adjudicate(arbiter(DRAWN, Scheme.CLASSICAL), no_tables, syzygy=syzygy, require_proof=True).proven
+
+
+def test_tables_come_first(syzygy: Syzygy, three_men: Path) -> None:
+    with open_tablebase(three_men) as tables:
+        outcome = adjudicate(arbiter(WON), tables, syzygy=syzygy)
+        assert (outcome.basis, outcome.depth is None) == (Basis.TABLEBASE, False)
+        assert adjudicate(arbiter(DRAWN), tables, syzygy=syzygy).basis is Basis.TABLEBASE
+
+
+def test_what_is_over_is_not_looked_up(syzygy: Syzygy) -> None:
+    lost = Ending(Basis.TIME_FORFEIT, chess.BLACK, "White loses on time")
+    assert adjudicate(arbiter(WON), None, lost, syzygy=syzygy).basis is Basis.TIME_FORFEIT
+    drawn = arbiter("7k/8/6K1/8/8/8/8/R7 w - - 100 90 G5.0")
+    assert adjudicate(drawn, syzygy=syzygy).basis is Basis.FIFTY_MOVES
+
+
+def test_a_missing_file_is_named(syzygy: Syzygy, no_tables: Tablebase) -> None:
+    outcome = adjudicate(arbiter(NO_FILE), no_tables, syzygy=syzygy)
+    assert (outcome.basis, outcome.bounds) == (Basis.TABLE_MISSING, None)
+    assert outcome.missing_syzygy == "KRvKP.rtbw"
+    assert outcome.lacks[1:] == ["Syzygy file KRvKP.rtbw is missing"]
+    castling = adjudicate(arbiter("4k3/8/8/8/8/8/8/4K2R w K - 4 60"), no_tables, syzygy=syzygy)
+    assert castling.missing_syzygy == ""
+    with pytest.raises(UnprovenError):
+        adjudicate(arbiter(LOCKED), no_tables, syzygy=syzygy, require_proof=True)
+
+
+@pytest.mark.parametrize(
+    ("proved", "value", "basis", "bounds"),
+    [
+        ("-G0.0 -G2.0", "-G2.0", "nearest bound", "-G0.5 -G2.0"),
+        ("G0.5 G0.0", "G0.5", "solved", None),
+        ("-G0.0 G0.0", "G3.5", "table missing", "-G0.5 G0.5"),
+        ("G2.5 G2.5", "G2.5", "solved", None),
+    ],
+)
+def test_what_is_solved_counts_together_with_it(
+    proved: str, value: str, basis: str, bounds: str | None, syzygy: Syzygy, no_tables: Tablebase
+) -> None:
+    """As kept results may that were found without files."""
+    prover = Prover({DRAWN: [ProvedValue(ScoreInterval.parse(proved))]})
+    outcome = adjudicate(arbiter(f"{DRAWN} G3.5"), no_tables, syzygy=syzygy, solver=Solver(prove=prover))
+    assert said(outcome) == (value, basis, bounds, basis == "solved")
+
+
+def test_contradictions_are_told(syzygy: Syzygy, no_tables: Tablebase) -> None:
+    prover = Prover({DRAWN: [ProvedValue(ScoreInterval.parse("G0.0 G0.0"))]})
+    with pytest.raises(TbgenError, match="contradict each other"):
+        adjudicate(arbiter(DRAWN), no_tables, syzygy=syzygy, solver=Solver(prove=prover))

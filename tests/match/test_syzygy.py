@@ -1,0 +1,86 @@
+"""Games that are stopped because Syzygy files, here those of three men, prove their points."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.games.pgn.reader import Game
+from tests.match.engines import words
+from tests.support.commands import failure
+from tests.support.matches import event, games_of, last_words, tagged
+
+FILES = Path(__file__).parent.parent / "data" / "syzygy"
+QUEEN = "8/8/6k1/8/4K3/8/p7/1Q6 w - - 0 1"
+BISHOP = "8/8/6k1/8/4K3/8/p7/1B6 w - - 0 1"
+CAPTURE = "b1a2"
+MOVES = f"{CAPTURE} g6f6 a2b1 f6g6"
+
+
+def played(pgn: Path, fen: str, *more: str) -> list[Game]:
+    book = pgn.with_suffix(".epd")
+    book.write_text(fen)
+    players = [words(name, moves=MOVES) for name in "AB"]
+    assert main(event(pgn, "--openings", f"file={book}", "--maxmoves", "2", *more, players=players)) == 0
+    return games_of(pgn)
+
+
+@pytest.mark.parametrize("option", ["--syzygy", "-tb"])
+@pytest.mark.parametrize("most_men", [3, 4])
+def test_a_forced_mate_ends_a_game(option: str, most_men: int, tmp_path: Path) -> None:
+    """Four men, too: of captures that win no more need to be known. Tagged anew, nothing changes."""
+    pgn = tmp_path / "games.pgn"
+    for game in played(pgn, QUEEN, option, str(FILES), "-tbpieces", str(most_men)):
+        assert [move.uci() for move in game.moves] == ([CAPTURE] if most_men == 3 else [])
+        assert game.tags["Result"] == "1-0"
+        assert (game.tags["RMobilityResult"], game.tags["RMobilityBasis"]) == ("G0.0", "adjudication")
+        assert game.tags["Termination"] == "adjudication"
+        assert last_words(game) == "White wins by adjudication: SyzygyTB"
+    assert tagged(pgn) == pgn.read_bytes()
+
+
+@pytest.mark.parametrize("option", [["--play-on"], ["--dir"]])
+def test_games_that_go_on(option: list[str], tmp_path: Path, own: Path) -> None:
+    """If asked; and until tables hold a position, which then say what it is worth."""
+    more = option if option == ["--play-on"] else [*option, str(own)]
+    games = played(tmp_path / "games.pgn", BISHOP, "--syzygy", str(FILES), *more)
+    assert [len(game.moves) for game in games] == [4 if option == ["--play-on"] else 1] * 2
+    words_of = "maximum length" if option == ["--play-on"] else "tablebase"
+    assert {last_words(game) for game in games} == {f"End by adjudication: {words_of}"}
+
+
+def test_a_draw_in_chess_decides_nothing(tmp_path: Path) -> None:
+    """But it bounds what the game is worth where it stops otherwise."""
+    games = played(tmp_path / "games.pgn", BISHOP, "--syzygy", str(FILES))
+    for game in games:
+        assert len(game.moves) == 4
+        assert last_words(game) == "End by adjudication: maximum length"
+        assert game.tags["RMobilityBasis"] == "table missing"
+        assert game.tags["RMobilityBounds"] == "-G0.5 G0.5"
+
+
+def test_a_draw_decides_games_that_are_scored_as_chess(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--syzygy", str(FILES), "--scoring", "classical", "--verify-adjudications", "1", "--json")
+    for game in played(tmp_path / "games.pgn", BISHOP, *more):
+        assert [move.uci() for move in game.moves] == [CAPTURE]
+        assert (game.tags["Result"], game.tags["RMobilityBasis"]) == ("1/2-1/2", "bounded")
+        assert last_words(game) == "End by adjudication: SyzygyTB"
+    assert json.loads(capsys.readouterr().out)["verified_adjudications"] == 0
+
+
+def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    shutil.copy(FILES / "KNvK.rtbw", files)
+    played(tmp_path / "games.pgn", BISHOP, "--syzygy", str(files))
+    assert capsys.readouterr().err.count("Syzygy file KBvK.rtbw is missing\n") == 1
+
+
+def test_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = event(tmp_path / "games.pgn", "-tb", str(tmp_path))
+    assert "there are no Syzygy files (.rtbw) in" in failure(capsys, 2, *command)
+    assert not (tmp_path / "games.pgn").exists()

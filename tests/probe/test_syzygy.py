@@ -1,0 +1,136 @@
+"""Who can force mate by Syzygy files; ``tests/data/syzygy`` has those of three men, made by rtbgen.
+
+``tests/test_published.py`` compares the files of four men that python-chess has in its source distribution.
+"""
+
+import pickle
+import random
+import shutil
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.errors import DamagedTableError, TbgenError, UsageError
+from tbgen.probe.syzygy import Syzygy, Winner
+from tests.support.random_boards import random_board
+
+FILES = Path(__file__).parent.parent / "data" / "syzygy"
+
+
+@pytest.fixture
+def syzygy() -> Iterator[Syzygy]:
+    with Syzygy(FILES) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", ["KQvK", "KRvK", "KBvK", "KNvK", "KPvK"])
+def test_who_forces_mate_in_tables(name: str, tables: Path, syzygy: Syzygy) -> None:
+    """Whatever has accrued: G1.0 of either side is the most that can."""
+    rng = random.Random(name)
+    with tbgen.open_tablebase(tables) as known:
+        for board in (random_board(rng, Material.parse(name)) for _ in range(200)):
+            bounds = syzygy.winner(board).bounds
+            for accrued in (tbgen.FRESH, GScore("G1.0"), GScore("-G1.0")):
+                value = known.probe(board, accrued).value
+                assert bounds.lower <= value <= bounds.upper
+                assert bounds.exact == (value.rank == 0)
+
+
+@pytest.mark.parametrize(
+    ("fen", "winner", "missing"),
+    [
+        ("8/8/8/3k4/8/8/8/KQ6 b - - 0 1", Winner.WHITE, ""),
+        ("8/8/8/3K4/8/8/8/kq6 b - - 0 1", Winner.BLACK, ""),
+        ("8/8/8/4k3/8/4K3/4P3/8 w - - 0 1", Winner.NOBODY, ""),
+        ("8/8/8/3k4/8/8/8/K7 b - - 0 1", Winner.NOBODY, ""),
+        ("8/8/8/3k4/8/5p2/8/KR6 b - - 0 1", Winner.UNKNOWN, "KRvKP.rtbw"),
+        ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", Winner.UNKNOWN, ""),
+        ("8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 3 30", Winner.UNKNOWN, ""),
+    ],
+)
+def test_what_files_tell(fen: str, winner: Winner, missing: str, syzygy: Syzygy) -> None:
+    board = chess.Board(fen)
+    assert (syzygy.winner(board), syzygy.missing(board)) == (winner, missing)
+    assert board.fen() == fen
+
+
+@pytest.mark.parametrize(("wdl", "mover"), [(2, "G0.0"), (1, "G0.0"), (-1, "-G0.0"), (-2, "-G0.0")])
+def test_a_cursed_win_is_a_win(wdl: int, mover: str, syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of five men are the first to have one: the answer is stood in for."""
+    monkeypatch.setattr(syzygy._files, "get_wdl", lambda _: wdl)
+    for turn in chess.COLORS:
+        board = chess.Board("8/8/8/3k4/8/8/8/KQ6 w - - 0 1")
+        board.turn = turn
+        bounds = syzygy.winner(board).bounds
+        score = GScore(mover)
+        assert bounds.exact
+        assert bounds.lower == (score if turn else -score)
+
+
+def test_files_of_several_directories(tmp_path: Path, syzygy: Syzygy) -> None:
+    for name, directory in (("KQvK", "queen"), ("KRvK", "rook")):
+        (tmp_path / directory).mkdir()
+        shutil.copy(FILES / f"{name}.rtbw", tmp_path / directory)
+    (tmp_path / "dtz").mkdir()
+    with Syzygy(tmp_path / "queen", tmp_path / "rook", tmp_path / "dtz") as both:
+        assert (len(both), len(syzygy)) == (2, 5)
+        for files in (both, pickle.loads(pickle.dumps(both))):
+            found = [files.winner(chess.Board(f"8/8/8/3k4/8/8/8/K{man}6 b - - 0 1")) for man in "QRB"]
+            assert found == [Winner.WHITE, Winner.WHITE, Winner.UNKNOWN]
+        assert both.has_material("KvKR")
+        assert not both.has_material("KBvK")
+
+
+def test_no_files(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no directory: give the one that Syzygy files"):
+        Syzygy(FILES, tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="there are no Syzygy files"):
+        Syzygy(tmp_path)
+
+
+@pytest.mark.parametrize("length", [0, 3, 60, 80, 144, 150])
+def test_a_truncated_file(length: int, tmp_path: Path) -> None:
+    shutil.copytree(FILES, tmp_path / "files")
+    path = tmp_path / "files" / "KRvK.rtbw"
+    path.write_bytes(path.read_bytes()[:length])
+    with Syzygy(tmp_path / "files") as damaged, pytest.raises(DamagedTableError, match="published checksums"):
+        ask_for_all(damaged)
+
+
+def ask_for_all(syzygy: Syzygy) -> None:
+    """Ask for a rook against a king on all squares that he may stand on."""
+    for square in chess.SquareSet(chess.BB_ALL & ~chess.BB_RANK_1 & ~chess.BB_FILE_A & ~chess.BB_FILE_B):
+        board = chess.Board("8/8/8/8/8/8/8/KR6 b - - 0 1")
+        board.set_piece_at(square, chess.Piece(chess.KING, chess.BLACK))
+        syzygy.winner(board)
+
+
+@pytest.mark.parametrize(
+    "said", [AssertionError(), RecursionError(), IndexError(), struct.error(), OSError(), 3, -4]
+)
+def test_what_damage_does_to_python_chess(
+    said: Exception | int, syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(_: chess.Board) -> int:
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    monkeypatch.setattr(syzygy._files, "get_wdl", damaged)
+    with pytest.raises(DamagedTableError, match="published checksums"):
+        syzygy.winner(chess.Board("8/8/8/3k4/8/8/8/KR6 b - - 0 1"))
+
+
+def test_a_directory_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("chess.syzygy.Tablebase.add_directory", denied)
+    with pytest.raises(TbgenError, match=r"cannot read the directory .*: Permission denied"):
+        Syzygy(tmp_path)
