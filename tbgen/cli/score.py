@@ -17,7 +17,7 @@ from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import make_directory, write_file
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.files import reading
-from tbgen.games.standings import EloModel, GameRecord, LeftOut, Order, Standings, standings
+from tbgen.games.standings import ORDERS, EloModel, GameRecord, LeftOut, Standings, standings
 from tbgen.games.standings import sprt as check_test
 from tbgen.games.standings.document import document
 from tbgen.games.standings.render import comma_separated, markdown, text
@@ -25,6 +25,7 @@ from tbgen.games.standings.sprt import TestSettings, is_of_test, sprt_settings
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview
 from tbgen.games.standings.tables import tables as all_tables
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, names
 from tbgen.text import counted
 
 _WIDTH: Final = 132
@@ -43,7 +44,8 @@ def _table_keys(names: str) -> set[str]:
 @command
 def run(
     *files: Annotated[str, Setting(metavar="FILE.pgn...")],
-    order: Annotated[str, click.Choice([order.value for order in Order])] = Order.PERCENT.value,
+    order: Annotated[str, click.Choice(list(ORDERS)), Setting(metavar="NAME")] = "percent",
+    tiebreaks: Annotated[tuple[str, ...] | None, Parsed("NAMES", names, lambda: (*TIEBREAKS, BALANCES))],
     sprt: Annotated[TestSettings | None, WordList(sprt_settings, is_of_test)],
     sprt_model: EloModel | None,
     pairs: bool,
@@ -77,8 +79,13 @@ def run(
       tbgen score season.pgn --solve --solve-results results.jsonl
 
     :param files: the games; - for standard input
-    :param order: percent, points per game; points; or tcec, the order of TCEC: points in chess, then direct
-        encounters, then points (default: percent)
+    :param order: percent, points per game; points; or points in chess and the tiebreaks of an event: tcec
+        (direct encounters, r-mobility), tcec-s18, tcec-s19, tcec-qualification, tcec-swiss, tcec-4k,
+        fide-round-robin, fide-swiss (default: percent)
+    :param tiebreaks: what breaks ties instead, in any order, separated by commas: points, classical,
+        rmobility, direct, direct-fide, wins, black-wins, double-wins, sb, buchholz, buchholz-cut1,
+        buchholz-cut2, buchholz-median1, koya, progressive, crashes, forfeits, games, won-moves, lost-moves,
+        stalemates, g1.0 and so on, balances for all of these
     :param sprt: elo0=E elo1=E [alpha=P beta=P model=M], or the numbers in this order: test the player that
         appears first against the other player (alpha and beta default to 0.05)
     :param sprt_model: the model of elo0 and elo1: logistic, normalised, or bayesian as in Cute Chess
@@ -109,7 +116,8 @@ def run(
     left_out = LeftOut(len(records) - len(games), work.tally.broken)
     if not games:
         raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
-    result = standings(games, adjudication.referee.points.scheme or _common_scheme(games), Order(order))
+    rules = ORDERS[order] if tiebreaks is None else ORDERS[order].with_tiebreaks(tiebreaks)
+    result = standings(games, adjudication.referee.points.scheme or _common_scheme(games), rules)
     test = None if sprt is None else result.test(*sprt.numbers, model=model, pairs=pairs)
     result = replace(result, left_out=left_out, sprt=test)
     _remark_on(result)

@@ -198,6 +198,8 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
         (["nothing.pgn"], 2, "there is no file 'nothing.pgn'"),
         (["/dev/null"], 2, "there are no games to score"),
         ([MATCH, "--order", "elo"], 2, "'elo' is not one of"),
+        ([MATCH, "--tiebreaks", "sb,elo"], 2, "--tiebreaks: 'elo' is no tiebreak: expected some of points,"),
+        ([MATCH, "--tiebreaks", "g0.7"], 2, "or scores such as g1.0"),
         (
             [MATCH, "--tables", "standings,elo"],
             2,
@@ -395,9 +397,51 @@ def test_many_players_fit_the_terminal(
 def test_the_order_of_tcec_shows_what_it_looks_at(capsys: pytest.CaptureFixture[str]) -> None:
     lines = answer(capsys, MATCH, "--order", "tcec").splitlines()
     head = next(line.split() for line in lines if line.startswith("   player"))
-    assert head[:5] == ["player", "games", "classical", "direct", "points"]
-    assert ["1", "sf", "12", "8.5", "7.8086", "65.1"] in [line.split()[:6] for line in lines]
-    assert "Players are ordered by points in chess (classical)" in " ".join(lines)
+    assert head[:8] == ["player", "games", "points", "%", "+", "=", "-", "direct"]
+    assert ["1", "sf", "12", "8.5", "70.8", "5", "7", "0", "7.8086"] in [line.split()[:9] for line in lines]
+    assert "Players are ordered by points in chess. Ties are broken by" in " ".join(lines)
+
+
+def test_the_order_of_tcec_keeps_r_mobility_by_any_scoring(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Once stalemates took its place: here A has given one, and B has more by a G1.0 and two G1.5."""
+    tagged = """[White "{}"]
+[Black "X{}"]
+[Result "1/2-1/2"]
+[RMobilityResult "{}"]
+[RMobilityBasis "repetition"]
+[RMobilityAccrued "{}"]
+[RMobilityFiftyMoveRule "legacy"]
+
+1/2-1/2
+
+"""
+    games = [("A", "G0.5"), ("A", "-G1.0"), ("B", "G1.0"), ("B", "G1.5")]
+    path = tmp_path / "x.pgn"
+    path.write_text("".join(tagged.format(name, name, value, value) for name, value in games))
+    for scoring in ("classical", "exponential", "winner"):
+        words = (str(path), "--order", "tcec", "--scoring", scoring)
+        players = json.loads(answer(capsys, *words, "--json"))["players"]
+        sums = [(player["place"], player["name"], player["tiebreaks"]["rmobility"]) for player in players]
+        assert sums[:2] == [(1, "B", 1.1875), (2, "A", 1.125)]
+        assert "1.1875" in answer(capsys, *words, "--tables", "standings")
+
+
+def test_tiebreaks_in_any_order_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (MATCH, "--order", "tcec", "--tiebreaks", "sb,Black-wins, g1.5,direct,sb")
+    document = json.loads(answer(capsys, *words, "--json"))
+    assert (document["order"], document["tiebreaks"]) == ("tcec", ["sb", "black-wins", "g1.5", "direct"])
+    numbers = [player["tiebreaks"] for player in document["players"]]
+    assert numbers[0] == {"classical": 8.5, "sb": 29.75, "black-wins": 2, "g1.5": 1, "direct": None}
+    lines = answer(capsys, *words).splitlines()
+    head = next(line for line in lines if line.startswith("   player"))
+    assert head.split()[7:13] == ["SB", "B", "wins", "G1.5", "+-", "direct"]
+    assert "by Sonneborn-Berger (SB), then wins with Black, then G1.5 given minus" in " ".join(lines)
+    rows = csv.DictReader(
+        io.StringIO(answer(capsys, *words, "--tables", "standings", "--format", "csv")[10:])
+    )
+    assert next(rows)["sb"] == "29.75"
 
 
 def test_unequal_numbers_of_games_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -405,12 +449,12 @@ def test_unequal_numbers_of_games_are_told(capsys: pytest.CaptureFixture[str], t
     pairings = [("A", "D"), ("B", "D"), ("B", "C"), ("C", "B")]
     path.write_text("\n".join(f'[White "{w}"]\n[Black "{b}"]\n\n1. e4 e5 1-0\n' for w, b in pairings))
     told = " ".join(answer(capsys, str(path)).split())
-    assert "broken by points per game of direct encounters (direct), by exponential points, then" in told
+    assert "broken by points of direct encounters (direct), then exponential points" in told
     assert "G1.0, and so on, all of them per game." in told
     assert "unequal numbers of games, 1 to 3: they are ordered by points per game (%), not by points" in told
     told = " ".join(answer(capsys, str(path), "--order", "points").split())
     assert "ordered by points, although they have unequal numbers of games, 1 to 3" in told
-    assert "broken by points of direct encounters (direct), by" in told
+    assert "broken by points of direct encounters (direct), then" in told
     assert "per game" not in told
 
 

@@ -21,7 +21,10 @@ def document(result: Standings) -> dict[str, Any]:
     least, most = result.numbers_of_games
     answer: dict[str, Any] = {
         "scoring": result.scheme,
-        "order": result.order,
+        "order": result.order.name,
+        "tiebreaks": [each.key for each in result.tiebreaks],
+        "rules": result.order.rules,
+        "source": result.order.source,
         "settings": result.settings,
         "left_out": result.left_out,
         "games_per_player": {"least": least, "most": most},
@@ -65,7 +68,7 @@ def _player(player: Player) -> dict[str, Any]:
         "share": results.share,
         "points": player.points,
         "lead": 2 * results.points - results.games,
-        "direct": player.tiebreaks["direct"],
+        "direct": player.tiebreaks.get("direct"),
         "tiebreaks": player.tiebreaks,
         "elo": player.elo,
         "pairs": _pairs(player.pairs),

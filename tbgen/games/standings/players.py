@@ -117,7 +117,7 @@ class Player:
     place: int = 0
     """Counted from 1; level players share one."""
     tiebreaks: Mapping[str, Fraction | int | None] = field(default_factory=dict)
-    """What breaks ties, by the keys of tiebreaks."""
+    """What orders players, and then what breaks ties, by the keys of tiebreaks."""
 
     @cached_property
     def results(self) -> Results:
@@ -171,10 +171,6 @@ class Player:
     def pairs(self) -> Pairs:
         """What all its pairs of games come to."""
         return Pairs.of(self.paired)
-
-    def balance(self, rank: int) -> int:
-        """Return how many results of a rank the player has given, minus those suffered."""
-        return sum(self.given[white].get(rank, 0) - self.suffered[white].get(rank, 0) for white in _COLOURS)
 
     def _total(self, scheme: Scheme) -> Fraction | None:
         try:

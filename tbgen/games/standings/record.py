@@ -35,6 +35,8 @@ class GameRecord:
     """As the tag says; empty if it says nothing."""
     start: str = ""
     """Board, side to move, castling rights and en passant square of the start; empty for the usual one."""
+    moves: int | None = None
+    """Moves of the side that has made more, by the tag ``PlyCount``; None if it does not say."""
     link: str = ""
     """The address where the game can be looked at, if there is one."""
 
@@ -54,7 +56,9 @@ class GameRecord:
             return unknown if found in _UNKNOWN else found
 
         white, black = (value(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
-        return cls(file, raw.number, white, black, outcome, value("Round", ""), _start(value("FEN", "")))
+        start, plies = _start(value("FEN", "")), value("PlyCount", "")
+        moves = (int(plies) + 1) // 2 if plies.isascii() and plies.isdecimal() else None
+        return cls(file, raw.number, white, black, outcome, value("Round", ""), start, moves)
 
     def scored_by(self, scheme: Scheme) -> GameRecord:
         """Return the record with what its result's bounds say by a scheme, with the game's cutoff and komi.

@@ -17,7 +17,6 @@ from tbgen.games.standings.details import (
     left_out_games,
     test_table,
 )
-from tbgen.games.standings.places import Order
 from tbgen.games.standings.players import Meeting, Player, Results
 from tbgen.games.standings.table import (
     Cell,
@@ -27,6 +26,7 @@ from tbgen.games.standings.table import (
     margin_text,
     percent,
 )
+from tbgen.games.standings.tiebreaks import Lead
 from tbgen.games.standings.tournament import Standings
 
 _HISTOGRAM_RANKS: Final = 8
@@ -45,6 +45,11 @@ _RESULTS: Final = [
     Column("losses", "-", "results.losses"),
 ]
 """Of items that have results."""
+_CHESS: Final = [
+    Column("classical", "points", "results.classical", None),
+    Column("share", "%", lambda item: item.results.classical / item.results.games, percent),
+]
+"""Of players that are ordered by points in chess, in place of points and their share."""
 _PAIRS: Final = Column("pairs", "pairs", "pairs.count")
 
 
@@ -85,34 +90,38 @@ def _elo(source: str, prefix: str = "") -> list[Column]:
 
 
 def _places(result: Standings) -> StandingsTable:
-    breaks = [each.column for each in result.tiebreaks if each.title]
-    games, points, *others = _RESULTS
-    # A tiebreak is shown where it decides: before the points, which in chess may be one themselves.
-    at = next((at for at, column in enumerate(breaks) if column.key == points.key), None)
-    before, behind = ([], breaks) if at is None else (breaks[:at], breaks[at + 1 :])
-    if result.order is Order.TCEC:
-        before = [Column("classical", "classical", "results.classical", None), *before]
-    place = Column("place", "", word=True)
-    columns = [place, _PLAYER, games, *before, points, *others, *behind, *_elo("elo")[:3]]
+    chess = result.order.lead is Lead.CHESS
+    games, points, share, *others = _RESULTS
+    if chess:
+        points, share = _CHESS
+    columns = [Column("place", "", word=True), _PLAYER, games, points, share, *others]
+    shown = {column.key for column in columns}
+    if result.scheme is Scheme.EXPONENTIAL and not chess:
+        shown.add("rmobility")  # these are the points
+    columns += [each.column for each in result.tiebreaks if each.title and each.key not in shown]
+    columns += _elo("elo")[:3]
     return StandingsTable.of("standings", "Standings", columns, result.players, _places_note(result))
 
 
 def _places_note(result: Standings) -> str:
     least, most = result.numbers_of_games
-    first = "points in chess (classical)" if result.order is Order.TCEC else "points"
-    ties = ", ".join(each.words for each in result.tiebreaks if each.words)
+    lead = result.order.lead
+    first = "points in chess" if lead is Lead.CHESS else "points"
+    ties = ", then ".join(each.words for each in result.tiebreaks if each.words)
     order = f"Players are ordered by {first}"
     if least < most:
         number = f"unequal numbers of games, {least} to {most}"
-        if result.order is Order.PERCENT:
+        if lead is Lead.PERCENT:
             order = f"Players have {number}: they are ordered by points per game (%), not by points"
             ties += ", all of them per game"
         else:
             order += f", although they have {number}"
+    if result.order.rules:
+        ties += f", as by the rules of {result.order.rules}"
     return (
         f"Scoring {result.scheme.value}, {_settings(result)}. + = - are results in chess. {order}. Ties are "
-        f"broken {ties}. Points are compared exactly, and shown rounded. Elo is against the field, with 95 % "
-        "margin and likelihood of superiority."
+        f"broken by {ties}. Points are compared exactly, and shown rounded. Elo is against the field, with "
+        "95 % margin and likelihood of superiority."
     )
 
 

@@ -11,11 +11,13 @@ from functools import cached_property
 from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
+from tbgen.games.standings.orders import ORDERS, Order
 from tbgen.games.standings.pairs import paired
-from tbgen.games.standings.places import Order, Tiebreak, placed, tiebreaks
+from tbgen.games.standings.places import placed
 from tbgen.games.standings.players import Player, players_of
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel, Sprt, sprt
+from tbgen.games.standings.tiebreaks import Field, Tiebreak, tiebreaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +125,20 @@ class Standings:
 
 
 def standings(
-    games: Iterable[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL, order: Order = Order.PERCENT
+    games: Iterable[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL, order: Order | str = "percent"
 ) -> Standings:
     """Return the standings of games by a scheme, in an order.
 
     Bounds of results decide anew whether they say the points, if the scheme is not a game's own.
+
+    :param order: an order, or the name of one of :data:`tbgen.games.standings.orders.ORDERS`.
 
     :raises UsageError: if there are no games, or the scheme has no points for the komi of one.
     """
     records = [game.scored_by(scheme) for game in games]
     if not records:
         raise UsageError("there are no games to score")
+    order = ORDERS[order] if isinstance(order, str) else order
     players = players_of(records, paired(records), scheme)
-    breaks = tiebreaks(order, scheme, players)
-    return Standings(scheme, order, breaks, placed(players, order, breaks), records)
+    breaks, field = tiebreaks(order.tiebreaks, players), Field.of(players, order.lead, scheme)
+    return Standings(scheme, order, breaks, placed(players, breaks, field), records)

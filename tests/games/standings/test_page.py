@@ -10,7 +10,6 @@ from playwright.sync_api import Browser
 
 from tbgen.games.standings import standings
 from tbgen.games.standings.page import page
-from tbgen.games.standings.places import Order
 from tbgen.games.standings.tables import KEYS, overview, tables
 from tests.support.browsing import Visit, launched
 from tests.support.tournaments import game
@@ -21,7 +20,7 @@ def made(keys: set[str] | None = None) -> str:
     names = [f"Engine v0.7_dev2-net_15.0-{number:02}" for number in range(12)]
     values = ("G0.0", "G1.5", "-G3.5", "G12.5", "-G0.0")
     games = [game(*pair, values[number % 5]) for number, pair in enumerate(2 * list(permutations(names, 2)))]
-    result = standings(games, order=Order.TCEC)
+    result = standings(games, order="tcec")
     return page(result, list(tables(result, keys or overview(result))), "Twelve players")
 
 

@@ -1,0 +1,94 @@
+"""The orders of players: the rules of events, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tbgen.games.standings.tiebreaks import BALANCES, Lead
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What players are ordered by, and what breaks ties: the first that tells players apart decides."""
+
+    name: str
+    lead: Lead
+    tiebreaks: tuple[str, ...]
+    """By their names, see :data:`tbgen.games.standings.tiebreaks.TIEBREAKS`."""
+    rules: str = ""
+    """Whose rules these are, and from when to when; empty if they are nobody's."""
+    source: str = ""
+    """Where they are written down."""
+
+    def with_tiebreaks(self, names: tuple[str, ...]) -> Order:
+        """Return the order with other tiebreaks, which are nobody's rules."""
+        return Order(self.name, self.lead, names)
+
+
+_WIKI: Final = "https://wiki.chessdom.org/"
+_FIDE: Final = "https://handbook.fide.com/files/handbook/C02Standards.pdf"
+_OURS: Final = ("direct", "rmobility", BALANCES)
+_ROWS: Final = (
+    Order("percent", Lead.PERCENT, _OURS),
+    Order("points", Lead.POINTS, _OURS),
+    Order(
+        "tcec",
+        Lead.CHESS,
+        ("direct", "rmobility"),
+        "TCEC's leagues since season 20 (December 2020)",
+        "https://owiki.org/wiki/TCEC_Season_20",
+    ),
+    Order(
+        "tcec-s18",
+        Lead.CHESS,
+        ("crashes", "direct", "wins", "sb"),
+        "TCEC's leagues of season 18 (May to July 2020)",
+        "https://en.wikipedia.org/wiki/TCEC_Season_18",
+    ),
+    Order(
+        "tcec-s19",
+        Lead.CHESS,
+        ("crashes", "direct", "wins", "sb", "rmobility"),
+        "TCEC's leagues of season 19 (August to October 2020)",
+        "https://en.wikipedia.org/wiki/TCEC_Season_19",
+    ),
+    Order(
+        "tcec-qualification",
+        Lead.CHESS,
+        ("sb", "rmobility"),
+        "TCEC's qualification leagues since season 23 (August 2022)",
+        f"{_WIKI}TCEC_Leagues_Season_Rules",
+    ),
+    Order(
+        "tcec-swiss",
+        Lead.CHESS,
+        ("sb", "rmobility", "wins", "direct"),
+        "TCEC Swiss (since 2021)",
+        f"{_WIKI}TCEC_Swiss_rules",
+    ),
+    Order(
+        "tcec-4k",
+        Lead.CHESS,
+        ("direct", "sb", "rmobility", "double-wins", "won-moves", "lost-moves"),
+        "TCEC 4k (May 2023)",
+        f"{_WIKI}TCEC_4k_Rules",
+    ),
+    Order(
+        "fide-round-robin",
+        Lead.CHESS,
+        ("direct-fide", "wins", "sb", "koya"),
+        "FIDE for round robins (C.02, 13.16.2, 2021)",
+        _FIDE,
+    ),
+    Order(
+        "fide-swiss",
+        Lead.CHESS,
+        ("buchholz-cut1", "buchholz", "sb", "progressive", "direct-fide", "wins", "black-wins"),
+        "FIDE for Swiss events (C.02, 13.16.4, 2021)",
+        _FIDE,
+    ),
+)
+ORDERS: Final[Mapping[str, Order]] = {row.name: row for row in _ROWS}
+"""By their names; the first is the default."""

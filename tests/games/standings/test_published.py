@@ -1,0 +1,126 @@
+"""Tiebreaks as they were published: the tables of r-mobility and the ties of TCEC's season 18."""
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scheme
+from tbgen.games.outcome import Basis
+from tbgen.games.standings import GameRecord, Standings, standings
+from tbgen.games.standings.players import Player
+from tbgen.games.standings.tiebreaks import Field, Lead, tiebreak
+from tests.support.paths import DATA
+from tests.support.tournaments import game
+
+
+def rows(name: str) -> Iterator[dict[str, str]]:
+    lines = (DATA / name).read_text().splitlines()
+    return csv.DictReader(line for line in lines if not line.startswith("#"))
+
+
+@cache
+def events() -> dict[str, list[GameRecord]]:
+    found = defaultdict(list)
+    for row in rows("tcec_season_18.csv"):
+        record = game(
+            row["white"],
+            row["black"],
+            row["value"],
+            accrued=row["accrued"],
+            basis=Basis(row["basis"]),
+            result=row["result"],
+            round_=row["round"],
+        )
+        found[row["event"]].append(record)
+    return found
+
+
+def places(result: Standings, first: int, *names: str) -> list[str]:
+    """The players from a place on, as many as there are names, by the beginnings of theirs."""
+    found = result.players[first - 1 : first - 1 + len(names)]
+    assert [player.place for player in found] == list(range(first, first + len(names)))
+    return [next((name for name in names if player.name.startswith(name)), player.name) for player in found]
+
+
+def test_the_tables_of_r_mobility_of_season_18() -> None:
+    """All 260 cells that the stored pages have."""
+    published = list(rows("tcec_season_18_balances.csv"))
+    assert len(published) == 260
+    players: dict[tuple[str, str], tuple[Player, Field]] = {}
+    for event in ("QL", "L3", "L2"):
+        scores = {row["score"].lower() for row in published if row["event"] == event}
+        assert len(scores) == (20 if event == "QL" else 3)
+        result = standings(events()[event], order="points")
+        players |= {
+            (event, player.name): (player, Field.of(result.players, Lead.POINTS, result.scheme))
+            for player in result.players
+        }
+    for row in published:
+        (player, field), score = players[row["event"], row["player"]], GScore.parse(row["score"])
+        by_rank = [
+            held.get(score.rank, 0) for each in (player.given, player.suffered) for held in each.values()
+        ]
+        balance = tiebreak(row["score"].lower()).value(player, [player], field)
+        assert (balance, sum(by_rank)) == (int(row["balance"]), int(row["games"])), row
+
+
+@pytest.mark.parametrize(
+    ("event", "place", "by_season_18", "by_season_20"),
+    [
+        ("QL", 2, ["Asymptote", "Monolith"], ["Asymptote", "Monolith"]),
+        ("QL", 6, ["FabChess", "Combusken"], ["FabChess", "Combusken"]),
+        ("L3", 5, ["iCE", "Marvin"], ["Marvin", "iCE"]),
+        ("L3", 7, ["Topple", "Pirarucu"], ["Topple", "Pirarucu"]),
+        ("L2", 2, ["Pedone", "Winter"], ["Pedone", "Winter"]),
+        ("L2", 5, ["Chiron", "Wasp"], ["Chiron", "Wasp"]),
+        ("L2", 7, ["ChessBrainVB", "Nemorino"], ["Nemorino", "ChessBrainVB"]),  # Nemorino crashed once
+        ("L1", 3, ["Booot", "Defenchess"], ["Defenchess", "Booot"]),
+        ("L1", 5, ["Fritz", "Xiphos", "ScorpioNN"], ["Fritz", "Xiphos", "ScorpioNN"]),
+    ],
+)
+def test_the_ties_of_season_18_by_its_rules_and_by_those_since_season_20(
+    event: str, place: int, by_season_18: list[str], by_season_20: list[str]
+) -> None:
+    games = events()[event]
+    for order, names in (("tcec-s18", by_season_18), ("tcec-s19", by_season_18), ("tcec", by_season_20)):
+        assert places(standings(games, order=order), place, *names) == names, order
+
+
+@pytest.mark.parametrize("scheme", [Scheme.EXPONENTIAL, Scheme.CLASSICAL, Scheme.HARMONIC])
+def test_r_mobility_decides_the_top_4_bonus_by_any_scoring(scheme: Scheme) -> None:
+    """AllieStein and LCZero were level in all that counted before."""
+    result = standings(events()["Top4"], scheme, "tcec")
+    numbers = [(player.name.split()[0], player.tiebreaks) for player in result.players]
+    assert [name for name, _ in numbers] == ["AllieStein", "LCZero", "Stockfish", "Stoofvlees"]
+    sums = [round(float(found["rmobility"] or 0), 4) for _, found in numbers]
+    assert sums == [22.4959, 21.9816, 20.0087, 19.5138]
+    assert [found["direct"] for _, found in numbers] == [7, 7, 7, 7]
+    level = standings(events()["Top4"], scheme, "tcec-s18").players
+    assert [player.place for player in level] == [1, 1, 3, 3]
+    assert [player.tiebreaks["sb"] for player in level] == [459.75, 459.75, 417.75, 417.75]
+
+
+def test_numbers_of_ties_of_season_18() -> None:
+    """Direct encounters, wins, Sonneborn-Berger and r-mobility as they were found from the games alone."""
+    result = standings(events()["QL"], order="tcec-s19")
+    found = {player.name.split()[0]: player.tiebreaks for player in result.players}
+    assert [found[name]["wins"] for name in ("FabChess", "Combusken")] == [6, 5]
+    assert [found[name]["sb"] for name in ("FabChess", "Combusken")] == [72.75, 81.75]
+    assert [found[name]["direct"] for name in ("Asymptote", "Monolith")] == [1.5, 0.5]
+    assert [round(float(found[name]["rmobility"] or 0), 4) for name in ("FabChess", "Combusken")] == [
+        9.9160,
+        9.9131,
+    ]
+    crashed = standings(events()["L2"], order="tcec-s18").players
+    assert {
+        player.name.split()[0]: player.tiebreaks["crashes"] for player in crashed if player.place > 6
+    } == {
+        "ChessBrainVB": 0,
+        "Nemorino": 1,
+        "Demolito": 0,
+        "Gogobello": 0,
+    }
