@@ -1,0 +1,463 @@
+#!/usr/bin/env python3
+"""Write what r-mobility makes of TCEC's games: docs/tcec.md, from the data in docs/tcec.
+
+    scripts/tcec.py
+
+makes the page; the same data give the same bytes. The data come from the public archive of the games:
+
+    git clone https://github.com/TCEC-Chess/tcecgames
+    scripts/tcec.py --archive tcecgames --dir data
+
+adjudicates the games by the tables in a directory, which takes minutes, and saves what the page needs: the
+results of some events, and the final positions of draws that tables know. Test runs and files of 4 MiB or
+more, which copies of the archive may lack, are left aside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import chess
+import chess.svg
+import msgspec
+
+from tbgen.board.score import GScore
+from tbgen.board.scoring import EXPONENTIAL, Scheme
+from tbgen.board.variant import Variant
+from tbgen.errors import TbgenError
+from tbgen.files import write_file
+from tbgen.games.outcome import RESULTS, Basis, Outcome
+from tbgen.games.pgn.files import reading
+from tbgen.games.pgn.reader import read_game
+from tbgen.games.referee.adjudication import replay
+from tbgen.games.settings import GameOptions
+from tbgen.games.standings import GameRecord, Player, standings
+from tbgen.games.standings.orders import ORDERS, Order
+from tbgen.games.standings.tiebreaks import TIEBREAKS, Field, Lead
+from tbgen.games.tagging import Adjudicator, TaggedGame, tag_games
+from tbgen.html.diagrams import described
+from tbgen.probe.tablebase import Tablebase
+from tbgen.text import csv_text, plies
+from tbgen.text import share as percent
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+DATA: Final = ROOT / "docs" / "tcec"
+LARGEST: Final = 4 << 20
+"""Bytes of the files that are left aside, and more."""
+OPTIONS: Final = GameOptions(Variant.R_MOBILITY)
+
+
+class Event(NamedTuple):
+    """An event whose places the page looks at."""
+
+    file: str
+    """Its name in the archive, without its ending."""
+    title: str
+    rules: str
+    """By what ties were broken, as ``--order`` has it."""
+    note: str = ""
+    """What else is to be said."""
+
+
+FRC_6: Final = (
+    " They are TCEC's for another event of that month; Minic, which went on to the next round, is second by "
+    "them and not by r-mobility."
+)
+FRD_1: Final = " As before; rofChade went on as the third of three."
+DECIDED: Final = (
+    Event("TCEC_Season_18_-_Top_of_The_Top_Bonus", "Top 4 bonus of season 18 (July 2020)", "tcec-s19"),
+    Event("TCEC_Season_21_-_Frc4_League_D", "FRC 4, League D (December 2021)", "tcec"),
+)
+"""Events that r-mobility has decided."""
+OTHERS: Final = (
+    Event("TCEC_Season_18_-_League_1", "Season 18, League 1 (2020)", "tcec-s18"),
+    Event("TCEC_Season_18_-_League_2", "Season 18, League 2 (2020)", "tcec-s18"),
+    Event("TCEC_Season_18_-_League_3", "Season 18, League 3 (2020)", "tcec-s18"),
+    Event("TCEC_Season_18_-_Qualification_League", "Season 18, Qualification League (2020)", "tcec-s18"),
+    Event("TCEC_Season_19_-_League_1", "Season 19, League 1 (2020)", "tcec-s19"),
+    Event("TCEC_Season_19_-_League_2", "Season 19, League 2 (2020)", "tcec-s19"),
+    Event("TCEC_Season_20_-_League_3", "Season 20, League 3 (2020)", "tcec"),
+    Event("TCEC_Season_22_-_Frc5_League_B", "FRC 5, League B (2022)", "tcec"),
+    Event("TCEC_Season_24_-_Frc6_League_D", "FRC 6, League D (2023)", "tcec-4k", FRC_6),
+    Event("TCEC_Season_25_-_Frd_1_League_B", "FRD 1, League B (2023)", "tcec-4k", FRD_1),
+)
+"""Events in which it would have changed places, or not."""
+
+
+class Draw(msgspec.Struct, frozen=True):
+    """A drawn game whose final position is in a table."""
+
+    event: str
+    round: str
+    white: str
+    black: str
+    fen: str
+    """The final position."""
+    accrued: GScore
+    value: GScore
+    line: list[str]
+    """Best play until the accrued score is the value, in UCI's notation."""
+
+    @property
+    def game(self) -> str:
+        """Players and event, for readers."""
+        event = self.event.removeprefix("TCEC_").replace("_-_", ", ").replace("_", " ")
+        return f"{self.white.split()[0]} - {self.black.split()[0]} ({event}, {self.round})"
+
+    @property
+    def board(self) -> chess.Board:
+        """The final position."""
+        return chess.Board(self.fen)
+
+    @property
+    def turned(self) -> bool:
+        """Whether the side that did not hold the score on the board holds it with best play."""
+        return self.accrued.white != self.value.white
+
+    @property
+    def change(self) -> float:
+        """By how many points best play changes the result."""
+        return abs(_share(self.value) - _share(self.accrued))
+
+
+class Draws(msgspec.Struct):
+    """What the archive's draws are worth."""
+
+    files: int = 0
+    games: int = 0
+    bases: dict[str, int] = msgspec.field(default_factory=dict)
+    """Draws by the basis of their result."""
+    men: dict[str, int] = msgspec.field(default_factory=dict)
+    """Draws that were stopped, by the number of men that were left."""
+    known: list[Draw] = msgspec.field(default_factory=list)
+
+
+def collect(archive: Path, directory: Path | None, out: Path) -> None:
+    """Adjudicate the games of the archive, and save the data.
+
+    :raises TbgenError: if a file cannot be read or written.
+    """
+    adjudicator, tables = Adjudicator(OPTIONS, directory), Tablebase(directory)
+    events = {event.file for event in (*DECIDED, *OTHERS)}
+    draws, rows = Draws(), list[list[str]]()
+    bases, men = Counter[str](), Counter[int]()
+    for path in sorted((archive / "master-archive").glob("*.pgn")):
+        if path.stat().st_size >= LARGEST or "test" in path.stem.lower():
+            continue
+        draws.files += 1
+        for game, record in _games(path, adjudicator):
+            draws.games += 1
+            outcome = record.outcome
+            if path.stem in events:
+                rows.append([path.stem, record.round, record.white, record.black, *_result(record)])
+            if record.classical != "1/2-1/2":
+                continue
+            bases[outcome.basis.value] += 1
+            if outcome.basis in (Basis.TABLEBASE, Basis.PLAYED, Basis.TABLE_MISSING):
+                board = replay(read_game(game.raw), OPTIONS).board
+                men[len(board.piece_map())] += 1
+                if outcome.basis is Basis.TABLEBASE:
+                    names = (path.stem, record.round, record.white, record.black)
+                    line = [ply.move.uci() for ply in tables.line(board, outcome.accrued)]
+                    draws.known.append(Draw(*names, board.fen(), outcome.accrued, outcome.value, line))
+    draws.bases = dict(bases.most_common())
+    draws.men = {str(number): men[number] for number in sorted(men)}
+    out.mkdir(parents=True, exist_ok=True)
+    write_file(out / "results.csv", csv_text(COLUMNS, rows).encode())
+    saved = msgspec.json.format(msgspec.json.encode(draws), indent=0)
+    write_file(out / "draws.json", saved + b"\n")
+
+
+COLUMNS: Final = ("event", "round", "white", "black", "recorded", "value", "accrued", "basis")
+
+
+def _result(record: GameRecord) -> list[str]:
+    outcome = record.outcome
+    return [outcome.recorded, str(outcome.value), str(outcome.accrued), outcome.basis.value]
+
+
+def _games(path: Path, adjudicator: Adjudicator) -> Iterator[tuple[TaggedGame, GameRecord]]:
+    """Yield the finished games of a file."""
+    with reading(str(path)) as source:
+        for game in tag_games(source, adjudicator):
+            record = GameRecord.of(path.stem, game)
+            if record is not None and record.classical in RESULTS:
+                yield game, record
+
+
+def events_in(data: Path) -> dict[str, list[GameRecord]]:
+    """Return the games of the events that have been saved, by the event's file."""
+    settings, found = OPTIONS.settings({}), defaultdict[str, list[GameRecord]](list)
+    with (data / "results.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            value, accrued = GScore.parse(row["value"]), GScore.parse(row["accrued"])
+            outcome = Outcome(value, Basis(row["basis"]), accrued, settings, recorded=row["recorded"])
+            games = found[row["event"]]
+            names = (row["white"], row["black"])
+            games.append(GameRecord(row["event"], len(games) + 1, *names, outcome, row["round"]))
+    return found
+
+
+def places(games: Sequence[GameRecord], order: Order) -> dict[str, int]:
+    """Return the places of the players of an event by an order."""
+    return {player.name: player.place for player in standings(games, order=order).players}
+
+
+def write_page(data: Path, path: Path) -> None:
+    """Write the page with its diagrams, which lie beside the data.
+
+    :raises TbgenError: if it cannot be written.
+    """
+    events, pictures = events_in(data), dict[str, str]()
+    draws = msgspec.json.decode((data / "draws.json").read_bytes(), type=Draws)
+    parts = [*_beginning(), *_decided(events), *_others(events), *_draws(draws, pictures), *_making()]
+    for old in data.glob("*.svg"):
+        old.unlink()
+    for name, picture in pictures.items():
+        write_file(data / name, f"{picture}\n".encode())
+    write_file(path, "\n\n".join(parts).encode() + b"\n")
+
+
+def _beginning() -> Iterator[str]:
+    yield "# What r-mobility makes of TCEC's games"
+    yield (
+        "The [Top Chess Engine Championship](https://tcec-chess.com) (TCEC) plays by the rules of chess. "
+        "More than half of its games are drawn, so engines often have equally many points at the end. Since "
+        "season 19 (August 2020) TCEC's rules break such ties by r-mobility, too. Then a draw is worth a "
+        "little more than half a point to the side that left its opponent fewer moves: 0.75 points for a "
+        "stalemate (G0.5), 0.625 for one move and check (G1.0), 0.5039 for three moves and no check (G3.5). "
+        "Black's scores have a minus. The lowest score since the last capture or pawn move counts "
+        "([rules](referee.md), [words](glossary.md))."
+    )
+
+
+def _decided(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
+    bonus, league = DECIDED
+    first, second = standings(events[bonus.file], order=ORDERS[bonus.rules]).players[:2]
+    yield "## Decided by r-mobility"
+    yield (
+        f"Four engines played {len(events[bonus.file])} games in the {bonus.title}. {first.name} and "
+        f"{second.name} had equally many points, and nothing in chess told them apart: neither the games "
+        f"between them (direct) nor wins nor Sonneborn-Berger (SB). R-mobility did: {_sum(first)} points "
+        f"against {_sum(second)}."
+    )
+    yield _ties(bonus, events[bonus.file])
+    yield (
+        "[TCEC's wiki](https://wiki.chessdom.org/R-Mobility) of November 2020 says that this was the only "
+        "event in which the tiebreak was needed. Since then there has been a second one. In the "
+        f"{league.title} three engines were level for the last of two places in the next round, also in the "
+        "games between them, and Berserk went on. The next tiebreak then was r-mobility, and it puts "
+        "Berserk first. By wins Stoofvlees would have gone on; by Sonneborn-Berger Berserk and Minic would "
+        "still have been level."
+    )
+    yield _ties(league, events[league.file])
+
+
+def _others(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
+    changed = [event.title for event in OTHERS if _changes(event, events[event.file])]
+    yield "## Ten other events"
+    yield (
+        "The tables have the players that share their points with others, and four places for each: by the "
+        "rules of the event, and by direct encounters followed by wins, Sonneborn-Berger or r-mobility. "
+        f"R-mobility would have given other places in {len(changed)} of the {len(OTHERS)} events: "
+        f"{'; '.join(changed)}."
+    )
+    yield (
+        "No place by r-mobility is proved. Most draws are stopped with more men than the tables have, and "
+        "count as their accrued score (not proven). Sums that differ by hundredths of a point depend on "
+        "them, since best play can change a draw by a quarter of a point, as the next chapter shows. The "
+        "rules have the names of `tbgen score --order` ([sources](scoring.md))."
+    )
+    for event in OTHERS:
+        order = ORDERS[event.rules]
+        ties = ", ".join(TIEBREAKS[name].words for name in order.tiebreaks)
+        yield f"### {event.title}"
+        yield f"Rules `{order.name}`: {ties}.{event.note}"
+        yield _ties(event, events[event.file])
+
+
+def _changes(event: Event, games: Sequence[GameRecord]) -> bool:
+    return places(games, ORDERS[event.rules]) != places(games, _order("rmobility"))
+
+
+def _order(tiebreak: str) -> Order:
+    return replace(ORDERS["tcec"], tiebreaks=("direct", tiebreak))
+
+
+def _ties(event: Event, games: Sequence[GameRecord]) -> str:
+    """Return the players that share their points with others, in the order of the event."""
+    result = standings(games, order=ORDERS[event.rules])
+    field = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
+    orders = [places(games, order) for order in map(_order, ("wins", "sb", "rmobility"))]
+    rows = [
+        ["player", "points", *(TIEBREAKS[name].title for name in SHOWN), "r-mobility", "not proven", *PLACES]
+    ]
+    for player in result.players:
+        level = [other for other in result.players if other.results.classical == player.results.classical]
+        if len(level) > 1:
+            numbers = [TIEBREAKS[name].value(player, level, field) for name in SHOWN]
+            unproven = sum(not seat.game.outcome.proven for seat in player.seats)
+            rows.append(
+                [
+                    player.name.split()[0],
+                    f"{float(player.results.classical):g}",
+                    *(f"{float(number or 0):g}" for number in numbers),
+                    _sum(player),
+                    f"{unproven} of {player.results.games}",
+                    *(str(place) for place in (player.place, *(found[player.name] for found in orders))),
+                ]
+            )
+    return _table(rows)
+
+
+SHOWN: Final = ("crashes", "direct", "wins", "sb")
+PLACES: Final = ("place", "by wins", "by SB", "by r-mobility")
+
+
+def _sum(player: Player) -> str:
+    points = player.points[Scheme.EXPONENTIAL]
+    return "" if points is None else f"{float(points):.4f}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---", *["--:"] * (len(rows[0]) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], rule, *rows[1:]))
+
+
+def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
+    total = sum(draws.bases.values())
+    stopped = sum(draws.men.values())
+    many = sum(count for men, count in draws.men.items() if int(men) >= MANY)
+    yield "## What draws are worth"
+    yield (
+        f"Of {draws.games:,} games in {draws.files} files of the archive {total:,} were drawn. "
+        f"{total - stopped:,} of these ended on the board, by repetition, the 50-move rule or stalemate; "
+        f"they are worth what they look like, their accrued score. The other {stopped:,} were stopped: by "
+        "agreement of the engines' evaluations, by tablebases, or because nobody had the men to mate. They "
+        f"are worth what best play makes of them. {many:,} had {MANY} men or more left, and tables end at "
+        f"five. The tables of two to four men, by which this page is made, know {len(draws.known)} final "
+        "positions."
+    )
+    turned = [draw for draw in draws.known if draw.turned]
+    same = sum(draw.value == draw.accrued for draw in draws.known)
+    better = sum(draw.value.rank < draw.accrued.rank for draw in draws.known if not draw.turned)
+    yield (
+        f"Were these {len(draws.known)} draws what they looked like? The side that held the accrued score "
+        "when the game was stopped is the one that holds the value in most of them, but not in all:"
+    )
+    yield _table(
+        [
+            ["with best play", "draws", "share"],
+            *(
+                [what, str(count), percent(count / len(draws.known))]
+                for what, count in (
+                    ("the score stays as it is", same),
+                    ("the same side gets a better one", better),
+                    ("the same side keeps a worse one", len(draws.known) - same - better - len(turned)),
+                    ("the other side holds it", len(turned)),
+                )
+            ),
+        ]
+    )
+    bare = [draw for draw in draws.known if len(draw.board.piece_map()) == 2]
+    yield (
+        f"The score is often in the wrong hands because the last capture has just reset it: {len(bare)} "
+        f"draws ended with bare kings, and {sum(draw.turned for draw in bare)} of them turn with best play."
+    )
+    ordered = sorted(draws.known, key=lambda draw: (-draw.change, -len(draw.line)))
+    yield "### The most astonishing draw"
+    yield from _shown(ordered[0], pictures)
+    finals = [draw for draw in ordered if "Superfinal" in draw.event]
+    if finals:
+        yield "### The most astonishing draw of a superfinal"
+        yield from _shown(finals[0], pictures)
+    yield "### The next ones"
+    yield "The games that best play changes most; points are White's."
+    yield _table(
+        [
+            ["game", "accrued", "value", "plies", "points", "final position"],
+            *(
+                [
+                    draw.game,
+                    str(draw.accrued),
+                    str(draw.value),
+                    str(len(draw.line)),
+                    f"{_share(draw.accrued):.4f} to {_share(draw.value):.4f}",
+                    f"`{draw.fen}`",
+                ]
+                for draw in ordered[1:NEXT]
+            ),
+        ]
+    )
+
+
+MANY: Final = 6
+"""Men in positions of which there are no tables."""
+NEXT: Final = 13
+DIAGRAM_SIZE: Final = 260
+"""Of a board, in pixels."""
+
+
+def _shown(draw: Draw, pictures: dict[str, str]) -> Iterator[str]:
+    """Yield a draw with its board and best play."""
+    board, name = draw.board, f"{draw.event.removeprefix('TCEC_').replace('_-_', '_')}_{draw.round}.svg"
+    pictures[name] = chess.svg.board(board, size=DIAGRAM_SIZE)
+    mover, holder = ("White" if white else "Black" for white in (board.turn, draw.value.white))
+    yield (
+        f"{draw.game}: a draw in chess. On the board it was {draw.accrued}, {_share(draw.accrued):.4f} "
+        f"points for White. With best play it is {draw.value} after {plies(len(draw.line))}, "
+        f"{_share(draw.value):.4f} points."
+    )
+    yield f"![{described(board)}](tcec/{name})"
+    line = board.variation_san(map(chess.Move.from_uci, draw.line))
+    yield f"{mover} to move, `{draw.fen}`. {holder} holds the value: {line}"
+
+
+def _share(value: GScore) -> float:
+    """Return White's points."""
+    return float(EXPONENTIAL.points(value).white)
+
+
+def _making() -> Iterator[str]:
+    yield "## How this page is made"
+    yield (
+        "The games are those of [TCEC's archive](https://github.com/TCEC-Chess/tcecgames) (CC BY-SA 3.0) as "
+        "of 7 June 2026, without test runs and without files of 4 MiB or more, which are most superfinals "
+        "and premier divisions. The page and its data have results and final positions, but no games. "
+        "`scripts/tcec.py --archive tcecgames --dir DIR` adjudicates the games again, by the tables in DIR; "
+        "larger tables prove more. `scripts/tcec.py` makes the page from the data in `docs/tcec`."
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--archive", type=Path, metavar="DIR", help="clone of the archive, to collect the data"
+    )
+    parser.add_argument("--dir", type=Path, metavar="DIR", help="tables to adjudicate by")
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="the data, and the diagrams")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "docs" / "tcec.md", metavar="FILE", help="the page"
+    )
+    arguments = parser.parse_args()
+    try:
+        if arguments.archive is not None:
+            collect(arguments.archive, arguments.dir, arguments.data)
+        write_page(arguments.data, arguments.out)
+    except TbgenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
