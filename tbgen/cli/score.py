@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
@@ -25,7 +25,8 @@ from tbgen.games.standings.sprt import TestSettings, is_of_test, sprt_settings
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview
 from tbgen.games.standings.tables import tables as all_tables
-from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, names
+from tbgen.games.standings.tcec_json import TcecEvent
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Lead, names
 from tbgen.text import counted
 
 _WIDTH: Final = 132
@@ -51,7 +52,7 @@ def run(
     pairs: bool,
     tables: Annotated[set[str] | None, Parsed("NAMES", _table_keys, lambda: KEYS)],
     form: Annotated[
-        str, click.Choice(["text", "markdown", "csv", "json", "html"]), Setting("--format")
+        str, click.Choice(["text", "markdown", "csv", "json", "html", "tcec-json"]), Setting("--format")
     ] = "text",
     json: AsJson,
     out: Directory | None,
@@ -94,24 +95,31 @@ def run(
     :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, scorings,
         ratings, colours, meetings, given, suffered, endings, left_out, changed_games, changed_players, sprt,
         games; or all (default: all but meetings and games, for CSV all)
-    :param form: output format (default: text)
+    :param form: output format; tcec-json is what TCEC's page reads, crosstable.json and schedule.json in the
+        directory of --out (default: text)
     :param json: the same as --format json
-    :param out: write each table to a CSV file in a directory, created if missing
+    :param out: write each table to a CSV file, or the files of tcec-json, in a directory, created if missing
     :param title: title of the HTML page
     :param judge_again: adjudicate tagged games again
     """
     if not files:
         raise UsageError("there is no file to score; see: tbgen score --help")
     form = "json" if json else form
-    if out is not None and form != "csv":
-        raise UsageError("--out is for CSV files, one for each table: add --format csv")
+    event = TcecEvent() if form == "tcec-json" else None
+    if out is not None and form not in ("csv", "tcec-json"):
+        raise UsageError("--out is for CSV files, one for each table: add --format csv, or tcec-json")
+    if event is not None and (out is None or ORDERS[order].lead is not Lead.CHESS):
+        raise UsageError(
+            "--format tcec-json makes two files, ordered by points in chess: add --out DIR --order tcec, or "
+            "another order of TCEC"
+        )
     if pairs and sprt is None:
         raise UsageError("--pairs needs a test: add --sprt elo0=0 elo1=5")
     if sprt is not None:
         model = sprt_model or sprt.model
         check_test([], *sprt.numbers, model=model, pairs=pairs)  # refused now, and not after all games
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
-        records = list(_records(files, work))
+        records = list(_records(files, work, event))
     games = [record for record in records if record.classical in RESULTS]
     left_out = LeftOut(len(records) - len(games), work.tally.broken)
     if not games:
@@ -126,16 +134,19 @@ def run(
         names = ("missing_tables", "missing_syzygy", "unknown_scorings", "unsolvable", "solving")
         print_json(document(result) | {name: counts[name] for name in names if name in counts})
         return
+    if event is not None and out is not None:
+        _write(out, event.documents(result))
+        return
     keys = tables or (set(KEYS) if form == "csv" else overview(result))
     shown = list(all_tables(result, keys))
     if out is None:
         print(_rendered(form, result, shown, title))
     else:
-        _write(out, shown)
+        _write(out, {f"{table.key}.csv": comma_separated(table).encode() for table in shown})
 
 
-def _records(files: Sequence[str], work: Adjudication) -> Iterator[GameRecord]:
-    """Yield the games of files, also those without a result."""
+def _records(files: Sequence[str], work: Adjudication, event: TcecEvent | None) -> Iterator[GameRecord]:
+    """Yield the games of files, also those without a result, and add all to an event of TCEC if asked."""
     names = Counter(Path(path).name for path in files)
     for path in files:
         name = Path(path).name
@@ -143,6 +154,8 @@ def _records(files: Sequence[str], work: Adjudication) -> Iterator[GameRecord]:
         with reading(path) as source:
             for game in work.games(source, "left out", place):
                 record = GameRecord.of(name if names[name] == 1 else path, game)
+                if event is not None:
+                    event.add(game, record)
                 if record is not None:
                     yield record
 
@@ -190,13 +203,12 @@ def _rendered(form: str, result: Standings, shown: Sequence[StandingsTable], tit
     return standings_text(shown)
 
 
-def _write(directory: Path, shown: Sequence[StandingsTable]) -> None:
-    """Write each table to a file of its own, and tell their names."""
+def _write(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Write files, and tell their names."""
     try:
         make_directory(directory)
     except TbgenError as error:
         raise UsageError(str(error)) from None
-    for table in shown:
-        path = directory / f"{table.key}.csv"
-        write_file(path, comma_separated(table).encode())
-        print(path)
+    for name, content in files.items():
+        write_file(directory / name, content)
+        print(directory / name)

@@ -216,7 +216,21 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
             "Bayes-Elo has no model of pairs",
         ),
         ([MATCH, "--pairs"], 2, "--pairs needs a test: add --sprt elo0=0 elo1=5"),
-        ([MATCH, "--out", "x"], 2, "--out is for CSV files, one for each table: add --format csv"),
+        (
+            [MATCH, "--out", "x"],
+            2,
+            "--out is for CSV files, one for each table: add --format csv, or tcec-json",
+        ),
+        (
+            [MATCH, "--format", "tcec-json"],
+            2,
+            "--format tcec-json makes two files, ordered by points in chess: add --out DIR --order tcec",
+        ),
+        (
+            [MATCH, "--format", "tcec-json", "--out", "x"],
+            2,
+            "add --out DIR --order tcec, or another order of TCEC",
+        ),
         ([MATCH, "--format", "csv", "--out", MATCH], 2, "cannot make the directory"),
     ],
 )
@@ -470,3 +484,23 @@ def test_what_is_odd_about_games_is_in_the_document(
     document = json.loads(capsys.readouterr().out)
     assert document["unknown_scorings"] == {"Elo": 1}
     assert document["missing_tables"] == {"KBBvK": 1}
+
+
+def test_what_the_page_of_tcec_reads(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "event"
+    words = ("--format", "tcec-json", "--order", "tcec", "--out", str(out))
+    assert answer(capsys, MATCH, *words).splitlines() == [
+        str(out / "crosstable.json"),
+        str(out / "schedule.json"),
+    ]
+    crosstable, schedule = (
+        json.loads((out / f"{name}.json").read_text()) for name in ("crosstable", "schedule")
+    )
+    assert len(schedule) == 12
+    assert (
+        schedule[0] | {"Game": 1, "White": "sf", "Result": "1/2-1/2", "RMobilityResult": "G1.5"}
+        == schedule[0]
+    )
+    assert schedule[0]["Termination"] == "3-fold repetition"
+    assert (schedule[0]["Moves"], schedule[0]["Start"]) == (11, "07:00:17 on 2026.11.20")
+    assert crosstable["Table"]["sf"]["RMobilityScore"] == 7.8086
