@@ -1,5 +1,6 @@
 """``tbgen score``: standings of PGN files."""
 
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,6 +43,14 @@ def _table_keys(names: str) -> set[str]:
     return wanted
 
 
+def _web_address(text: str) -> str:
+    if not re.match(r"https?://[^\s?#]+\Z", text):
+        raise UsageError(
+            f"{quote(text)} is no address of an explorer: expected one such as https://example.org/"
+        )
+    return text
+
+
 @command
 def run(
     *files: Annotated[str, Setting(metavar="FILE.pgn...")],
@@ -57,6 +66,7 @@ def run(
     json: AsJson,
     out: Directory | None,
     title: Annotated[str, Setting(metavar="TITLE")] = "Standings by r-mobility",
+    explorer: Annotated[str | None, Parsed("URL", _web_address)],
     judge_again: bool,
     adjudication: AdjudicationOptions,
 ) -> None:
@@ -100,6 +110,8 @@ def run(
     :param json: the same as --format json
     :param out: write each table to a CSV file, or the files of tcec-json, in a directory, created if missing
     :param title: title of the HTML page
+    :param explorer: address of the page of tbgen serve, such as https://example.org/: the HTML page has all
+        games, with links to them there
     :param judge_again: adjudicate tagged games again
     """
     if not files:
@@ -113,13 +125,15 @@ def run(
             "--format tcec-json makes two files, ordered by points in chess: add --out DIR --order tcec, or "
             "another order of TCEC"
         )
+    if explorer is not None and form != "html":
+        raise UsageError("--explorer is for the links of a page: add --format html")
     if pairs and sprt is None:
         raise UsageError("--pairs needs a test: add --sprt elo0=0 elo1=5")
     if sprt is not None:
         model = sprt_model or sprt.model
         check_test([], *sprt.numbers, model=model, pairs=pairs)  # refused now, and not after all games
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
-        records = list(_records(files, work, event))
+        records = list(_records(files, work, explorer or "", event))
     games = [record for record in records if record.classical in RESULTS]
     left_out = LeftOut(len(records) - len(games), work.tally.broken)
     if not games:
@@ -137,7 +151,7 @@ def run(
     if event is not None and out is not None:
         _write(out, event.documents(result))
         return
-    keys = tables or (set(KEYS) if form == "csv" else overview(result))
+    keys = tables or (set(KEYS) if form == "csv" else overview(result) | ({"games"} if explorer else set()))
     shown = list(all_tables(result, keys))
     if out is None:
         print(_rendered(form, result, shown, title))
@@ -145,7 +159,9 @@ def run(
         _write(out, {f"{table.key}.csv": comma_separated(table).encode() for table in shown})
 
 
-def _records(files: Sequence[str], work: Adjudication, event: TcecEvent | None) -> Iterator[GameRecord]:
+def _records(
+    files: Sequence[str], work: Adjudication, explorer: str, event: TcecEvent | None
+) -> Iterator[GameRecord]:
     """Yield the games of files, also those without a result, and add all to an event of TCEC if asked."""
     names = Counter(Path(path).name for path in files)
     for path in files:
@@ -153,7 +169,7 @@ def _records(files: Sequence[str], work: Adjudication, event: TcecEvent | None) 
         place = f"{path}, " if len(files) > 1 else ""
         with reading(path) as source:
             for game in work.games(source, "left out", place):
-                record = GameRecord.of(name if names[name] == 1 else path, game)
+                record = GameRecord.of(name if names[name] == 1 else path, game, explorer)
                 if event is not None:
                     event.add(game, record)
                 if record is not None:

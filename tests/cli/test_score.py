@@ -6,6 +6,7 @@ import json
 import re
 from base64 import b64decode
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree
 
 import html5lib
@@ -504,3 +505,28 @@ def test_what_the_page_of_tcec_reads(capsys: pytest.CaptureFixture[str], tmp_pat
     assert schedule[0]["Termination"] == "3-fold repetition"
     assert (schedule[0]["Moves"], schedule[0]["Start"]) == (11, "07:00:17 on 2026.11.20")
     assert crosstable["Table"]["sf"]["RMobilityScore"] == 7.8086
+
+
+def test_results_lead_to_the_explorer(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "x.pgn"
+    path.write_text(
+        '[White "A & B"]\n[Black "C"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n[White "C"]\n[Black "D"]\n\n1. e4 1-0\n'
+    )
+    words = (str(path), "--format", "html", "--explorer", "https://example.org/explorer/")
+    page = html5lib.parse(answer(capsys, *words), namespaceHTMLElements=False)
+    links = [(link.text, urlsplit(str(link.get("href")))) for link in page.iter("a")]
+    assert [(text, url.netloc, url.path) for text, url in links] == [
+        ("-G0.0", "example.org", "/explorer/"),
+        ("G0.0", "example.org", "/explorer/"),
+    ]
+    assert parse_qs(links[0][1].query)["line"] == ["f3_e5_g4_Qh4"]
+    assert parse_qs(links[0][1].fragment)["game"] == ['[White "A & B"]\n[Black "C"]']
+    assert "<a " not in answer(capsys, str(path), "--format", "html", "--tables", "all")
+
+
+def test_an_explorer_is_an_address_and_for_pages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", MATCH, "--explorer", "http://localhost:8042/"]) == 2
+    assert capsys.readouterr().err == "tbgen: --explorer is for the links of a page: add --format html\n"
+    assert main(["score", MATCH, "--explorer", "javascript:alert(1)", "--format", "html"]) == 2
+    expected = "is no address of an explorer: expected one such as https://example.org/\n"
+    assert capsys.readouterr().err.endswith(expected)

@@ -38,7 +38,7 @@ def changed_games(result: Standings) -> StandingsTable:
         Column("game", "game", lambda change: f"{change.game.file} {change.game.number}", word=True),
         Column("players", "players", lambda change: f"{change.game.white} - {change.game.black}", word=True),
         Column("accrued", "accrued", lambda change: str(change.game.outcome.accrued)),
-        Column("result", "result", lambda change: str(change.game.value)),
+        Column("result", "result", lambda change: _result(change.game)),
         Column("points_before", "points before", "before", show),
         Column("points_after", "points after", "after", show),
     ]
@@ -112,19 +112,19 @@ def game_list(result: Standings) -> StandingsTable:
     """Return all games, with White's points."""
     columns = [
         Column("file", "file", word=True),
-        Column("number", "game", _numbered, word=True),
+        Column("number", "game", word=True),
         Column("round", "round", lambda game: game.round or None),
         Column("white", "white", word=True),
         Column("black", "black", word=True),
         Column("classical", "classical"),
         Column("accrued", "accrued", lambda game: str(game.outcome.accrued)),
-        Column("result", "result", lambda game: str(game.value)),
+        Column("result", "result", _result),
         Column("basis", "basis", "outcome.basis.value", word=True),
         Column("points", "points", lambda game: game.share(result.scheme), None),
     ]
     return StandingsTable.of("games", "Games", columns, result.games, "Points are White's.")
 
 
-def _numbered(game: GameRecord) -> Cell:
-    """Return the number of a game, with its link if it has one."""
-    return Link(game.number, game.link) if game.link else game.number
+def _result(game: GameRecord) -> Cell:
+    """Return the result of a game, with the link to the game if there is one."""
+    return Link(str(game.value), game.link) if game.link else str(game.value)

@@ -12,6 +12,7 @@ import chess
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme, Scoring
 from tbgen.errors import printable
+from tbgen.games.explorer_link import explorer_link
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.tagging.tagged import TaggedGame
 
@@ -38,13 +39,14 @@ class GameRecord:
     moves: int | None = None
     """Moves of the side that has made more, by the tag ``PlyCount``; None if it does not say."""
     link: str = ""
-    """The address where the game can be looked at, if there is one."""
+    """The address at which the explorer shows the game; empty if there is none."""
 
     @classmethod
-    def of(cls, file: str, game: TaggedGame) -> Self | None:
+    def of(cls, file: str, game: TaggedGame, explorer: str = "") -> Self | None:
         """Return the record of a game, None of a broken one.
 
         :param file: what to call the file.
+        :param explorer: the address of the explorer, if the record is to have a link.
         """
         raw, outcome = game.raw, game.outcome
         if outcome is None:
@@ -58,7 +60,8 @@ class GameRecord:
         white, black = (value(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
         start, plies = _start(value("FEN", "")), value("PlyCount", "")
         moves = (int(plies) + 1) // 2 if plies.isascii() and plies.isdecimal() else None
-        return cls(file, raw.number, white, black, outcome, value("Round", ""), start, moves)
+        link = explorer and explorer + explorer_link(raw.data, outcome.settings.variant)
+        return cls(file, raw.number, white, black, outcome, value("Round", ""), start, moves, link)
 
     def scored_by(self, scheme: Scheme) -> GameRecord:
         """Return the record with what its result's bounds say by a scheme, with the game's cutoff and komi.

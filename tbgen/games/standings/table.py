@@ -13,13 +13,13 @@ _MOST_DECIMALS: Final = 4
 
 
 class Link(NamedTuple):
-    """A text, or a number, that a page links to an address."""
+    """A text that a page links to an address."""
 
-    text: str | int
+    text: str
     address: str
 
     def __str__(self) -> str:
-        return str(self.text)
+        return self.text
 
 
 Cell = str | int | float | Fraction | Link | None
@@ -82,9 +82,9 @@ class StandingsTable:
 
     @property
     def head(self) -> int:
-        """The column that says what a row is about: the player, if it is at the left, else the first."""
+        """The column that says what a row is about: players or numbers at the left, else the first."""
         keys = [column.key for column in self.columns[: self.texts]]
-        return keys.index("player") if "player" in keys else 0
+        return next((keys.index(key) for key in ("player", "number") if key in keys), 0)
 
     @property
     def titles(self) -> list[str]:
