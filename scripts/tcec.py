@@ -160,7 +160,7 @@ def collect(archive: Path, directory: Path | None, out: Path) -> None:
             if record.classical != "1/2-1/2":
                 continue
             bases[outcome.basis.value] += 1
-            if outcome.basis in (Basis.TABLEBASE, Basis.PLAYED, Basis.TABLE_MISSING):
+            if outcome.basis.best_play or not outcome.proven:
                 board = replay(read_game(game.raw), OPTIONS).board
                 men[len(board.piece_map())] += 1
                 if outcome.basis is Basis.TABLEBASE:
