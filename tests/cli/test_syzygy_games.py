@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.interval import ANYTHING
+from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.games.pgn.reader import read_games
+from tbgen.probe.syzygy import Syzygy
+from tbgen.solve.solution import Solution
 from tests.support.commands import answer, failure
 from tests.support.solving import CASTLING, WALL
 
@@ -134,3 +138,29 @@ def test_what_cannot_be_used(games: Path, capsys: pytest.CaptureFixture[str]) ->
     assert text.startswith("tbgen: game 1, line 1: a Syzygy file in ")
     assert text.endswith("is damaged or cannot be read: compare the files with their published checksums\n")
     assert not out.exists()
+
+
+@pytest.mark.slow
+def test_solving_goes_on_from_files(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Four men without tables: the files of three tell what captures and promotions lead to."""
+    words = ("adjudicate", "4k3/3p4/8/4P3/8/8/8/4K3 b - - 1 60", "--solve", "--solve-time", "20s")
+    assert main([*words, "--syzygy", str(FILES)]) == 0
+    output = capsys.readouterr()
+    assert "result          -G0.0  (Black holds it)\nbasis           solved\n" in output.out
+
+
+def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not with as many as before."""
+    asked = []
+
+    def solved(*_: object, syzygy: Syzygy | None, **__: object) -> Solution:
+        asked.append(0 if syzygy is None else len(syzygy))
+        accrued, (lower, upper) = GScore("G4.5"), ANYTHING
+        return Solution(accrued, accrued, lower, upper, None, (), 0, True)
+
+    monkeypatch.setattr("tbgen.solve.solver.solve", solved)
+    games.write_text(stopped(WALL))
+    words = ["tag", str(games), str(games), "--solve", "--solve-results", str(games.with_name("results"))]
+    for more in ((), ("--syzygy", str(FILES)), ("--syzygy", str(FILES)), ()):
+        assert main([*words, *more]) == 0
+    assert asked == [0, 5]
