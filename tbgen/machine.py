@@ -12,3 +12,15 @@ def free_memory() -> int:
     except OSError:
         found = None
     return int(found[1]) << 10 if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(usable_processors())
+
+
+def usable_processors() -> list[int]:
+    """Return the numbers of the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))

@@ -19,13 +19,13 @@ from tbgen.cli.options import (
     WholeNumber,
     command,
     material_list,
-    processors,
 )
 from tbgen.cli.streams import fields, print_json
 from tbgen.errors import UsageError, needs_extra
 from tbgen.generator import Built, Estimate, build, check_memory, missing
 from tbgen.generator.runner import limits_of, schedule_of
 from tbgen.generator.schedule import Outlook
+from tbgen.machine import processors
 from tbgen.text import counted, duration, size_text
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -24,15 +25,16 @@ from tbgen.cli.options import (
     WholeNumber,
     WordList,
     command,
-    usable_processors,
 )
 from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import UsageError, quote
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.games.standings.sprt import TestSettings, is_of_test, sprt_settings
+from tbgen.machine import usable_processors
 from tbgen.match import words
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
+from tbgen.match.foreign import reworded
 from tbgen.match.openings import ChessVariant, OpeningSettings
 from tbgen.match.schedule import Format
 from tbgen.match.settings import EventSettings
@@ -89,6 +91,10 @@ def _with_file(ctx: click.Context, param: click.Parameter, given: Sequence[Any])
     return given
 
 
+def _remark(sentence: str) -> None:
+    say(f"tbgen: {sentence}")
+
+
 def _share(text: str) -> float:
     with suppress(ValueError):
         if 0 <= float(text) <= 1:
@@ -121,21 +127,26 @@ class EventOptions(OptionGroup):
     :param pgn: file of the games, which also holds the games played so far
     :param event: tag Event
     :param site: tag Site
+    :param wait: milliseconds between two games
     :param recover: whether the event goes on after an engine has crashed or stalled (default: yes)
     :param log: log the input and output of engines, one file per engine
     :param openings: file=FILE of FENs and EPDs or of PGN games; format=epd or pgn, order=random, plies=N of
         PGN, start=N, policy=round for one opening per round
     :param start: start positions without a file: standard, chess960 or dfrc
     :param seed: seed of all random choices
+    :param swap: whether the second game of an encounter has reversed colours (default: yes)
+    :param reverse: exchange White and Black in all games of the schedule
     :param repeat: no effect: colours are always reversed with --games 2
     :param resign: movecount=N score=CENTIPAWNS: an engine resigns; twosided=true if the other must agree
-    :param draw: movenumber=N movecount=N score=CENTIPAWNS: a game stops, and its result is that of best play
-    :param moves: stop a game after N moves
+    :param draw: movenumber=N movecount=N score=CENTIPAWNS: a game stops, and its result is that of best play;
+        maxpieces=N maxpawns=N men on the board, reset=false if captures and pawn moves do not interrupt
+    :param moves: stop a game after N moves; 0 for never
     :param verify: continue this share (0 to 1) of the games that tables have stopped with best play, and
         compare
     :param test: elo0=E elo1=E [alpha=P beta=P], or the numbers in this order, and model=logistic, normalised
         or bayesian: end a match when the test is decided
-    :param interval: games between two standings of more than two engines (default: 10)
+    :param interval: games between two standings of more than two engines (default: 10; 0 for none)
+    :param ends: games between two lists of how each engine's games have ended (default: 0, none)
     """
 
     engine: Annotated[
@@ -146,13 +157,14 @@ class EventOptions(OptionGroup):
     each: Annotated[Sequence[list[str]], WordList(), _names("each", multiple=True, callback=_with_file)]
     format: Annotated[Format | None, _names("format", "tournament", heading="Event")]
     rounds: Annotated[Count | None, _names("rounds")]
-    games: Annotated[int | None, WholeNumber(1, 2), _names("games"), Setting(metavar="N")]
+    games: Annotated[Count | None, _names("games")]
     seeds: Annotated[Count | None, _names("seeds")]
     concurrency: Annotated[Count | None, WholeNumber(1, 512), _names("concurrency")]
     processors: Annotated[tuple[int, ...] | None, Parsed("LIST", _processors), _names("affinity")]
-    pgn: Annotated[Path | None, _names("pgn", "pgnout"), Setting(metavar="FILE")]
+    pgn: Annotated[Path | None, _names("pgn"), Setting(metavar="FILE")]
     event: Annotated[str | None, _names("event"), Setting(metavar="NAME")]
     site: Annotated[str | None, _names("site"), Setting(metavar="NAME")]
+    wait: Annotated[int | None, WholeNumber(0), _names("wait"), Setting(metavar="MS")]
     recover: Annotated[bool | None, Setting("--recover/--no-recover", "-recover/-no-recover", default=None)]
     log: Directory | None
     openings: Annotated[
@@ -160,13 +172,16 @@ class EventOptions(OptionGroup):
     ]
     start: Annotated[ChessVariant | None, _names("variant")]
     seed: Annotated[int | None, WholeNumber(0), _names("seed", "srand"), Setting(metavar="N")]
+    swap: Annotated[bool | None, Setting("--swap/--noswap", "-swap/-noswap", default=None)]
+    reverse: Annotated[bool, _names("reverse")]
     repeat: Annotated[bool, _names("repeat")]
     resign: Annotated[ResignRule | None, _structs("resign", ResignRule), _names("resign", heading="Ends")]
     draw: Annotated[DrawRule | None, _structs("draw", DrawRule), _names("draw")]
-    moves: Annotated[Count | None, _names("maxmoves")]
+    moves: Annotated[int | None, WholeNumber(0), _names("maxmoves", metavar="N")]
     verify: Annotated[float | None, Parsed("SHARE", _share), Setting("--verify-adjudications")]
     test: Annotated[TestSettings | None, WordList(sprt_settings, is_of_test), _names("sprt")]
-    interval: Annotated[Count | None, _names("ratinginterval", heading="Output")]
+    interval: Annotated[int | None, WholeNumber(0), _names("ratinginterval", heading="Output", metavar="N")]
+    ends: Annotated[int | None, WholeNumber(0), _names("outcomeinterval", metavar="N")]
 
     @property
     def settings(self) -> EventSettings:
@@ -179,14 +194,14 @@ class EventOptions(OptionGroup):
         made = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
         given = {"variant": self.start, **vars(self)}
         return EventSettings(
-            words.engines_of(self.engine, [*chain(*self.each)], lambda sentence: say(f"tbgen: {sentence}")),
+            words.engines_of(self.engine, [*chain(*self.each)], _remark),
             self.pgn,
-            stop=StopRules(self.resign, self.draw, self.moves),
+            stop=StopRules(self.resign, self.draw, self.moves or None),
             **{name: value for name, value in given.items() if name not in made and value is not None},
         )
 
 
-@command
+@partial(command, reword=lambda given: reworded(given, _remark))
 def run(
     file: Annotated[
         Path | None, Setting(required=False, is_eager=True, callback=_read_settings, metavar="[EVENT.toml]")
@@ -214,8 +229,9 @@ def run(
     The PGN file of --pgn is the complete state of an event: games are appended one by one. The same command
     resumes the event after Ctrl-C or a crash, also with more --rounds.
 
-    Options that cutechess-cli also has are named as there, with one minus or two. EVENT.toml may set them
-    too: a key for each option, a table for an option with KEY=VALUE, [[engine]] for each engine.
+    Options that cutechess-cli also has are named as there, with one minus or two; its command lines and those
+    of fastchess are understood (docs/match.md). EVENT.toml may set options too: a key for each option, a
+    table for an option with KEY=VALUE, [[engine]] for each engine.
 
     \b
     For example:
@@ -271,7 +287,7 @@ class EventReport:
     def __call__(self, message: "Message") -> None:
         """Print a message; moves stand in the PGN."""
         from tbgen.games.live_file import EventStart, GameEnd, GameStart
-        from tbgen.match.messages import Note, Standing
+        from tbgen.match.messages import Ends, Note, Standing
 
         match message:
             case EventStart(finished=finished, total=total):
@@ -283,6 +299,11 @@ class EventReport:
             case GameEnd(number=number, white=white, black=black, value=value, reason=reason):
                 reason = reason.removeprefix("End by ")
                 self._print(f"Finished game {number} ({white} vs {black}): {value} {{{reason}}}")
+            case Ends(by_player=by_player):
+                for name, ends in by_player.items():
+                    most_first = sorted(ends.items(), key=lambda end: (-end[1], end[0]))
+                    told = ", ".join(f"{count} {end}" for end, count in most_first)
+                    self._print(f"Games of {name}: {told or 'none'}")
             case Standing(score=score, standings=standings):
                 self._print_standing(score, standings)
             case Note(text=text):

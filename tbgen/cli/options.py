@@ -149,11 +149,15 @@ class WordList(click.ParamType[Any]):
 class Command(click.Command):
     """A command with values such as -G2.5, and options that take several words."""
 
+    reword: Callable[[list[str]], list[str]] = list
+    """Returns the command line that is read in the place of the one that is given."""
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read a command line: arguments get a space before their minus, and words of one option become one.
 
         :raises click.UsageError: also if an option follows where another one needs a value.
         """
+        args = args if ctx.resilient_parsing else self.reword(args)
         params = self.get_params(ctx)
         options = {name for each in params for name in (*each.opts, *each.secondary_opts) if name[0] == "-"}
         kinds = {name: option.type for option in params if _takes_value(option) for name in option.opts}
@@ -194,8 +198,11 @@ class OptionGroup:
     """Base of the dataclasses whose fields are options of several commands."""
 
 
-def command(function: Callable[..., int | None]) -> Command:
-    """Make a command of a function: its module has the name, its docstring is the help."""
+def command(function: Callable[..., int | None], reword: Callable[[list[str]], list[str]] = list) -> Command:
+    """Make a command of a function: its module has the name, its docstring is the help.
+
+    :param reword: see :class:`Command`.
+    """
     signature = inspect.signature(function)
 
     def run(**values: Any) -> int | None:
@@ -203,13 +210,15 @@ def command(function: Callable[..., int | None]) -> Command:
         bound.arguments.update(_arguments(function, values))
         return function(*bound.args, **bound.kwargs)
 
-    return Command(
+    made = Command(
         function.__module__.rpartition(".")[2],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         callback=run,
         params=list(_parameters(function)),
         help=_PARAMETER_TEXT.sub("", inspect.getdoc(function) or ""),
     )
+    made.reword = reword
+    return made
 
 
 def _arguments(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
@@ -262,18 +271,6 @@ def _attributes(hint: Any) -> tuple[Any, dict[str, Any]]:
 
 def _is_group(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, OptionGroup)
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(usable_processors())
-
-
-def usable_processors() -> list[int]:
-    """Return the numbers of the processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def material_list(materials: Iterable[Material], men: int | None) -> list[Material] | None:

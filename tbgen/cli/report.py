@@ -7,10 +7,11 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from tbgen.board.variant import Variant
-from tbgen.cli.options import AsJson, Count, Directory, Men, Setting, TableDirectory, command, processors
+from tbgen.cli.options import AsJson, Count, Directory, Men, Setting, TableDirectory, command
 from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError
+from tbgen.machine import processors
 from tbgen.text import counted, duration, size_text
 
 if TYPE_CHECKING:

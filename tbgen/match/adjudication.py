@@ -39,14 +39,44 @@ class ResignRule(
 
 
 class DrawRule(
-    Struct, frozen=True, rename={"first": "movenumber", "moves": "movecount", "centipawns": "score"}
+    Struct,
+    frozen=True,
+    rename={"first": "movenumber", "moves": "movecount", "centipawns": "score"}
+    | {"pieces": "maxpieces", "pawns": "maxpawns"},
 ):
-    """When a game is stopped as a draw: so many evaluations of both sides in a row are about 0."""
+    """When a game is stopped as a draw: so many evaluations of both sides in a row are about 0.
+
+    ``maxpieces``, ``maxpawns`` and ``reset`` are those of TCEC's fork of Cute Chess, whose rule since 2022
+    is ``movenumber=1 movecount=5 score=20 maxpieces=8 maxpawns=8 reset=false``.
+    """
 
     moves: Positive
     centipawns: Count
     first: Count = 0
     """Full moves of the game before which that does not count."""
+    pieces: Count = 0
+    """Most men other than pawns, kings included, with which evaluations count; 0 for any number."""
+    pawns: Count = 0
+    """Most pawns with which they count; 0 for any number."""
+    reset: bool = True
+    """Whether a capture or a pawn move begins the row anew, as in Cute Chess; else it is not counted."""
+
+    def row(self, before: int, board: chess.Board, centipawns: int | None) -> int:
+        """Return how many evaluations in a row are about 0.
+
+        :param before: those before the last move.
+        :param board: after it.
+        :param centipawns: what its mover thinks; None if it is not told.
+        """
+        pawns = chess.popcount(board.pawns)
+        pieces = chess.popcount(board.occupied) - pawns
+        if 0 < self.pieces < pieces or 0 < self.pawns < pawns:
+            return 0
+        if board.halfmove_clock == 0 and not self.reset:
+            return before
+        if centipawns is None or abs(centipawns) > self.centipawns:
+            return 0
+        return 1 + (before if board.halfmove_clock else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +95,17 @@ class Evaluations:
 
     rules: StopRules
     found: dict[chess.Color, list[int | None]] = field(default_factory=lambda: {True: [], False: []})
+    even: int = 0
+    """Evaluations in a row, of both sides, that are about 0."""
 
-    def add(self, mover: chess.Color, centipawns: int | None) -> None:
-        """Note what the engine that has just moved thinks."""
-        self.found[mover].append(centipawns)
+    def add(self, board: chess.Board, centipawns: int | None) -> None:
+        """Note what the engine that has just moved thinks.
+
+        :param board: after its move.
+        """
+        self.found[not board.turn].append(centipawns)
+        if self.rules.draw is not None:
+            self.even = self.rules.draw.row(self.even, board, centipawns)
 
     def ending(self, mover: chess.Color, plies: int) -> Ending | None:
         """Return how the game ends after a move; None if it goes on.
@@ -81,7 +118,8 @@ class Evaluations:
         if rules.resign is not None and self._resigns(rules.resign, mover):
             text = f"{chess.COLOR_NAMES[mover].capitalize()} resigns"
             return Ending(Basis.RESIGNATION, not mover, text)
-        if rules.draw is not None and self._is_drawn(rules.draw, plies):
+        draw = rules.draw
+        if draw is not None and self.even >= 2 * draw.moves and plies >= 2 * draw.first:
             return Ending(None, None, f"{DRAWN}: evaluations near zero")
         if rules.most_moves is not None and plies >= 2 * rules.most_moves:
             return Ending(None, None, f"{DRAWN}: maximum length")
@@ -91,11 +129,6 @@ class Evaluations:
         bad = [-found for found in self._last(mover, rule.moves)]
         both = (bad, self._last(not mover, rule.moves) if rule.both else bad)
         return all(found and min(found) >= rule.centipawns for found in both)
-
-    def _is_drawn(self, rule: DrawRule, plies: int) -> bool:
-        both = [self._last(side, rule.moves) for side in (True, False)]
-        even = all(found and max(map(abs, found)) <= rule.centipawns for found in both)
-        return even and plies >= 2 * rule.first
 
     def _last(self, side: chess.Color, count: int) -> list[int]:
         """Return the last evaluations of a side; none if there are not so many."""

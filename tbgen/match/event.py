@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -31,7 +32,7 @@ from tbgen.match.games_file import GamesFile
 from tbgen.match.guard import Guard
 from tbgen.match.knockout import Knockout
 from tbgen.match.log import EngineLogs
-from tbgen.match.messages import Listener, Message, Note, Standing, Summary
+from tbgen.match.messages import Ends, Listener, Message, Note, Standing, Summary
 from tbgen.match.openings import Openings
 from tbgen.match.record import game_text
 from tbgen.match.schedule import Fixture, Format, Plan, Schedule, gauntlet, round_robin
@@ -102,6 +103,7 @@ class Event:
         openings = Openings(settings.openings, settings.variant, settings.seed, options)
         names = [engine.name for engine in settings.engines]
         plan = Plan(names, settings.rounds, settings.games, openings, settings.seeds)
+        plan = replace(plan, swap=settings.swap, reverse=settings.reverse)
         self.schedule = _SCHEDULES[settings.format](plan)
         games = self.schedule.total
         most = settings.rounds * len(names) if games is None else -(-games // settings.games)
@@ -175,6 +177,7 @@ class Event:
                 if self._is_decided():
                     raise _StopEvent
                 due.task_done()
+                await asyncio.sleep(self.settings.wait / 1000)
         finally:
             await slot.close_others()
 
@@ -234,8 +237,11 @@ class Event:
             await asyncio.to_thread(games.test)
         if len(self.settings.engines) == 2:
             self._tell(Standing(games.score(), None))
-        elif len(games) % self.settings.interval == 0 and (records := games.whole()):
+        elif _is_due(len(games), self.settings.interval) and (records := games.whole()):
             self._tell(Standing(None, await asyncio.to_thread(standings, records, self._scheme)))
+
+        if _is_due(len(games), self.settings.ends):
+            self._tell(Ends(games.ends()))
 
     def _remark(self, game: PlayedGame) -> None:
         """Say once for each reason why a result could not be proved."""
@@ -335,6 +341,11 @@ def run_event(
     raise KeyboardInterrupt  # the signal is ignored, but the games are over
 
 
+def _is_due(games: int, interval: int) -> bool:
+    """Tell whether something is due after so many games that is told at an interval; 0 for never."""
+    return interval > 0 and games % interval == 0
+
+
 def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> str:
     """Return what tells the schedule from others; how many rounds are played may change if results do not
     decide."""
@@ -344,6 +355,8 @@ def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> 
         settings.format.value,
         f"{settings.games} {openings.shared} {settings.seeds} {settings.seed}",
         str(settings.rounds if schedule.waits else ""),
+        *(["no swap"] if not settings.swap else []),
+        *(["reverse"] if settings.reverse else []),
         openings.digest,
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

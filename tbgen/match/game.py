@@ -111,7 +111,7 @@ async def play_game(
             return await lost_game(play, judge, mover, fault)
         play.thinking += answer.seconds
         play.push(answer.move, answer.comment)
-        evaluations.add(mover, answer.centipawns)
+        evaluations.add(board, answer.centipawns)
 
 
 async def lost_game(play: PlayedGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> PlayedGame:

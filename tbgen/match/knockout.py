@@ -62,7 +62,7 @@ class Knockout(Schedule):
 
         :param turns: their numbers in a duel, counted from 0.
         """
-        single = self.plan.games == 1
+        single = self.plan.games == 1 and self.plan.swap
         return [(b, a) if single and turn % 2 else (a, b) for turn in turns for a, b in duels]
 
     def _lead(self, duel: tuple[str, str], results: Results) -> Fraction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -21,13 +21,20 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
+class Ends:
+    """By player, how all games so far have ended, and how many of them so."""
+
+    by_player: Mapping[str, Counter[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """A sentence for the person who runs the event."""
 
     text: str
 
 
-Message: TypeAlias = EventStart | GameStart | GameMove | GameEnd | Standing | Note
+Message: TypeAlias = EventStart | GameStart | GameMove | GameEnd | Standing | Ends | Note
 
 Listener: TypeAlias = Callable[[Message], object]
 """Receives the messages of an event; it must return at once, for clocks run meanwhile."""

@@ -43,7 +43,7 @@ class OpeningOrder(NamedChoice, what="an order of openings"):
     RANDOM = "random"
 
 
-class OpeningPolicy(NamedChoice, what="a policy of openings"):
+class OpeningPolicy(NamedChoice, what="a policy of openings", default="encounter"):
     """What shares an opening: each encounter has its own, or those of a round have one."""
 
     ENCOUNTER = "encounter"

@@ -29,7 +29,7 @@ class Fixture:
         return str(self.key), self.number, self.white, self.black
 
 
-class Format(NamedChoice, what="a format of events"):
+class Format(NamedChoice, what="a format of events", swisstcec="swiss"):
     """How the players of an event meet."""
 
     ROUND_ROBIN = "round-robin"
@@ -52,6 +52,10 @@ class Plan:
     openings: Openings
     seeds: int = 1
     """How many players of a gauntlet meet the others."""
+    swap: bool = True
+    """Whether colours are reversed in turn."""
+    reverse: bool = False
+    """Whether White and Black are exchanged everywhere."""
 
 
 Results = Mapping[Key, Fraction]
@@ -91,11 +95,12 @@ class Schedule(ABC):
         pairs = None if over else self.encounters(number, results)
         if pairs is None:
             return None
-        openings, games, found = self.plan.openings, self.plan.games, list[Fixture]()
+        plan, openings, games, found = self.plan, self.plan.openings, self.plan.games, list[Fixture]()
         for place, (one, other) in enumerate(pairs, 1):
             opening = openings[number - 1 if openings.shared else self._encounters]
             for game in range(1, games + 1):
-                white, black = (one, other) if game % 2 else (other, one)
+                turned = plan.reverse != (plan.swap and game % 2 == 0)
+                white, black = (other, one) if turned else (one, other)
                 count = self._encounters * games + game
                 found.append(Fixture(Key(number, place, game), count, white, black, opening))
             self._encounters += 1
@@ -120,7 +125,7 @@ class FixedSchedule(Schedule):
 
     def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]]:
         """Return the pairs of players of a round."""
-        turned = self.plan.games == 1 and number % 2 == 0
+        turned = self.plan.games == 1 and number % 2 == 0 and self.plan.swap
         return [(b, a) for a, b in self._pairs] if turned else self._pairs
 
 

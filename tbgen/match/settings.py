@@ -41,8 +41,16 @@ class EventSettings:
     """The share of adjudicated games that are played on."""
     recover: bool = True
     """Whether the event goes on after an engine has crashed or stalled."""
+    swap: bool = True
+    """Whether the games of an encounter have reversed colours in turn."""
+    reverse: bool = False
+    """Whether White and Black are exchanged in the whole schedule."""
+    wait: int = 0
+    """Milliseconds between two games."""
     interval: int = 10
-    """Games between two looks at the standings of more than two players."""
+    """Games between two looks at the standings of more than two players; 0 for none."""
+    ends: int = 0
+    """Games between two lists of how the games of each player have ended; 0 for none."""
     event: str = "?"
     site: str = "?"
     log: Path | None = None
@@ -65,7 +73,8 @@ def check(settings: EventSettings) -> None:
                 f"nothing ends a search of {engine.name}: give tc=, st=, depth= or nodes=, also by --each"
             )
     if settings.games not in (1, 2):
-        raise UsageError(f"an encounter has 1 or 2 games, not {settings.games}: more come with --rounds")
+        instead = f"--games 2 --rounds {-(-settings.rounds * settings.games // 2)}"
+        raise UsageError(f"an encounter has 1 or 2 games, not {settings.games}: write {instead}")
     if settings.test is not None and len(names) != 2:
         raise UsageError(f"a test needs two engines, and there are {len(names)}")
     if settings.test is not None and settings.format not in (Format.ROUND_ROBIN, Format.GAUNTLET):

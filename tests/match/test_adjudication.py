@@ -17,41 +17,44 @@ from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, adjudicate
 from tbgen.match.adjudication import DrawRule, Evaluations, Judge, ResignRule, StopRules
 from tbgen.solve.budgeted import Solver
+from tbgen.words import struct_of
 from tests.match.engines import words
 from tests.support.matches import NODES, games_of, last_words, played, tagged
 
 BEFORE = "8/8/6k1/8/4K3/8/p7/1B6 w - - 0 1"
 CAPTURE = "b1a2"
 MOVES = f"{CAPTURE} g6f6 a2b1 f6g6"
+BLACK_MOVED = chess.Board("4k3/8/8/8/8/8/8/4K2R w - - 4 40")
+WHITE_MOVED = chess.Board("4k3/8/8/8/8/8/8/4K2R b - - 5 40")
 
 
 def test_who_thinks_badly_resigns() -> None:
     told = Evaluations(StopRules(resign=ResignRule(2, 500)))
     for centipawns, over in ((-600, False), (-499, False), (-500, False), (-900, True)):
-        told.add(chess.WHITE, centipawns)
-        told.add(chess.BLACK, 0)
+        told.add(WHITE_MOVED, centipawns)
+        told.add(BLACK_MOVED, 0)
         ending = told.ending(chess.WHITE, 1)
         assert (ending is not None) is over
         assert told.ending(chess.BLACK, 2) is None
     assert ending == Ending(Basis.RESIGNATION, chess.BLACK, "White resigns")
-    told.add(chess.WHITE, None)  # it told nothing
+    told.add(WHITE_MOVED, None)  # it told nothing
     assert told.ending(chess.WHITE, 1) is None
 
 
 def test_both_must_agree_if_asked() -> None:
     told = Evaluations(StopRules(resign=ResignRule(1, 500, both=True)))
-    told.add(chess.WHITE, -700)
-    told.add(chess.BLACK, 400)
+    told.add(WHITE_MOVED, -700)
+    told.add(BLACK_MOVED, 400)
     assert told.ending(chess.WHITE, 1) is None
-    told.add(chess.BLACK, 500)
+    told.add(BLACK_MOVED, 500)
     assert told.ending(chess.WHITE, 1) is not None
 
 
 def test_draws_need_both_sides_and_their_time() -> None:
     told = Evaluations(StopRules(draw=DrawRule(2, 10, first=2)))
     for centipawns in (10, -10):
-        told.add(chess.WHITE, centipawns)
-        told.add(chess.BLACK, centipawns)
+        told.add(WHITE_MOVED, centipawns)
+        told.add(BLACK_MOVED, centipawns)
     assert told.ending(chess.WHITE, 3) is None  # not two full moves yet
     ending = told.ending(chess.BLACK, 4)
     assert ending is not None
@@ -60,8 +63,40 @@ def test_draws_need_both_sides_and_their_time() -> None:
         None,
         "End by adjudication: evaluations near zero",
     )
-    told.add(chess.WHITE, 11)
+    told.add(WHITE_MOVED, 11)
     assert told.ending(chess.WHITE, 5) is None
+
+
+TCEC = "movenumber=1 movecount=2 score=20 maxpieces=4 maxpawns=1 reset=false"
+"""The form of TCEC's rule since 2022."""
+
+
+@pytest.mark.parametrize(
+    ("words", "start", "moves", "over"),
+    [
+        ("movecount=2 score=20", "4k3/8/8/8/8/8/4P3/4K2R w - - 0 1", "h1h2 e8e7 h2h1 e7e8", 4),
+        ("movecount=2 score=20", "4k3/8/8/8/8/8/4P3/4K2R w - - 0 1", "h1h2 e8e7 e2e3 e7e8 h2h1 e8e7", 6),
+        (
+            "movecount=2 score=20 reset=false",
+            "4k3/8/8/8/8/8/4P3/4K2R w - - 0 1",
+            "h1h2 e8e7 e2e3 e7e8 h2h1",
+            5,
+        ),
+        (TCEC, "4k3/8/8/8/8/8/4P3/4K2R w - - 0 1", "h1h2 e8e7 e2e3 e7e8 h2h1", 5),
+        (TCEC, "rr2k3/8/8/8/8/8/4P3/4K2R w - - 0 1", "h1h2 e8e7 h2h1 e7e8", None),  # five besides pawns
+        (TCEC, "4k2r/6p1/8/8/8/8/4P3/4K2R w - - 0 1", "h1h8 e8e7 h8h1 e7e8", None),  # two pawns
+        (TCEC, "1r2k2r/8/8/8/8/8/4P3/4K2R w - - 0 1", "h1h8 e8e7 h8b8 e7e6 b8b1 e6e5 b1a1 e5e6", 6),
+    ],
+)
+def test_draws_by_men_and_quiet_moves(words: str, start: str, moves: str, over: int | None) -> None:
+    """Captures and pawn moves begin the count anew, or are left out; too many men hold it at 0."""
+    rule = struct_of("draw", words.split(), DrawRule)
+    told, board, found = Evaluations(StopRules(draw=rule)), chess.Board(start), []
+    for ply, move in enumerate(moves.split(), 1):
+        board.push_uci(move)
+        told.add(board, 20 if ply % 2 else -20)
+        found += [ply] if told.ending(not board.turn, ply) else []
+    assert found[:1] == ([] if over is None else [over])
 
 
 def test_resignations_and_lengths_in_games(tmp_path: Path) -> None:

@@ -281,8 +281,8 @@ def test_an_engine_alone_in_a_file(engine: str, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        (["--games", "3"], "expected a whole number from 1 to 2, not 3"),
-        (["-games", "3"], "expected a whole number from 1 to 2, not 3"),
+        (["--games", "3"], "write --games 2 --rounds 2"),
+        (["-games", "3"], "write --games 2 --rounds 2"),
         (["--tournament", "ladder"], "is not a format of events"),
         (["--variant", "atomic"], "is not a variant of matches"),
         (["--tournament", "gauntlet", "--seeds", "2"], "has 1 to 1 seeds, not 2"),

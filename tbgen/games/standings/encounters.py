@@ -6,6 +6,7 @@ takes the encounters from the first one up to the first that is not finished, an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -115,6 +116,15 @@ class Encounters:
     def whole(self) -> list[GameRecord]:
         """Return the games of whole encounters, in the order of the schedule."""
         return [game for key, game in sorted(self.games.items()) if len(self._members(key)) == self._size]
+
+    def ends(self) -> dict[str, Counter[str]]:
+        """Return by player how all finished games have ended, such as ``won by mate``, and how many so."""
+        found = {name: Counter[str]() for name in self._players}
+        for game in self.games.values():
+            for name, points in ((game.white, game.points), (game.black, 1 - game.points)):
+                word = "level" if 2 * points == 1 else "won" if 2 * points > 1 else "lost"
+                found[name][f"{word} by {game.outcome.basis.value}"] += 1
+        return found
 
     def test(self) -> Sprt | None:
         """Return the state of the test; None without one."""

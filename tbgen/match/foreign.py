@@ -1,0 +1,243 @@
+"""Command lines of cutechess-cli, of TCEC's fork of it, and of fastchess: what their options mean here.
+
+Most options of ``tbgen match`` have the names of Cute Chess and need nothing more. The tables below have the
+others: those that take other words here, those that have no effect, and those that cannot be meant. Sources:
+help.txt of cutechess 1.5.1 and of TCEC-Chess/tceccutechess (e0e540e4), man.md of fastchess 1.8.2 alpha.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from tbgen.errors import UsageError
+
+Note: TypeAlias = Callable[[str], object]
+"""Receives a sentence about words that have no effect."""
+
+_VALUE: Final = re.compile(r"(?!-)|-\d", re.ASCII)
+"""The beginning of a word that is no option."""
+_NONE: Final = re.compile("(?!)")
+_ANY: Final = re.compile("")
+_NUMBERS: Final = re.compile(r"[\d,-]+$", re.ASCII)
+_MORE: Final = re.compile(r"\w+=|(min|fi|nopgn|nojson)$", re.ASCII)
+_PGN_KEYS: Final = re.compile(
+    "(file|notation|append|nodes|seldepth|nps|hashfull|tbhits|pv|timeleft|latency|min|match_line)=|(min|fi)$"
+)
+"""Words of ``-pgnout``; a file may have a name such as ``a=b.pgn``."""
+
+NO_EFFECT: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
+    "autosaveinterval": (_ANY, "every game is in the PGN file when it ends"),
+    "bergerschedule": (_NONE, "round robins always follow Berger's tables"),
+    "bookmode": (_ANY, "there are no books of Polyglot: --openings takes EPD and PGN"),
+    "check-mate-pvs": (_NONE, "the lines of engines are not kept"),
+    "crc32": (_ANY, "no checksum is printed"),
+    "debug": (_ANY, "--log DIR keeps what engines say"),
+    "ecopgn": (_ANY, "games have no tag ECO"),
+    "epdout": (_ANY, "the last position of a game is in the PGN file"),
+    "force-concurrency": (_NONE, "--concurrency is taken as it is"),
+    "kfactor": (_ANY, "Elo is estimated from all games at once"),
+    "livepgnout": (_ANY, "games in play are in the live file beside the PGN file, and on the page of --live"),
+    "output": (_ANY, "there is one form of output"),
+    "ping-ms": (_ANY, "start= of --each says how long engines have to get ready"),
+    "reloadconf": (_NONE, "engines keep the settings that the event began with"),
+    "report": (_ANY, "results of pairs are always in the tables"),
+    "resultformat": (_ANY, "the columns are those of tbgen score"),
+    "resume": (_NONE, "the same command always resumes its event"),
+    "scoreinterval": (_ANY, "the score is printed after every game"),
+    "show-latency": (_NONE, "times are taken where moves are written and read"),
+    "strict": (_NONE, "an engine that fails loses its game; --no-recover ends the event"),
+    "strikes": (_ANY, "no engine is taken out of an event; --no-recover ends it"),
+    "tbadjudicate": (_ANY, "Syzygy files stop games that are won, with --scoring classical also drawn ones"),
+    "tbdrawonly": (_NONE, "Syzygy files stop games that are won; leave -tb out to play them on"),
+    "tbignore50": (_NONE, "values always ignore the 50-move rule"),
+    "testEnv": (_NONE, "there is one form of output"),
+    "tournamentfile": (_ANY, "the PGN file is the state of the event"),
+    "ucinewgame-ms": (_ANY, "start= of --each says how long engines have to get ready"),
+}
+"""By option: its first word, and what is so here in any case."""
+
+REFUSED: Final[Mapping[str, str]] = {
+    "quick": "name the engines with --engine cmd=A --engine cmd=B --each tc=10+0.1 --openings file=BOOK",
+}
+"""By option: what to write instead."""
+
+NO_EFFECT_OF_ENGINES: Final[Mapping[str, str]] = {
+    "debug": "--log DIR keeps what engines say",
+    "ponder": "engines think in their own time only",
+    "stderr": "--log DIR keeps what engines say, but not their standard error",
+    "trust": "an arbiter decides every end",
+    "tscale": "start= and stall= say how long engines have without a clock",
+}
+"""The same of the words of ``-engine`` and ``-each``."""
+
+REFUSED_OF_ENGINES: Final[Mapping[str, str]] = {
+    "book": "give all engines their openings with --openings file=FILE",
+    "bookdepth": "give all engines their openings with --openings file=FILE plies=N",
+    "conf": "name the program with cmd=, and its options with option.NAME=VALUE",
+    "initstr": "set options of the engine with option.NAME=VALUE",
+    "whitepov": "evaluations must be those of the side to move, as in UCI",
+}
+"""The same of words that cannot be meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """How an option of others is read.
+
+    :ivar reword: returns the words that mean the same here.
+    :ivar first: matches the first word that may follow it.
+    :ivar further: matches the others.
+    """
+
+    reword: Callable[[Sequence[str], Note], Iterator[str]]
+    first: re.Pattern[str] = _ANY
+    further: re.Pattern[str] = _NONE
+
+
+def reworded(words: Sequence[str], note: Note) -> list[str]:
+    """Return a command line of ``tbgen match`` for one that may have options of other programs.
+
+    :param note: is told, once for each, which words have no effect, and why.
+    :raises UsageError: if there are words that cannot be meant here; it says what to write instead.
+    """
+    notes = dict[str, None]()
+    found, at = list[str](), 0
+    end = words.index("--") if "--" in words else len(words)
+    while at < end:
+        name, joined, value = words[at].partition("=")
+        option = _OPTIONS.get(name.lstrip("-")) if name.startswith("-") else None
+        at += 1
+        if option is None:
+            found.append(words[at - 1])
+            continue
+        values = [value] if joined else []
+        while at < end and _VALUE.match(words[at]):
+            if not (option.further if values else option.first).match(words[at]):
+                break
+            values.append(words[at])
+            at += 1
+        found += option.reword(values, notes.setdefault)
+    if any(word.lstrip("-") == "tcecadj" for word in words[:end]):
+        found = [part for word in found for part in _with_both(word)]
+    for sentence in notes:
+        note(sentence)
+    return [*found, *words[end:]]
+
+
+def _with_both(word: str) -> Sequence[str]:
+    """Let both engines agree to resignations, as TCEC's rules have it."""
+    return (word, "twosided=true") if word.lstrip("-") == "resign" else (word,)
+
+
+def _pgn(words: Sequence[str], note: Note) -> Iterator[str]:
+    for word in words:
+        key, _, value = word.partition("=") if _PGN_KEYS.match(word) else ("file", "=", word)
+        if key == "file":
+            yield from ("--pgn", value)
+        elif key == "min" and value != "false":
+            note("-pgnout min has no effect: games have all tags, by which an event is resumed")
+        elif key == "append" and value == "false":
+            note("-pgnout append=false has no effect: games in the file count; remove it to begin anew")
+        elif key == "notation" and value != "san":
+            note(f"-pgnout {word} has no effect: moves are in SAN")
+        elif key not in ("append", "notation", "min", "fi") and value != "false":
+            note(f"-pgnout {word} has no effect: comments have evaluation, depth and time")
+
+
+def _openings(words: Sequence[str], _note: Note) -> Iterator[str]:
+    """A file may stand alone."""
+    yield "--openings"
+    named = any(word.startswith("file=") for word in words)
+    for word in words:
+        yield word if "=" in word or named else f"file={word}"
+
+
+def _engine(option: str) -> Callable[[Sequence[str], Note], Iterator[str]]:
+    def reword(words: Sequence[str], note: Note) -> Iterator[str]:
+        yield f"--{option}"
+        for word in words:
+            key, _, value = word.partition("=")
+            if key in REFUSED_OF_ENGINES:
+                raise UsageError(f"-{option} {word} is not understood: {REFUSED_OF_ENGINES[key]}")
+            if key in NO_EFFECT_OF_ENGINES:
+                note(f"-{option} {word} has no effect: {NO_EFFECT_OF_ENGINES[key]}")
+            elif key == "args":
+                yield from (f"arg={each}" for each in value.split())
+            else:
+                yield f"depth={value}" if key == "plies" else word
+
+    return reword
+
+
+def _config(words: Sequence[str], note: Note) -> Iterator[str]:
+    if any(word.startswith("file=") for word in words) and "discard=true" not in words:
+        raise UsageError(
+            "-config file= is not understood: settings of an event are read from EVENT.toml (docs/match.md), "
+            "and the same command resumes it from its PGN file"
+        )
+    note("-config has no effect: the PGN file is the state of the event")
+    yield from ()
+
+
+def _log(words: Sequence[str], note: Note) -> Iterator[str]:
+    if any("=" in word for word in words):
+        note("-log has no effect: --log DIR keeps what engines say")
+    else:
+        yield from ("--log", *words)
+
+
+def _repeat(words: Sequence[str], note: Note) -> Iterator[str]:
+    if words and words[0] != "2":
+        note(f"-repeat {words[0]} has no effect: all games of an encounter have the same opening")
+    yield "--repeat"
+
+
+def _start(words: Sequence[str], _note: Note) -> Iterator[str]:
+    yield from ("--each", *(f"start={int(word) / 1000}" for word in words))
+
+
+def _affinity(words: Sequence[str], _note: Note) -> Iterator[str]:
+    yield from ("--affinity", *(words or ("all",)))
+
+
+def _help(_words: Sequence[str], _note: Note) -> Iterator[str]:
+    yield "--help"
+
+
+def _nothing(_words: Sequence[str], _note: Note) -> Iterator[str]:
+    yield from ()
+
+
+def _without_effect(option: str, why: str) -> Callable[[Sequence[str], Note], Iterator[str]]:
+    def reword(_words: Sequence[str], note: Note) -> Iterator[str]:
+        note(f"-{option} has no effect: {why}")
+        yield from ()
+
+    return reword
+
+
+def _refusing(option: str, instead: str) -> Callable[[Sequence[str], Note], Iterator[str]]:
+    def reword(_words: Sequence[str], _note: Note) -> Iterator[str]:
+        raise UsageError(f"-{option} is not understood: {instead}")
+
+    return reword
+
+
+_OPTIONS: Final[Mapping[str, _Option]] = {
+    **{name: _Option(_without_effect(name, why), first, _MORE) for name, (first, why) in NO_EFFECT.items()},
+    **{name: _Option(_refusing(name, instead), _ANY, _ANY) for name, instead in REFUSED.items()},
+    "config": _Option(_config, _MORE, _MORE),
+    "each": _Option(_engine("each"), _ANY, _ANY),
+    "engine": _Option(_engine("engine"), _ANY, _ANY),
+    "help": _Option(_help, _NONE),
+    "log": _Option(_log, _ANY, _MORE),
+    "openings": _Option(_openings, _ANY, _ANY),
+    "pgnout": _Option(_pgn, _ANY, _PGN_KEYS),
+    "repeat": _Option(_repeat, _NUMBERS),
+    "startup-ms": _Option(_start, _NUMBERS),
+    "tcecadj": _Option(_nothing, _NONE),
+    "use-affinity": _Option(_affinity, _NUMBERS),
+}

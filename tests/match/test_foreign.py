@@ -1,0 +1,156 @@
+"""Command lines of cutechess-cli, of TCEC's fork and of fastchess, as their users write them."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.errors import UsageError
+from tbgen.match.foreign import NO_EFFECT, NO_EFFECT_OF_ENGINES, REFUSED, REFUSED_OF_ENGINES, reworded
+from tests.match.engines import MATE, words
+from tests.support.commands import failure
+from tests.support.matches import children, event, games_of, played
+from tests.support.paths import ROOT
+
+CUTECHESS = """-tournament round-robin -engine {A} -engine {B} -each proto=uci tc=40/60+0.6 timemargin=100
+    restart=on -concurrency 2 -openings file={book} format=epd order=random plies=8 policy=default -repeat 2
+    -games 2 -rounds 2 -recover -resign movecount=3 score=600 twosided=true -draw movenumber=40 movecount=8
+    score=10 -maxmoves 0 -event Test -site Here -srand 7 -wait 1 -ratinginterval 10 -outcomeinterval 4
+    -sprt elo0=0 elo1=5 alpha=0.05 beta=0.05 -tbpieces 6 -tbignore50 -debug -pgnout {pgn} min fi"""
+TCEC = """-tournament round-robin -event "Season X" -site https://tcec-chess.com -each proto=uci tc=60+1
+    stderr=x -engine {A} -engine {B} -engine {C} ponder -bergerschedule -openings {book} -games 2
+    -rounds 1 -repeat
+    -draw movenumber=1 movecount=5 score=20 maxpieces=8 maxpawns=8 reset=false -resign movecount=5 score=1000
+    -tcecadj -strikes 3 -kfactor 10 -ecopgn eco.pgn -livepgnout live min nojson -tournamentfile t.json -resume
+    -noswap -reverse -pgnout {pgn}"""
+FASTCHESS = """-engine {A} nodes=20 -engine {B} plies=3 -openings file={book} format=epd order=random
+    -each tc=300+5 option.Hash=2 -resign movecount=3 score=600 -draw movenumber=34 movecount=8 score=20
+    -sprt elo0=0 elo1=2 alpha=0.05 beta=0.05 model=normalized -rounds 2 -repeat -concurrency 2 -recover
+    -report penta=true -output format=cutechess -scoreinterval 2 -autosaveinterval 5 -startup-ms 60000 -wait 5
+    -config outname=c.json -log file=x.log level=trace engine=true -tournament roundrobin -variant standard
+    -pgnout notation=san nodes=true seldepth=false append=true file={pgn}"""
+
+
+def played_line(line: str, pgn: Path, **engines: str) -> int:
+    """The exit code of ``tbgen match`` with the command line of another program."""
+    book = pgn.with_name("book.epd")
+    book.write_text("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n")
+    names = {name: shlex.join(words(name, moves=moves)) for name, moves in engines.items()}
+    given = shlex.split(line.format(pgn=pgn, book=book, **names))
+    return main(["match", *given, "--dir", str(pgn.parent / "none")])
+
+
+def test_a_line_of_cutechess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgn = tmp_path / "a=b.pgn"
+    assert played_line(CUTECHESS, pgn, A=MATE, B=MATE) == 0
+    output = capsys.readouterr()
+    games = games_of(pgn)
+    assert [game.tags["Event"] for game in games] == ["Test"] * 4
+    assert [game.tags["TimeControl"] for game in games] == ["40/60+0.6"] * 4
+    assert "Games of A: 2 lost by mate, 2 won by mate\nGames of B: 2 " in output.out
+    assert output.err.splitlines()[:3] == [
+        "tbgen: -tbignore50 has no effect: values always ignore the 50-move rule",
+        "tbgen: -debug has no effect: --log DIR keeps what engines say",
+        "tbgen: -pgnout min has no effect: games have all tags, by which an event is resumed",
+    ]
+
+
+def test_a_line_of_tcec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody changes colours, and those of the schedule are exchanged; what has no effect is said once."""
+    pgn = tmp_path / "games.pgn"
+    assert played_line(TCEC, pgn, A=MATE, B=MATE, C=MATE) == 0
+    assert {(game.tags["White"], game.tags["Black"]) for game in games_of(pgn)} == {
+        ("C", "B"),
+        ("A", "C"),
+        ("B", "A"),
+    }
+    told = [line.split()[1] for line in capsys.readouterr().err.splitlines() if " has no effect: " in line]
+    options = ("bergerschedule", "strikes", "kfactor", "ecopgn", "livepgnout", "tournamentfile", "resume")
+    assert told == ["-each", "-engine", *(f"-{name}" for name in options)]
+
+
+def test_a_line_of_fastchess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A clock for both, and nodes or depth of each: none cancels the other."""
+    pgn = tmp_path / "games.pgn"
+    assert played_line(FASTCHESS, pgn, A=MATE, B=MATE) == 0
+    assert [game.tags["TimeControl"] for game in games_of(pgn)] == ["300+5"] * 4
+    told = [line.split(": ")[1] for line in capsys.readouterr().err.splitlines() if " effect: " in line]
+    names = ["report", "output", "scoreinterval", "autosaveinterval", "config", "log", "pgnout nodes=true"]
+    assert told == [f"-{name} has no effect" for name in names]
+    assert not list(tmp_path.glob("*file=*"))
+
+
+def given(line: str) -> list[str]:
+    return reworded(line.split(), lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("--pgn a=b.pgn --rounds 2", "--pgn a=b.pgn --rounds 2"),
+        ("-pgnout a=b.pgn fi event.toml", "--pgn a=b.pgn event.toml"),
+        ("--pgnout=a.pgn -pgnout=file=b.pgn", "--pgn a.pgn --pgn b.pgn"),
+        ("-openings book.epd", "--openings file=book.epd"),
+        ("-openings order=random file=a.epd", "--openings order=random file=a.epd"),
+        ("-each tc=1 trust -engine cmd=a plies=3 args=-x", "--each tc=1 --engine cmd=a depth=3 arg=-x"),
+        (
+            "-repeat event.toml -use-affinity 0-3 -use-affinity",
+            "--repeat event.toml --affinity 0-3 --affinity all",
+        ),
+        ("-tcecadj -resign movecount=3 score=9", "-resign twosided=true movecount=3 score=9"),
+        ("-startup-ms 1500 -log DIR -help", "--each start=1.5 --log DIR --help"),
+        ("-report penta=true event.toml -- -resume", "event.toml -- -resume"),
+        ("-sprt elo0=-1 elo1=5 -wait 5", "-sprt elo0=-1 elo1=5 -wait 5"),
+    ],
+)
+def test_words_of_others(line: str, expected: str) -> None:
+    assert given(line) == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("-config file=config.json", "settings of an event are read from EVENT.toml"),
+        ("-quick cmd=a cmd=b book=c", "--each tc=10+0.1"),
+        ("-engine cmd=a whitepov", "-engine whitepov is not understood: evaluations must be"),
+        ("-each book=a.bin", "--openings file=FILE"),
+        ("-engine conf=Stockfish", "name the program with cmd="),
+    ],
+)
+def test_what_cannot_be_meant_is_named_with_what_to_write(line: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        given(line)
+    assert given("-config file=config.json discard=true") == []
+
+
+def test_games_of_an_encounter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = failure(capsys, 2, *event(tmp_path / "games.pgn", "-games", "100", "-rounds", "3"))
+    assert "an encounter has 1 or 2 games, not 100: write --games 2 --rounds 150" in told
+
+
+def ends(text: str) -> Sequence[str]:
+    return [line for line in text.splitlines() if line.startswith("Games of")]
+
+
+def test_ends_count_the_games_of_former_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgn = tmp_path / "games.pgn"
+    played(pgn, "-outcomeinterval", "3")
+    assert ends(capsys.readouterr().out) == []
+    played(pgn, "-outcomeinterval", "3", "--rounds", "2")
+    assert ends(capsys.readouterr().out) == [
+        "Games of A: 2 lost by repetition, 1 won by repetition",
+        "Games of B: 2 won by repetition, 1 lost by repetition",
+    ]
+    assert children() == set()
+
+
+def test_the_page_has_all_of_them() -> None:
+    text = (ROOT / "docs" / "match.md").read_text()
+    section = text[text.index("## Command lines of other programs") :]
+    for name in (*NO_EFFECT, *REFUSED):
+        assert f"`-{name}" in section, name
+    for word in (*NO_EFFECT_OF_ENGINES, *REFUSED_OF_ENGINES):
+        assert f"`{word}" in section, word
