@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import reprlib
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -52,6 +52,22 @@ class PositionError(UsageError, KeyError):
         return str(self.args[0])
 
 
+def build_command(
+    materials: Iterable[str], directory: str | PathLike[str] | None = None, rules: str = "r"
+) -> str:
+    """Return the shell command that builds some tables, and those that they rest on.
+
+    >>> build_command(["KBvK", "KPvK"], "/srv/tables")
+    'tbgen build KBvK KPvK --dir /srv/tables'
+    """
+    words = ["tbgen", "build", *materials]
+    if directory is not None and os.fspath(directory) != str(default_directory()):
+        words += ["--dir", str(directory)]
+    if rules != "r":
+        words += ["--rules", rules]
+    return shlex.join(words)
+
+
 @dataclass(eq=False, repr=False)
 class MissingTableError(TbgenError, KeyError):
     """A table that is needed has not been built.
@@ -76,12 +92,7 @@ class MissingTableError(TbgenError, KeyError):
     @property
     def command(self) -> str:
         """The shell command that builds the missing table."""
-        words = ["tbgen", "build", self.material]
-        if self.directory is not None and os.fspath(self.directory) != str(default_directory()):
-            words += ["--dir", str(self.directory)]
-        if self.rules != "r":
-            words += ["--rules", self.rules]
-        return shlex.join(words)
+        return build_command([self.material], self.directory, self.rules)
 
     def __str__(self) -> str:
         places = () if self.directory is None else (self.directory, *self.others)

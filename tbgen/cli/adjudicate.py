@@ -15,9 +15,10 @@ from tbgen.cli.progress import ProgressLine
 from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import TbgenError, UsageError, printable
-from tbgen.games.pgn.files import reading
+from tbgen.games.pgn.files import matching, reading
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
+from tbgen.games.tagging import Tally
 from tbgen.probe.documents import PlyDocument
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
@@ -46,8 +47,9 @@ def run(
     can force mate by Syzygy files. With --solve, such a position is solved as by tbgen solve: the result is
     then its value, or the score nearest to the accrued one in the interval that is proved.
 
-    Give games as PGN files, optionally compressed by gzip, bzip2, xz or zstd (- reads standard input), or a
-    single game as the FEN of its final position with the accrued score as a seventh field.
+    Give games as PGN files or patterns such as "round*.pgn", optionally compressed by gzip, bzip2, xz or zstd
+    (- reads standard input), or a single game as the FEN of its final position with the accrued score as a
+    seventh field.
 
     \b
     For example:
@@ -70,8 +72,12 @@ def run(
         judge = _GameJudge(tables, options, means, line, watch.line)
         if is_position:
             _position(text, judge, json)
-            return 0
-        return _files(words, judge, json)
+            worst = 0
+        else:
+            worst = _files(matching(words), judge, json)
+    for remark in judge.tally.remarks():
+        say(f"tbgen: {remark}")
+    return worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +99,16 @@ class _GameJudge:
     """What solves positions, and what the result has to rest on."""
     with_line: bool
     progress: ProgressLine
+    tally: Tally = field(default_factory=Tally)
     remarks: set[str] = field(default_factory=set)
 
     def report(self, game: Game) -> _GameReport:
         """Adjudicate a game."""
         arbiter, line = replay(game, self.options), None
         with self.progress:
-            outcome = adjudicate(arbiter, self.tables, game.ending, recorded=game.result, **self.means)
+            outcome = adjudicate(
+                arbiter, self.tables, game.ending, recorded=game.result, doubts=game.doubts, **self.means
+            )
         if self.with_line and outcome.basis is Basis.TABLEBASE:
             try:
                 line = self.tables.line(arbiter.board, outcome.accrued)
@@ -107,8 +116,12 @@ class _GameJudge:
                 say(f"tbgen: the line cannot be shown: {error}")
         return _GameReport(arbiter, outcome, line)
 
-    def remark(self, outcome: Outcome) -> None:
-        """Say what there is to remark about an outcome."""
+    def remark(self, outcome: Outcome, name: str) -> None:
+        """Count an outcome, and say what there is to remark about it.
+
+        :param name: what to call the game.
+        """
+        self.tally.add(outcome, name)
         for remark in outcome_remarks(outcome, self.remarks):
             say(f"tbgen: {remark}")
 
@@ -120,7 +133,7 @@ def _position(text: str, judge: _GameJudge, as_json: bool) -> None:
         print_json(_document(report, " ".join(text.split())))
     else:
         print("\n".join(_text(report)))
-    judge.remark(report.outcome)
+    judge.remark(report.outcome, "the position")
 
 
 def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
@@ -129,6 +142,7 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
     for name in names:
         with reading(name) as source:
             for game in read_games(source):
+                place = f"game {game.number}, line {game.line}"
                 facts = {"file": name, "number": game.number, "file_line": game.line}
                 players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
                 documents.append({**facts, **players, "result": game.result})
@@ -137,14 +151,14 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
                     documents[-1] |= _document(report, report.arbiter.board.fen())
                     if not as_json:
                         print("\n".join(_summary(game, report)))
-                    judge.remark(report.outcome)
+                    judge.remark(report.outcome, f"{name}, {place}" if len(names) > 1 else place)
                 except TbgenError as error:
                     worst = max(worst, error.exit_code)
                     # An error of the game itself names the very line.
-                    place = "" if error is game.error else f"game {game.number}, line {game.line}: "
-                    documents[-1]["error"] = f"{place}{error}"
+                    sentence = str(error) if error is game.error else f"{place}: {error}"
+                    documents[-1]["error"] = sentence
                     if not as_json:
-                        say(f"tbgen: {place}{error}")
+                        say(f"tbgen: {sentence}")
     if not documents:
         raise UsageError(f"there is no game in {', '.join(names)}")
     if as_json:
@@ -171,6 +185,7 @@ def _document(report: _GameReport, fen: str) -> dict[str, Any]:
     line = None if report.line is None else [PlyDocument.of(ply).plain() for ply in report.line]
     known = {
         "bounds": outcome.bounds and outcome.bounds.document(),
+        "doubts": list(outcome.doubts) or None,
         "unsolvable": outcome.unsolvable or None,
         "missing": outcome.missing and outcome.missing.material,
         "missing_syzygy": outcome.missing_syzygy or None,
@@ -198,6 +213,8 @@ def _summary(game: Game, report: _GameReport) -> Iterator[str]:
     outcome = report.outcome
     white, black = (printable(game.tags.get(side, "?")) for side in ("White", "Black"))
     worth = f"result {outcome.value}  ({_basis(report)})  points {_points(report)}"
+    if outcome.doubts:
+        worth += f"  doubtful: {', '.join(outcome.doubts)}"
     yield f"{game.number}. {white} - {black}  {game.result}  accrued {outcome.accrued}  {worth}"
     if report.line is not None:
         yield from line_text(report.arbiter.board, report.line)

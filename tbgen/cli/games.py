@@ -1,7 +1,7 @@
 """Adjudicating games: options, and what is told meanwhile."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -19,6 +19,7 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.solving import SolvingOptions, Watch
 from tbgen.cli.streams import say
+from tbgen.errors import UsageError
 from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.files import PgnSource, is_stream, reading
 from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring
@@ -73,7 +74,7 @@ class Requirements(OptionGroup):
 class AdjudicationOptions(OptionGroup):
     """How the games of files are adjudicated, and on how many processes.
 
-    :param strict: fail at the first game that cannot be read
+    :param strict: fail at the first game that cannot be read or is doubtful
     :param jobs: number of processes (default: one per processor)
     """
 
@@ -118,7 +119,7 @@ class Adjudication:
     watch: Watch
     jobs: int
     strict: bool
-    """Whether a broken game is an error."""
+    """Whether a broken or doubtful game is an error."""
     tally: Tally = field(default_factory=Tally)
     remarks: set[str] = field(default_factory=set)
     """What has been said about outcomes."""
@@ -137,21 +138,28 @@ class Adjudication:
     def games(self, source: PgnSource, fate: str, place: str = "") -> Iterator[TaggedGame]:
         """Yield the games of a file.
 
+        A sentence on each doubt and on tables that are missing is for the end, see :meth:`Tally.remarks`.
+
         :param fate: what becomes of broken games, in two words.
         :param place: what to say before the place of a game.
 
-        :raises UsageError: about a broken game, if that is an error.
+        :raises UsageError: about a broken or doubtful game, if that is an error.
         """
         start = time.monotonic()
         with self.watch.line as line:
             for done, game in enumerate(tag_games(source, self.adjudicator, jobs=self.jobs), 1):
-                self.tally.add(game)
-                if game.error is not None and self.strict:
-                    raise game.error
-                remarks = [] if game.error is None else [f"{place}{game.error}; {fate}"]
+                remarks: Iterable[str] = ()
+                if game.error is not None:
+                    self.tally.broken += 1
+                    if self.strict:
+                        raise game.error
+                    remarks = [f"{place}{game.error}; {fate}"]
                 if game.outcome is not None:
-                    where = f"{place}game {game.raw.number}, line {game.raw.line}: "
-                    remarks += outcome_remarks(game.outcome, self.remarks, where)
+                    name = f"{place}game {game.raw.number}, line {game.raw.line}"
+                    if self.strict and game.outcome.doubts:
+                        raise UsageError(f"{name}: {game.outcome.doubts[0].sentence}")
+                    self.tally.add(game.outcome, name)
+                    remarks = outcome_remarks(game.outcome, self.remarks, f"{name}: ")
                 for remark in remarks:
                     line.clear()
                     say(f"tbgen: {remark}")
@@ -159,27 +167,31 @@ class Adjudication:
                     line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
                 yield game
 
+    def say_remarks(self) -> None:
+        """Say what there is to say of all games together."""
+        for remark in self.tally.remarks():
+            say(f"tbgen: {remark}")
+
     def document(self) -> dict[str, Any]:
         """Return what became of the games, for JSON."""
         return self.tally.document() | self.watch.document()
 
 
 def outcome_remarks(outcome: Outcome, said: set[str], place: str = "") -> Iterator[str]:
-    """Yield what is to be remarked about an outcome: a missing table or Syzygy file, an unknown scoring,
-    no solution.
+    """Yield what is to be remarked about an outcome at once: an unknown scoring, no solution.
 
     :param said: what has been said of other outcomes, and is not said again; what is said now is added.
-    :param place: what to say before remarks about the game itself.
+    :param place: what to say before a remark.
     """
-    unknown, remarks = outcome.settings.unknown_scoring, [("", lack) for lack in outcome.lacks]
+    unknown, remarks = outcome.settings.unknown_scoring, []
     if unknown is not None:
-        remarks.append((place, unknown_scoring(unknown)))
+        remarks.append(unknown_scoring(unknown))
     if outcome.unsolvable:
-        remarks.append((place, f"the position cannot be solved: {outcome.unsolvable}"))
-    for before, remark in remarks:
+        remarks.append(f"the position cannot be solved: {outcome.unsolvable}")
+    for remark in remarks:
         if remark not in said:
             said.add(remark)
-            yield before + remark
+            yield place + remark
 
 
 def _left(source: PgnSource, seconds: float) -> str:

@@ -17,7 +17,7 @@ from tbgen.cli.streams import print_json, say
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import make_directory, write_file
 from tbgen.games.outcome import RESULTS
-from tbgen.games.pgn.files import reading
+from tbgen.games.pgn.files import matching, reading
 from tbgen.games.standings import ORDERS, EloModel, GameRecord, LeftOut, Standings, standings
 from tbgen.games.standings import sprt as check_test
 from tbgen.games.standings.document import document
@@ -53,7 +53,7 @@ def _web_address(text: str) -> str:
 
 @command
 def run(
-    *files: Annotated[str, Setting(metavar="FILE.pgn...")],
+    *patterns: Annotated[str, Setting(metavar="FILE.pgn...")],
     order: Annotated[str, click.Choice(list(ORDERS)), Setting(metavar="NAME")] = "percent",
     tiebreaks: Annotated[tuple[str, ...] | None, Parsed("NAMES", names, lambda: (*TIEBREAKS, BALANCES))],
     sprt: Annotated[TestSettings | None, WordList(sprt_settings, is_of_test)],
@@ -89,7 +89,7 @@ def run(
       tbgen score match.pgn --sprt 0 5 0.05 0.05 --pairs
       tbgen score season.pgn --solve --solve-results results.jsonl
 
-    :param files: the games; - for standard input
+    :param patterns: the games: files, or patterns such as "round*.pgn"; - for standard input
     :param order: percent, points per game; points; or points in chess and the tiebreaks of an event: tcec
         (direct encounters, r-mobility), tcec-s18, tcec-s19, tcec-qualification, tcec-swiss, tcec-4k,
         fide-round-robin, fide-swiss (default: percent)
@@ -103,8 +103,8 @@ def run(
         (default: that of --sprt, else logistic)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
     :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, scorings,
-        ratings, colours, meetings, given, suffered, endings, left_out, changed_games, changed_players, sprt,
-        games; or all (default: all but meetings and games, for CSV all)
+        ratings, colours, meetings, given, suffered, endings, left_out, doubtful, changed_games,
+        changed_players, sprt, games; or all (default: all but meetings and games, for CSV all)
     :param form: output format; tcec-json is what TCEC's page reads, crosstable.json and schedule.json in the
         directory of --out (default: text)
     :param json: the same as --format json
@@ -114,7 +114,7 @@ def run(
         games, with links to them there
     :param judge_again: adjudicate tagged games again
     """
-    if not files:
+    if not patterns:
         raise UsageError("there is no file to score; see: tbgen score --help")
     form = "json" if json else form
     event = TcecEvent() if form == "tcec-json" else None
@@ -132,6 +132,7 @@ def run(
     if sprt is not None:
         model = sprt_model or sprt.model
         check_test([], *sprt.numbers, model=model, pairs=pairs)  # refused now, and not after all games
+    files = matching(patterns)
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
         records = list(_records(files, work, explorer or "", event))
     games = [record for record in records if record.classical in RESULTS]
@@ -143,10 +144,11 @@ def run(
     test = None if sprt is None else result.test(*sprt.numbers, model=model, pairs=pairs)
     result = replace(result, left_out=left_out, sprt=test)
     _remark_on(result)
+    work.say_remarks()
     if form == "json":
         counts = work.document()
-        names = ("missing_tables", "missing_syzygy", "unknown_scorings", "unsolvable", "solving")
-        print_json(document(result) | {name: counts[name] for name in names if name in counts})
+        kept = ("doubts", "missing_tables", "missing_syzygy", "unknown_scorings", "unsolvable", "solving")
+        print_json(document(result) | {name: counts[name] for name in kept if name in counts})
         return
     if event is not None and out is not None:
         _write(out, event.documents(result))

@@ -1,25 +1,27 @@
 """``tbgen tag``: results and points into PGN files."""
 
+import os
+import re
+from collections.abc import Iterator
 from typing import Annotated, Final
 
-from tbgen.cli.games import AdjudicationOptions
+from tbgen.cli.games import Adjudication, AdjudicationOptions
 from tbgen.cli.options import AsJson, Setting, command
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
-from tbgen.games.pgn.files import is_stream, reading, writing
+from tbgen.games.pgn.files import is_stream, matching, reading, writing
 from tbgen.games.tagging import Tally
 from tbgen.text import counted
 
 _HELD: Final = 16 << 20
 """Bytes of broken games that wait for one that is not, where what is written cannot be taken back."""
+_BLANK: Final = re.compile(rb"(?:\r\n|\n|\r){2}\Z")
 
 
 @command
 def run(
-    source: Annotated[str, Setting(metavar="IN.pgn")],
-    target: Annotated[str, Setting(metavar="OUT.pgn")],
-    *,
+    *names: Annotated[str, Setting(metavar="IN.pgn... OUT.pgn")],
     json: AsJson,
     adjudication: AdjudicationOptions,
 ) -> None:
@@ -40,10 +42,17 @@ def run(
     outside the interval, this score counts too, with the basis nearest bound, and is not proven. The tag
     RMobilityBounds has every interval.
 
+    The tag RMobilityDoubts says what is doubtful about a game, such as truncated (docs/referee.md has the
+    list). A truncated game that nobody has won is published as played, since its last position is not known.
+
     Existing tags of these names are replaced. Everything else stays byte for byte, the classical Result
     included. Games that cannot be read are reported and copied unchanged. If there are no other games,
     nothing is written (except that standard output, a device or a pipe gets such games once they exceed 16
     MiB).
+
+    The games of several files, or of patterns such as "round*.pgn", go into OUT in this order; if OUT is a
+    directory, those of each file into a file of its name there. With several files in, OUT must not be a
+    file that is there already.
 
     IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is accepted;
     OUT is compressed if its name ends in .gz, .bz2, .xz or .zst. OUT gets its name when it is complete.
@@ -51,34 +60,78 @@ def run(
     \b
     For example:
       tbgen tag games.pgn tagged.pgn
+      tbgen tag "round*.pgn.gz" season.pgn.gz
       tbgen tag season.pgn.zst tagged.pgn.zst --jobs 8 --scoring komi --komi G5.75
       zcat games.pgn.gz | tbgen tag - - | less
       tbgen tag games.pgn tagged.pgn --solve --solve-results results.jsonl
 
-    :param source: the games
-    :param target: file for the tagged games; may be IN itself
+    :param names: the games, and last the file for the tagged games, which may be the only IN itself; or a
+        directory
     :param json: print counts of the games as one JSON document, instead of a line on stderr
     """
+    if len(names) < 2:
+        raise UsageError("name files to tag, and last the one to write; see: tbgen tag --help")
+    sources, target = matching(names[:-1]), names[-1]
     if json and target == "-":
         raise UsageError("--json prints to standard output, where the games go too: name a file for them")
-    with adjudication.adjudicating([source]) as work, reading(source) as games, writing(target) as sink:
-        tally = work.tally
-        held: list[bytes] = []
-        size, room = 0, _HELD if is_stream(target) else 0
-        for game in work.games(games, "left as it is"):
-            held.append(game.data)
-            size += len(game.data)
-            if tally.games or size > room:  # else there may be nothing to write
+    outputs = _outputs(sources, target)
+    with adjudication.adjudicating(sources) as work:
+        for output, inputs in outputs.items():
+            _tag(inputs, output, work, several=len(sources) > 1)
+    work.say_remarks()
+    if json:
+        print_json({"sources": sources, "target": target, **work.document()})
+    else:
+        say(f"tbgen: {_summary(work.tally)}")
+
+
+def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
+    """Return the files to write, and the files whose games go there.
+
+    :raises UsageError: if there is none to be written.
+    """
+    if os.path.isdir(target):
+        outputs = {os.path.join(target, os.path.basename(source)): [source] for source in sources}
+        if len(outputs) < len(sources) or "-" in sources:
+            raise UsageError(f"{target} is a directory: name files for it that have different names")
+        return outputs
+    if len(sources) > 1 and os.path.isfile(target):
+        raise UsageError(f"{target} is there already: name a new file for the games of several, or remove it")
+    return {target: sources}
+
+
+def _tag(sources: list[str], target: str, work: Adjudication, *, several: bool) -> None:
+    """Write the games of some files with their tags into one.
+
+    :param several: whether to say the file of a game.
+    :raises UsageError: if no game can be read.
+    """
+    held: list[bytes] = []
+    size, room = 0, _HELD if is_stream(target) else 0
+    tally, games, broken = work.tally, work.tally.games, work.tally.broken
+    with writing(target) as sink:
+        for data in _joined(sources, work, several):
+            held.append(data)
+            size += len(data)
+            if tally.games > games or size > room:  # else there may be nothing to write
                 sink.write(b"".join(held))
                 held.clear()
-        if tally.broken and not tally.games:
+        if tally.broken > broken and tally.games == games:
+            what = {1: "standard input" if sources == ["-"] else sources[0]}.get(len(sources), "these files")
             fate = "they went on as they are" if size > room > 0 else "so nothing is written"
-            raise UsageError(f"no game of {games.name} can be read, {fate}")
+            raise UsageError(f"no game of {what} can be read, {fate}")
         sink.write(b"".join(held))
-    if json:
-        print_json({"source": source, "target": target, **work.document()})
-    else:
-        say(f"tbgen: {_summary(tally)}")
+
+
+def _joined(sources: list[str], work: Adjudication, several: bool) -> Iterator[bytes]:
+    """Yield the bytes of the tagged games of some files, with an empty line between those of two files."""
+    end = b""
+    for source in sources:
+        gap = b"" if not end or _BLANK.search(end) else b"\n\n"[end.endswith(b"\n") :]
+        with reading(source) as games:
+            for game in work.games(games, "left as it is", f"{source}, " if several else ""):
+                yield gap + game.data
+                gap, end = b"", game.data[-4:]
 
 
 def _summary(tally: Tally) -> str:

@@ -10,6 +10,7 @@ from tbgen.board.interval import ANYTHING, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.errors import MissingTableError, TbgenError
+from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.settings import GameSettings
 
 RESULTS: Final = {"1-0": 2, "1/2-1/2": 1, "0-1": 0}
@@ -93,6 +94,7 @@ class Outcome:
         is known.
     :ivar missing_syzygy: the name of the Syzygy file that would have told more; empty if there is none, or
         no file was asked for.
+    :ivar doubts: what is doubtful about the game.
     :ivar unsolvable: why the position is none that can be solved, where that was asked for and is so.
     """
 
@@ -105,6 +107,7 @@ class Outcome:
     recorded: str = "*"
     missing: MissingTableError | None = field(default=None, compare=False)
     bounds: ScoreInterval | None = None
+    doubts: tuple[Doubt, ...] = ()
     missing_syzygy: str = field(default="", compare=False)
     unsolvable: str = field(default="", compare=False)
 

@@ -16,6 +16,7 @@ from tbgen.board.fen import Fen, parse_fen
 from tbgen.documents import Count
 from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.pgn import tags
+from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.files import PgnSource, reading
 from tbgen.games.pgn.reader import read_games
 from tbgen.games.pgn.splitter import lines
@@ -202,6 +203,9 @@ def _of_pgn(source: PgnSource, settings: OpeningSettings) -> Iterator[_BookEntry
     for game in read_games(source):
         if game.error is not None:
             raise UsageError(f"{settings.file}: {game.error}")
+        if Doubt.UNCLOSED_COMMENT in game.doubts:
+            what = Doubt.UNCLOSED_COMMENT.sentence
+            raise UsageError(f"{settings.file}: game {game.number}, line {game.line}: {what}")
         opening = Opening(game.start, tuple(game.moves[: settings.plies]), game.tags.get(tags.KOMI, ""))
         yield _BookEntry(f"{settings.file}, game {game.number}", opening)
 

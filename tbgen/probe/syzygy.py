@@ -135,3 +135,18 @@ class Syzygy:
             f"a Syzygy file in {self._place} is damaged or cannot be read: compare the files with their "
             "published checksums"
         )
+
+
+def address(file: str) -> str:
+    """Return where a file of win, draw and loss can be fetched: from the mirror of Lichess, which
+    https://syzygy-tables.info names (read in November 2026).
+
+    >>> print(address("KRvKP.rtbw"))
+    https://tablebase.lichess.ovh/tables/standard/3-4-5-wdl/KRvKP.rtbw
+    >>> print(address("KRPPvKRP.rtbw"))
+    https://tablebase.lichess.ovh/tables/standard/7/4v3_pawnful/KRPPvKRP.rtbw
+    """
+    stronger, weaker = map(len, file.removesuffix(".rtbw").split("v"))
+    folder = {6: "6-wdl", 7: f"7/{stronger}v{weaker}_pawn{'ful' if 'P' in file else 'less'}"}
+    place = folder.get(stronger + weaker, "3-4-5-wdl")
+    return f"https://tablebase.lichess.ovh/tables/standard/{place}/{file}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import bz2
+import glob
 import gzip
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from io import BufferedReader, BufferedWriter, FileIO
 from pathlib import Path
@@ -117,6 +118,32 @@ class _Zstandard:
         return text
 
 
+def matching(names: Iterable[str]) -> list[str]:
+    """Return the names of the files that names and patterns such as ``round*.pgn`` stand for.
+
+    The files of a pattern come in alphabetical order, without those that are there already; two stars stand
+    for any number of directories. Standard input, ``-``, stays.
+
+    :raises UsageError: if there is no such file, or none matches a pattern.
+    """
+    found: list[str] = []
+    for name in names:
+        if os.path.exists(name) or name == "-":
+            found.append(name)
+            continue
+        files = sorted(filter(os.path.isfile, glob.glob(name, recursive=True)))
+        if not files and glob.has_magic(name):
+            raise UsageError(f"no file matches {quote(name)}: name a PGN file, or another pattern")
+        if not files:
+            raise _no_file(name)
+        found += [file for file in files if file not in found]
+    return found
+
+
+def _no_file(name: str) -> UsageError:
+    return UsageError(f"there is no file {quote(name)}: expected a PGN file, or - for standard input")
+
+
 @contextmanager
 def reading(name: str) -> Iterator[PgnSource]:
     """Open a PGN file, or standard input for ``-``; what is compressed is known as such by its first bytes.
@@ -137,9 +164,7 @@ def reading(name: str) -> Iterator[PgnSource]:
     except IsADirectoryError:
         raise UsageError(f"{quote(name)} is a directory: expected a PGN file") from None
     except FileNotFoundError:
-        raise UsageError(
-            f"there is no file {quote(name)}: expected a PGN file, or - for standard input"
-        ) from None
+        raise _no_file(name) from None
     with file:
         yield PgnSource(name, file, os.fstat(file.fileno()).st_size)
 

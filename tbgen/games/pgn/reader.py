@@ -14,6 +14,7 @@ from tbgen.board.validity import validate
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn import tags
+from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.ending import Ending, read_ending
 from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
 
@@ -33,10 +34,13 @@ _TOKEN: Final = re.compile(
 """Everything that stands in movetext; only the parts with a name matter. An open brace never closes."""
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _MARKS: Final = "+#!?"
+_NO_PGN: Final = "no PGN, as it has neither tags nor moves"
+_REPLACED: Final = frozenset().union(*tags.REPLACED.values())
 _OFF_BOARD: Final = frozenset(basis.value for basis in Basis if basis.off_board)
 """The grounds of a result that was won off the board."""
 _UNKNOWN: Final = ("", "?")
 """Values of a tag that say as much as no tag."""
+_PLIES: Final = re.compile(r"\d{1,6}", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -57,6 +61,8 @@ class Game:
     """The last comment after the last move of the main line, or before the first if there are no moves."""
     result: str = "*"
     """The classical result: that of the tag, else that of the movetext."""
+    doubts: tuple[Doubt, ...] = ()
+    """What is doubtful about a game that can be read."""
     error: UsageError | None = None
     """What is wrong with the game, saying where; None for a sound one."""
 
@@ -95,6 +101,8 @@ def read_game(raw: RawGame) -> Game:
             raise UsageError(
                 f'{quote(raw.unreadable)} is not a tag: expected one in a line, as [Name "value"]'
             )
+        if not raw.tags and raw.movetext == len(raw.data):
+            raise UsageError(_NO_PGN)
         game.start = _start(game.tags)
     except UsageError as error:
         game.error = UsageError(f"game {game.number}, line {game.line}: {error}")
@@ -102,13 +110,13 @@ def read_game(raw: RawGame) -> Game:
     game.board = game.start.board.copy(stack=False)
     text = raw.data[raw.movetext :].decode("utf-8", "replace")
     try:
-        _play(game, text)
+        _doubt(game, raw, *_play(game, text))
     except _Broken as broken:
         before = raw.data[: raw.movetext] + text[: broken.token.start()].encode()
         line = raw.line + len(_BREAK.findall(before))
         reason = f", ply {len(game.moves) + 1}: {broken}"
         if not game.tags and not game.moves:
-            reason = ": no PGN, as it has neither tags nor moves"
+            reason = f": {_NO_PGN}"
         game.error = UsageError(f"game {game.number}, line {line}{reason}")
     return game
 
@@ -121,12 +129,12 @@ class _Broken(Exception):  # noqa: N818
         self.token = token
 
 
-def _play(game: Game, text: str) -> None:
-    """Make the moves of the main line.
+def _play(game: Game, text: str) -> tuple[str, bool]:
+    """Make the moves of the main line; return the result after them, and whether all comments are closed.
 
     :raises _Broken: at the first text that is not one.
     """
-    board, over = game.board, False
+    board, over = game.board, ""
     variations: list[re.Match[str]] = []
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup
@@ -147,19 +155,47 @@ def _play(game: Game, text: str) -> None:
                 game.comment = token[0].strip("{};").strip()
         elif kind == "result":
             if not variations:
-                over = True
+                over = token[0] if token[0] in (*RESULTS, "*") else "1/2-1/2"
                 if game.result not in RESULTS:
-                    game.result = token[0] if token[0] in (*RESULTS, "*") else "1/2-1/2"
+                    game.result = over
         elif kind == "close":
             if not variations:
                 raise _Broken(token, "closes no variation")
             variations.pop()
-        elif token[0] == "{":
-            raise _Broken(token, "opens a comment that is not closed")
-        else:
+        elif token[0] == "(":
             variations.append(token)
+        elif game.tags or game.moves:
+            return over, False
+        else:
+            raise _Broken(token, "opens a comment that is not closed")
     if variations:
         raise _Broken(variations[0], "opens a variation that is not closed")
+    return over, True
+
+
+def _doubt(game: Game, raw: RawGame, over: str, closed: bool) -> None:
+    """Note what is doubtful about a game.
+
+    :param over: the result after its moves; empty if there is none.
+    :param closed: whether all comments are.
+    """
+    said, stated, moves = game.tags.get("Result", "").strip(), game.tags.get("PlyCount", ""), len(game.moves)
+    plies = int(stated) if _PLIES.fullmatch(stated) else moves
+    ends = not any(game.board.generate_legal_moves())
+    truncated = not ends and (plies > moves or not closed or (said in RESULTS and not over))
+    on_board = ("0-1" if game.board.turn else "1-0") if game.board.is_check() else "1/2-1/2"
+    found = {
+        Doubt.TRUNCATED: truncated,
+        Doubt.UNCLOSED_COMMENT: not closed,
+        Doubt.RESULT: bool(over) and said in (*RESULTS, "*") and said != over,
+        Doubt.FINAL_POSITION: ends and game.result in RESULTS and game.result != on_board,
+        Doubt.PLY_COUNT: plies != moves and not truncated,
+        Doubt.DUPLICATE_TAG: any(
+            game.tags[tag.name] != tag.value for tag in raw.tags if tag.name not in _REPLACED
+        ),
+        Doubt.MALFORMED_TAG: raw.malformed,
+    }
+    game.doubts = tuple(doubt for doubt, is_so in found.items() if is_so)
 
 
 def _start(given: dict[str, str]) -> Fen:

@@ -14,6 +14,8 @@ _NEXT: Final = re.compile(rb"\"\s*\]\s*\[")
 """What a value holds if another tag follows in the line."""
 _NEEDED: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b")
 """The begin of tags without which a game would be another one."""
+_EVENT: Final = re.compile(rb'\[\s*Event\b|Event\s+"')
+"""The begin of a tag ``Event``, one of whose brackets may be missing."""
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
 _RESULTS: Final = (b"1-0", b"0-1", b"1/2-1/2", b"*")
 _COME_AND_GO: Final = frozenset({tags.KOMI}).union(*tags.REPLACED.values())
@@ -55,7 +57,10 @@ class RawGame:
     movetext: int = 0
     """Where in the bytes the moves begin."""
     unreadable: str = ""
-    """A line among the tags that should be one and is not, or is more than one; empty if there is none."""
+    """A line among the tags without which the game would be another one, and that is no tag, or more than
+    one; empty if there is none."""
+    malformed: bool = False
+    """Whether any other line among the tags is none."""
 
     @property
     def values(self) -> dict[str, str]:
@@ -68,7 +73,7 @@ class RawGame:
     @property
     def empty(self) -> bool:
         """Whether there are neither tags nor moves."""
-        return not self.tags and self.movetext == len(self.data)
+        return not self.tags and not self.malformed and self.movetext == len(self.data)
 
 
 def split_games(stream: LineStream) -> Iterator[RawGame]:
@@ -76,9 +81,11 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
 
     A game begins with a tag after moves, with a tag after an empty line that has stood before, or with moves
     after a result and an empty line; so an empty line among tags or among moves, and a tag that stands twice
-    (all exist in practice), tear no game apart. The tags that tagging adds tell no games apart, so that a
-    game ends where it did before it was tagged. Bytes before the first game go with it. A stream without any
-    game yields nothing, or one ``RawGame`` without tags and moves, if it has bytes.
+    (all exist in practice), tear no game apart. A line that begins with a tag ``Event`` ends a comment that
+    is open, and begins a game after moves even where a bracket of it is missing. The tags that tagging adds
+    tell no games apart, so that a game ends where it did before it was tagged. Bytes before the first game go
+    with it. A stream without any game yields nothing, or one ``RawGame`` without tags and moves, if it has
+    bytes.
     """
     games, game = 1, _GrowingGame(1, 1)
     for number, line in enumerate(lines(stream), 1):
@@ -113,11 +120,13 @@ class _GrowingGame:
 
     def ends_before(self, line: bytes) -> bool:
         """Tell whether a line belongs to the next game."""
-        if self._in_comment or not (self._gap or self._moves):
-            return False
         text = line.removeprefix(_BOM)
-        if text.isspace() or text[:1] in b"%;":
+        if self._in_comment:
+            return text.startswith(b'[Event "')
+        if not (self._gap or self._moves) or text.isspace() or text[:1] in b"%;":
             return False
+        if self._moves and _EVENT.match(text):
+            return True
         if text.lstrip()[:1] != b"[":
             return self._over and self._gap
         tag = _TAG.match(text)
@@ -134,7 +143,7 @@ class _GrowingGame:
             self._gap = True
         elif text[:1] in b"%;":
             return
-        elif not self._moves and text.lstrip()[:1] == b"[":
+        elif not self._moves and (text.lstrip()[:1] == b"[" or _EVENT.match(text)):
             self._add_tag(text, start + len(line) - len(text))
         else:
             if self._movetext < 0:
@@ -148,6 +157,8 @@ class _GrowingGame:
         several = tag is not None and (_NEXT.search(tag[2] or b"") or text[tag.end() :].strip())
         if several or (tag is None and _NEEDED.match(text)):
             self._raw.unreadable = self._raw.unreadable or _decode(text.strip())
+        elif tag is None:
+            self._raw.malformed = True
         if tag is not None:
             name, value = (_decode(part or b"") for part in tag.groups())
             value = value.replace('\\"', '"').replace("\\\\", "\\")

@@ -17,6 +17,8 @@ class ResultTags(NamedTuple):
     bounds: str
     """What best play is proved to come to where the result is not exact, such as ``-G4.5 G2.0``, White's
     worse end first; tbgen's own."""
+    doubts: str
+    """What is doubtful about the game, such as ``truncated, result``; tbgen's own."""
     cutoff: str
     scoring: str
     fifty_moves: str
@@ -25,7 +27,7 @@ class ResultTags(NamedTuple):
     @classmethod
     def of(cls, prefix: str) -> Self:
         """Return the names that begin so."""
-        names = ("Result", "Basis", "Accrued", "Bounds", "Cutoff", "Scoring", "FiftyMoveRule")
+        names = ("Result", "Basis", "Accrued", "Bounds", "Doubts", "Cutoff", "Scoring", "FiftyMoveRule")
         return cls(*(prefix + name for name in names))
 
 

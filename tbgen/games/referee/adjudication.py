@@ -14,6 +14,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UnprovenError, UsageError
 from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game
 from tbgen.games.referee.arbiter import Arbiter
@@ -62,6 +63,7 @@ def adjudicate(
     *,
     recorded: str = "*",
     syzygy: Syzygy | None = None,
+    doubts: tuple[Doubt, ...] = (),
     solver: StateSolver | None = None,
     require_tables: bool = False,
     require_proof: bool = False,
@@ -73,7 +75,8 @@ def adjudicate(
     games unfinished, is worth what best play from here makes of the accrued score: V(P, A) of docs/theory.md,
     as tables say it, else as Syzygy files do of a forced mate, else as a solver proves it, or at least the
     points for it; files bound it too. Where none can, the accrued score stands as played, or the nearest
-    score that is not disproved.
+    score that is not disproved. The final position of a truncated game is not known: if nobody has won it,
+    it stands as played.
 
     :param game: its arbiter; or a board with the moves made so far or a FEN, which is refereed as
         ``Arbiter(game)`` does, by the rules of the tables.
@@ -81,12 +84,14 @@ def adjudicate(
     :param ending: how the game ended off the board, as :attr:`tbgen.games.pgn.reader.Game.ending` tells it.
     :param recorded: the classical result that the game's PGN has.
     :param syzygy: Syzygy files, for positions that are in no table.
+    :param doubts: what is doubtful about the game, as :attr:`tbgen.games.pgn.reader.Game.doubts` tells it.
     :param solver: what solves positions that are in no table, in r-mobility; it goes by the tables.
     :param require_tables: raise the error about a missing table instead of letting the score stand as played.
     :param require_proof: do so too where no table can hold the position.
 
     :raises MissingTableError: if a table is missing and required, and nothing else proves the points.
-    :raises UnprovenError: if no table can hold the position, and a proof is required that is not found.
+    :raises UnprovenError: if a proof is required that is not found, where no table can hold the position or
+        the game is truncated.
     :raises DamagedTableError: if a table's file cannot be used.
     :raises ValueError: if the tables are for other rules, or required and not given; or a solver is, in
         whole-game mobility.
@@ -103,11 +108,20 @@ def adjudicate(
     if solver is not None and settings.variant is not Variant.R_MOBILITY:
         raise ValueError("positions are solved in r-mobility only: leave the solver out")
     cause, winner, said = (None, None, "") if ending is None else (ending.cause, ending.winner, ending.text)
-    outcome = Outcome(arbiter.accrued, Basis.PLAYED, arbiter.accrued, settings, None, said, recorded)
+    outcome = Outcome(
+        arbiter.accrued, Basis.PLAYED, arbiter.accrued, settings, None, said, recorded, doubts=doubts
+    )
+    truncated = Doubt.TRUNCATED in doubts
+    if truncated:
+        basis = None  # it went on from there
     if basis is not None and (basis.final or cause is None or cause is Basis.ADJUDICATION):
         return replace(outcome, basis=basis)  # it is over on the board
     if cause is not None and winner is not None:
         return replace(outcome, value=GScore(0, winner), basis=cause)
+    if truncated and require_proof:
+        raise UnprovenError("nothing can prove the result: the last moves of the game are missing")
+    if truncated:
+        return outcome
     board, lack = arbiter.board, None
     if tables is not None:
         outcome, lack = _probe(outcome, board, tables)

@@ -31,12 +31,28 @@ def left_out_games(result: Standings) -> StandingsTable:
     return StandingsTable("left_out", "Games left out", "These count nowhere.", columns, shown)
 
 
+def doubtful_games(result: Standings) -> StandingsTable:
+    """Return the games that contradict themselves or lack a part; no rows if none does."""
+    columns = [
+        Column("game", "game", "place", word=True),
+        Column("players", "players", word=True),
+        Column("doubts", "doubts", lambda game: ", ".join(game.outcome.doubts), word=True),
+        Column("classical", "classical", word=True),
+        Column("result", "result", lambda game: str(game.value)),
+        Column("basis", "basis", "outcome.basis.value", word=True),
+    ]
+    games = [game for game in result.games if game.outcome.doubts]
+    kinds = dict.fromkeys(doubt for game in games for doubt in game.outcome.doubts)
+    note = " ".join(f"{doubt.capitalize()}: {doubt.sentence}." for doubt in kinds)
+    return StandingsTable.of("doubtful", "Doubtful games", columns, games, note)
+
+
 def changed_games(result: Standings) -> StandingsTable:
     """Return the games whose result is proved not to be what they had accrued."""
     show = aligned(points for change in result.changes for points in (change.before, change.after))
     columns = [
-        Column("game", "game", lambda change: f"{change.game.file} {change.game.number}", word=True),
-        Column("players", "players", lambda change: f"{change.game.white} - {change.game.black}", word=True),
+        Column("game", "game", "game.place", word=True),
+        Column("players", "players", "game.players", word=True),
         Column("accrued", "accrued", lambda change: str(change.game.outcome.accrued)),
         Column("result", "result", lambda change: _result(change.game)),
         Column("points_before", "points before", "before", show),

@@ -55,6 +55,8 @@ def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
     told["points"] = replace(own, scheme=result.scheme).points(outcome.value)._asdict()
     if outcome.bounds is not None:
         told["bounds"] = outcome.bounds.document()
+    if outcome.doubts:
+        told["doubts"] = outcome.doubts
     return told
 
 

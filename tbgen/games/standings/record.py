@@ -13,7 +13,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme, Scoring
 from tbgen.errors import printable
 from tbgen.games.explorer_link import explorer_link
-from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.outcome import Outcome
 from tbgen.games.tagging.tagged import TaggedGame
 
 _UNKNOWN = ("", "?", "-")
@@ -74,16 +74,27 @@ class GameRecord:
         return replace(self, outcome=self.outcome.scored_by(replace(own, scheme=scheme)))
 
     @property
+    def place(self) -> str:
+        """Where it is: the file, and the number there."""
+        return f"{self.file} {self.number}"
+
+    @property
+    def players(self) -> str:
+        """White and Black."""
+        return f"{self.white} - {self.black}"
+
+    @property
     def nameless(self) -> int:
         """How many of the two players have no name."""
         return sum(name.startswith("? (") for name in (self.white, self.black))
 
     @property
     def classical(self) -> str:
-        """The result in chess: that of a mate or win off the board, whatever the tag says, else the tag's."""
+        """The result in chess: of a mate, stalemate or win off the board that, whatever the tag says, else
+        the tag's."""
         outcome = self.outcome
-        won = outcome.basis is Basis.MATE or outcome.basis.off_board
-        return outcome.classical if won else outcome.recorded
+        known = outcome.basis.final or outcome.basis.off_board
+        return outcome.classical if known else outcome.recorded
 
     @property
     def value(self) -> GScore:

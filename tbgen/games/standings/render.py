@@ -58,6 +58,7 @@ def markdown(tables: Iterable[StandingsTable]) -> Iterator[str]:
 
 def comma_separated(table: StandingsTable) -> str:
     """Return a table as CSV with a line of names; numbers are not rounded, and may be ``inf``."""
+    table = table.data or table
     return csv_text([column.key for column in table.columns], (map(_value, row) for row in table.rows))
 
 

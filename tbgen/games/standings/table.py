@@ -67,6 +67,8 @@ class StandingsTable:
     rows: Sequence[Sequence[Cell]]
     gap: int = 2
     """Spaces between columns of text."""
+    data: StandingsTable | None = None
+    """What CSV files have instead, where readers see less."""
 
     @classmethod
     def of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final, Literal, NamedTuple
 
@@ -12,6 +13,7 @@ from tbgen.games.standings.crosstables import crosspoints, crosstable
 from tbgen.games.standings.details import (
     changed_games,
     changed_players,
+    doubtful_games,
     endings,
     game_list,
     left_out_games,
@@ -30,7 +32,7 @@ from tbgen.games.standings.tiebreaks import Lead
 from tbgen.games.standings.tournament import Standings
 
 _HISTOGRAM_RANKS: Final = 8
-"""Ranks with a column of their own in histograms; larger ones share the last."""
+"""Ranks with a column of their own in histograms for readers; larger ones share the last."""
 _MOST_PLAYERS: Final = 64
 """With more of them crosstables are not for reading."""
 
@@ -192,15 +194,23 @@ def _halves(number: int, meeting: Meeting) -> int:
 def _histogram(kind: Literal["given", "suffered"], title: str, result: Standings) -> StandingsTable:
     """Return games by player, colour and score, of those that the player or the opponent holds."""
 
-    def count(ranks: Sequence[int], side: _Side) -> int:
-        held: Mapping[int, int] = getattr(side.player, kind)[side.white]
-        return sum(held.get(rank, 0) for rank in ranks)
+    def column(name: str, ranks: Sequence[int]) -> Column:
+        def count(side: _Side) -> int:
+            held: Mapping[int, int] = getattr(side.player, kind)[side.white]
+            return sum(held.get(rank, 0) for rank in ranks)
+
+        return Column(name, name, count)
+
+    def table(columns: Sequence[Column]) -> StandingsTable:
+        note = "Games by player, colour and G-score."
+        return StandingsTable.of(kind, title, [*_SIDE, *columns], _sides(result), note)
 
     ranks = sorted({game.value.rank for game in result.games})
-    shown, more = ranks[:_HISTOGRAM_RANKS], ranks[_HISTOGRAM_RANKS:]
-    bins = [(str(GScore(rank, True)), [rank]) for rank in shown] + ([("more", more)] if more else [])
-    columns = [*_SIDE, *(Column(name, name, partial(count, ranks)) for name, ranks in bins)]
-    return StandingsTable.of(kind, title, columns, _sides(result), "Games by player, colour and G-score.")
+    columns = [column(str(GScore(rank, True)), [rank]) for rank in ranks]
+    if len(ranks) <= _HISTOGRAM_RANKS:
+        return table(columns)
+    more = column("more", ranks[_HISTOGRAM_RANKS:])
+    return replace(table([*columns[:_HISTOGRAM_RANKS], more]), data=table(columns))
 
 
 _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
@@ -215,6 +225,7 @@ _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
     "suffered": partial(_histogram, "suffered", "Results that the opponent holds"),
     "endings": endings,
     "left_out": left_out_games,
+    "doubtful": doubtful_games,
     "changed_games": changed_games,
     "changed_players": changed_players,
     "sprt": test_table,

@@ -11,6 +11,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn import tags
+from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.splitter import RawGame, Tag
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 
@@ -19,7 +20,7 @@ _LAST_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
 
 
 def tags_of(outcome: Outcome) -> dict[str, str]:
-    """Return the tags that tell an outcome; the komi only where it counts, and bounds where there are any."""
+    """Return the tags that tell an outcome; the komi only where it counts, doubts and bounds if any."""
     settings = outcome.settings
     names, scoring = tags.RESULT[settings.variant], settings.scoring
     told = {
@@ -31,6 +32,8 @@ def tags_of(outcome: Outcome) -> dict[str, str]:
         names.scoring: scoring.scheme.value.capitalize(),
         names.fifty_moves: settings.fifty_move_rule.value,
     }
+    if outcome.doubts:
+        told[names.doubts] = ", ".join(outcome.doubts)
     if outcome.bounds is not None:
         told[names.bounds] = str(outcome.bounds)
     if scoring.scheme in (Scheme.KOMI, Scheme.FULL):
@@ -53,6 +56,7 @@ def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | 
             GScore.parse(game[names.accrued]),
             replace(options.settings(game), fifty_move_rule=rule),
             recorded=game.get("Result", "*").strip(),
+            doubts=tuple(map(Doubt, filter(None, game.get(names.doubts, "").split(", ")))),
         )
         if basis in (Basis.BOUNDED, Basis.NEAREST_BOUND) or (not basis.proven and names.bounds in game):
             outcome = replace(outcome, bounds=ScoreInterval.parse(game[names.bounds]))

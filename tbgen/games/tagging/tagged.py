@@ -20,6 +20,7 @@ from typing import Final
 from tbgen.board.variant import Variant
 from tbgen.errors import GameError, TbgenError, UsageError
 from tbgen.games.outcome import RESULTS, Basis, Outcome
+from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
 from tbgen.games.referee.adjudication import StateSolver, adjudicate, replay
@@ -111,6 +112,7 @@ class Adjudicator:
                 game.ending,
                 recorded=game.result,
                 syzygy=self.syzygy,
+                doubts=game.doubts,
                 solver=self.solver,
                 require_tables=self.require_tables,
                 require_proof=self.require_proof,
@@ -119,7 +121,8 @@ class Adjudicator:
             if error is game.error:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
-        if told is not None and told.bounds is not None and not outcome.proven:
+        unsure = not outcome.proven and Doubt.TRUNCATED not in outcome.doubts
+        if told is not None and told.bounds is not None and unsure:
             return outcome.narrowed(told.bounds, Basis.SOLVED)
         return outcome
 

@@ -82,7 +82,7 @@ def test_chess960() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("1. e4 {never closed\n", "game 1, line 1, ply 2: '{' opens a comment that is not closed"),
+        ("{never closed\n", "game 1, line 1: no PGN, as it has neither tags nor moves"),
         ("1. e4\n(1. d4 d5 (1... Nf6) 2. c4 1-0\n", "game 1, line 2, ply 2: '(' opens a variation that"),
         ("1. e4 ) e5 1-0\n", "game 1, line 1, ply 2: ')' closes no variation"),
         ("1. e4 } e5 1-0\n", "game 1, line 1, ply 2: '}' is not a legal move"),

@@ -1,5 +1,7 @@
 """Numbers and tables for readers."""
 
+import csv
+import io
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tbgen.games.outcome import Basis
+from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.standings import LeftOut, standings
 from tbgen.games.standings.render import comma_separated, text
 from tbgen.games.standings.table import Column, StandingsTable, aligned
@@ -70,6 +73,7 @@ def test_no_name_is_a_formula_for_a_spreadsheet(mark: str) -> None:
 
 def test_tables_have_their_keys_once_and_in_order() -> None:
     games = [game("A", "B", "G0.0"), game("B", "A", "G0.5", basis=Basis.TABLEBASE, accrued="G3.5")]
+    games[0] = replace(games[0], outcome=replace(games[0].outcome, doubts=(Doubt.RESULT,)))
     found = standings(games)
     found = replace(found, left_out=LeftOut(1, 0), sprt=found.test(0, 5))
     shown = [table.key for table in tables(found)]
@@ -85,3 +89,25 @@ def test_a_crosstable_of_many_is_only_for_those_who_ask() -> None:
     both = {"crosstable", "crosspoints"}
     assert not both & overview(found)
     assert both <= {table.key for table in tables(found)}
+
+
+def test_histograms_have_a_column_for_each_score_in_csv() -> None:
+    """Readers see the eight lowest, and the others together."""
+    ranks = [f"G{rank / 2}" for rank in range(2, 26)]
+    found = standings([game("A", "B", rank) for rank in [*ranks, "-G12.5"]])
+    (held,) = tables(found, {"given"})
+    rows = list(csv.reader(io.StringIO(comma_separated(held))))
+    assert rows[0] == ["player", "colour", *ranks]
+    assert rows[1] == ["A", "White", *["1"] * 24]
+    assert rows[4] == ["B", "Black", *["0"] * 23, "1"]
+    assert held.titles == ["player", "as", *ranks[:8], "more"]
+    assert held.shown()[0][-1] == "16"
+
+
+def test_doubtful_games_are_a_table() -> None:
+    one = game("A", "B", "G0.0")
+    one = replace(one, outcome=replace(one.outcome, doubts=(Doubt.TRUNCATED, Doubt.RESULT)))
+    (table,) = tables(standings([game("A", "B", "G1.0"), one]), {"doubtful"})
+    assert [row[1:3] for row in table.rows] == [["A - B", "truncated, result"]]
+    assert Doubt.RESULT.sentence in table.note
+    assert list(tables(standings([game("A", "B", "G1.0")]), {"doubtful"})) == []
