@@ -40,7 +40,7 @@ def test_standings_come_first_then_crosstables_then_plots() -> None:
     ]
     rows = next(table for table in root.iter("table") if table.get("class") == "crosstable").iter("tr")
     cells = [["".join(cell.itertext()).strip() for cell in row] for row in rows]
-    assert cells[0] == ["", "player", "sum", *map(str, range(1, 13))]
+    assert cells[0] == ["#", "player", "sum", *map(str, range(1, 13))]
     assert [len(cell) for cell in cells[1][3:]] == [0] + [4] * 11
     assert cells[1][3] == ""
 
