@@ -32,7 +32,8 @@ def played(pgn: Path, fen: str, *more: str) -> list[Game]:
 def test_a_forced_mate_ends_a_game(option: str, most_men: int, tmp_path: Path) -> None:
     """Four men, too: of captures that win no more need to be known. Tagged anew, nothing changes."""
     pgn = tmp_path / "games.pgn"
-    for game in played(pgn, QUEEN, option, str(FILES), "-tbpieces", str(most_men)):
+    more = ("-tbpieces", str(most_men), "-tbignore50", "-tbadjudicate", "BOTH")
+    for game in played(pgn, QUEEN, option, str(FILES), *more):
         assert [move.uci() for move in game.moves] == ([CAPTURE] if most_men == 3 else [])
         assert game.tags["Result"] == "1-0"
         assert (game.tags["RMobilityResult"], game.tags["RMobilityBasis"]) == ("G0.0", "adjudication")
