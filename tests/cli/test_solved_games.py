@@ -166,7 +166,7 @@ def test_adjudicate_a_file(place: Path, capsys: pytest.CaptureFixture[str]) -> N
     output = capsys.readouterr()
     assert [line[0] for line in output.out.splitlines()] == ["2", "3"]
     assert "game 1, line 1: no table can prove the result: the position has 6 men" in output.err
-    assert "solving proves only that it lies between G5.0 and G4.0" in output.err
+    assert "it is proved only to lie between G5.0 and G4.0" in output.err
     assert "nor can it be solved: the position has castling rights" in output.err
 
 

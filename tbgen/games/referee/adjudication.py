@@ -137,7 +137,7 @@ def adjudicate(
         if require_tables or require_proof:
             raise lack
     elif require_proof:
-        raise UnprovenError(f"no table can prove the result: {lack}{_solving_note(outcome, solver)}")
+        raise UnprovenError(f"no table can prove the result: {lack}{_note(outcome, solver)}")
     return outcome
 
 
@@ -168,15 +168,17 @@ def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Stat
     return outcome if proved is None else outcome.narrowed(proved.bounds, Basis.SOLVED, proved.depth)
 
 
-def _solving_note(outcome: Outcome, solver: StateSolver | None) -> str:
-    """Return what is to be added about solving where it has not proved the result."""
-    if solver is None:
-        return ""
+def _note(outcome: Outcome, solver: StateSolver | None) -> str:
+    """Return what is to be added about files and solving where they have not proved the result."""
+    file = outcome.missing_syzygy
+    notes = [f"; Syzygy file {file} is missing"] if file else []
     if outcome.unsolvable:
-        return f"; nor can it be solved: {outcome.unsolvable}"
-    if outcome.bounds is None:
-        return "; solving has proved nothing of it"
-    return f"; solving proves only that it lies {outcome.bounds.words}"
+        notes.append(f"; nor can it be solved: {outcome.unsolvable}")
+    if outcome.bounds is not None:
+        notes.append(f"; it is proved only to lie {outcome.bounds.words}")
+    elif solver is not None and not outcome.unsolvable:
+        notes.append("; solving has proved nothing of it")
+    return "".join(notes)
 
 
 def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:

@@ -107,7 +107,7 @@ def test_a_missing_file_is_named(syzygy: Syzygy, no_tables: Tablebase) -> None:
     assert outcome.lacks[1:] == ["Syzygy file KRvKP.rtbw is missing"]
     castling = adjudicate(arbiter("4k3/8/8/8/8/8/8/4K2R w K - 4 60"), no_tables, syzygy=syzygy)
     assert castling.missing_syzygy == ""
-    with pytest.raises(UnprovenError):
+    with pytest.raises(UnprovenError, match=r"; Syzygy file KPPvKPP\.rtbw is missing$"):
         adjudicate(arbiter(LOCKED), no_tables, syzygy=syzygy, require_proof=True)
 
 
