@@ -1,15 +1,142 @@
 """Tiebreaks worked out by hand, and that the documentation has them all."""
 
+import io
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tbgen.cli.score import run
-from tbgen.games.standings import ORDERS
+from tbgen.games.outcome import Basis
+from tbgen.games.standings import ORDERS, GameRecord, standings
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS
+from tbgen.games.tagging import tag_games
 from tests.support.paths import ROOT
+from tests.support.tournaments import game
 
 SCORING = (ROOT / "docs" / "scoring.md").read_text()
+
+
+def match(white: str, black: str, result: str, **other: Any) -> GameRecord:
+    return game(white, black, {"1-0": "G0.0", "0-1": "-G0.0"}.get(result, "G9.0"), **other)
+
+
+def numbers(games: list[GameRecord], *names: str) -> dict[str, list[Any]]:
+    """What players have by tiebreaks, the points in chess first."""
+    players = standings(games, order=replace(ORDERS["tcec"], tiebreaks=names)).players
+    return {player.name: [player.tiebreaks[name] for name in ("classical", *names)] for player in players}
+
+
+ROUND_ROBIN = [
+    match("A", "B", "1-0"),
+    match("C", "D", "1/2-1/2"),
+    match("C", "A", "1/2-1/2"),
+    match("B", "D", "1-0"),
+    match("D", "A", "0-1"),
+    match("B", "C", "1-0"),
+]
+
+
+def test_a_round_robin_by_hand() -> None:
+    names = ("sb", "koya", "progressive", "wins", "black-wins")
+    assert numbers(ROUND_ROBIN, *names) == {
+        "A": [2.5, 2 + 0.5 * 1 + 0.5, 1, 1 + 1.5 + 2.5, 2, 1],
+        "B": [2, 0.5 + 1, 0, 0 + 1 + 2, 2, 0],
+        "C": [1, 0.5 * 0.5 + 0.5 * 2.5, 0.5, 0.5 + 1 + 1, 0, 0],
+        "D": [0.5, 0.5 * 1, 0, 0.5 + 0.5 + 0.5, 0, 0],
+    }
+
+
+def test_buchholz_of_a_small_swiss_by_hand() -> None:
+    """Three rounds of six; points are A 2.5, C 2, E 1.5, B 1, D 1, F 1."""
+    games = [match("A", "B", "1-0"), match("C", "D", "1-0"), match("E", "F", "1/2-1/2")]
+    games += [match("C", "A", "1/2-1/2"), match("B", "E", "0-1"), match("F", "D", "1/2-1/2")]
+    games += [match("A", "E", "1-0"), match("D", "C", "1/2-1/2"), match("B", "F", "1-0")]
+    names = ("buchholz", "buchholz-cut1", "buchholz-cut2", "buchholz-median1", "sb")
+    assert numbers(games, *names) == {
+        "A": [2.5, 1 + 2 + 1.5, 3.5, 2, 1.5, 1 + 1 + 1.5],
+        "C": [2, 1 + 2.5 + 1, 3.5, 2.5, 1, 1 + 1.25 + 0.5],
+        "E": [1.5, 1 + 1 + 2.5, 3.5, 2.5, 1, 0.5 + 1],
+        "B": [1, 2.5 + 1.5 + 1, 4, 2.5, 1.5, 1],
+        "D": [1, 2 + 1 + 2, 4, 2, 2, 0.5 + 1],
+        "F": [1, 1.5 + 1 + 1, 2.5, 1.5, 1, 0.75 + 0.5],
+    }
+
+
+def test_direct_encounters_once_and_again() -> None:
+    """As places 7 to 9 of league 2 in season 19 of TCEC: 2.5, 2.5 and 1, then 1.5 to 0.5 between two."""
+    games = [
+        match("A", "B", "1-0"),
+        match("B", "A", "1/2-1/2"),
+        match("A", "C", "1-0"),
+        match("C", "A", "1-0"),
+    ]
+    games += [match("B", "C", "1-0"), match("C", "B", "0-1")]
+    games += [match("C", "X", "1-0"), match("C", "X", "1/2-1/2")]  # all have 2.5 points
+    assert numbers(games, "direct") == {"A": [2.5, 2.5], "B": [2.5, 2.5], "C": [2.5, 1], "X": [0.5, None]}
+    assert numbers(games, "direct-fide") == {"A": [2.5, 1], "B": [2.5, 2], "C": [2.5, 3], "X": [0.5, None]}
+    # After crashes, direct encounters look at those who are still level: A has 1 of 2 against C.
+    games[1] = match("B", "A", "0-1", basis=Basis.ABANDONED)
+    games[0] = match("A", "B", "1/2-1/2")
+    assert numbers(games, "crashes", "direct") == {
+        "A": [2.5, 0, 1],
+        "C": [2.5, 0, 1],
+        "B": [2.5, 1, None],
+        "X": [0.5, 0, None],
+    }
+
+
+def test_several_games_against_one_opponent_count_by_their_mean_for_fide() -> None:
+    games = [match("A", "B", "1-0"), match("B", "A", "1-0"), match("B", "A", "1-0"), match("A", "B", "1-0")]
+    games += [match("A", "C", "0-1"), match("B", "C", "1/2-1/2"), match("C", "X", "1/2-1/2")]
+    games += [match("A", "X", "1/2-1/2")]  # A and B have 2.5 points, C 2
+    games += [match("C", "X", "1/2-1/2")]
+    assert numbers(games, "direct")["C"] == [2.5, 1.5]
+    assert [numbers(games, "direct")[name][1] for name in "ABC"] == [2, 2.5, 1.5]
+    assert [numbers(games, "direct-fide")[name][1] for name in "ABC"] == [3, 2, 1]
+
+
+def test_whoever_is_first_whatever_missing_games_bring_is_placed() -> None:
+    """All have a point by games against others, and not all have met."""
+    first = [match("A", "B", "1-0"), match("A", "C", "1-0"), match("B", "X", "1-0"), match("C", "X", "1-0")]
+    first += [match("B", "Y", "1-0"), match("C", "Y", "1-0")]
+    assert [numbers(first, "direct-fide")[name] for name in "ABC"] == [[2, 1], [2, 2], [2, 2]]
+    # B and C have not met A or each other: nobody is sure to be first.
+    open_ = [match("A", "B", "1-0"), match("B", "X", "1-0"), match("C", "X", "1-0")]
+    assert [numbers(open_, "direct-fide")[name] for name in "ABC"] == [[1, 1], [1, 1], [1, 1]]
+
+
+def test_ways_to_lose_and_lengths_of_games() -> None:
+    ways = [Basis.ABANDONED, Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.FORFEIT]
+    ways += [Basis.RESIGNATION, Basis.ADJUDICATION]
+    games = [match("A", "B", "1-0", basis=basis) for basis in ways]
+    assert numbers(games, "crashes", "forfeits", "games") == {"A": [6, 0, 0, 6], "B": [0, 1, 4, 6]}
+    lengths = [
+        match("A", "B", "1-0"),
+        match("B", "A", "0-1"),
+        match("A", "B", "1/2-1/2"),
+        match("B", "A", "1-0"),
+    ]
+    moves = [40, 51, 200, None]
+    games = [replace(record, moves=count) for record, count in zip(lengths, moves, strict=True)]
+    found = numbers(games, "won-moves", "lost-moves", "double-wins")
+    assert found == {"A": [2.5, 45.5, None, 1], "B": [1.5, None, 45.5, 0]}
+
+
+def test_fewest_are_first() -> None:
+    games = [match("A", "X", "1-0"), match("B", "X", "1-0"), match("C", "X", "1-0")]
+    games = [replace(record, moves=count) for record, count in zip(games, (40, 30, None), strict=True)]
+    assert list(numbers(games, "won-moves")) == ["B", "A", "C", "X"]
+    games += [match("X", "C", "1-0", basis=Basis.ABANDONED), match("X", "A", "1-0"), match("X", "B", "1-0")]
+    assert list(numbers(games, "crashes", "won-moves"))[1:] == ["B", "A", "C"]
+
+
+def test_moves_are_those_of_the_tag() -> None:
+    text = '[White "A"]\n[PlyCount "{}"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
+    found = tag_games(io.BytesIO("".join(map(text.format, ("93", "94", "many", "²"))).encode()))
+    records = [record for each in found if (record := GameRecord.of("x", each)) is not None]
+    assert [record.moves for record in records] == [47, 47, None, None]
 
 
 def test_the_documentation_has_every_tiebreak_and_order() -> None:
