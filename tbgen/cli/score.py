@@ -102,8 +102,8 @@ def run(
     :param sprt_model: the model of elo0 and elo1: logistic, normalised, or bayesian as in Cute Chess
         (default: that of --sprt, else logistic)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
-    :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, scorings,
-        ratings, colours, meetings, given, suffered, endings, left_out, doubtful, changed_games,
+    :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, bounds,
+        scorings, ratings, colours, meetings, given, suffered, endings, left_out, doubtful, changed_games,
         changed_players, sprt, games; or all (default: all but meetings and games, for CSV all)
     :param form: output format; tcec-json is what TCEC's page reads, crosstable.json and schedule.json in the
         directory of --out (default: text)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from tbgen.games.outcome import Basis
+from tbgen.games.standings.players import Player
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel
 from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, aligned
+from tbgen.games.standings.tiebreaks import TIEBREAKS, Lead
 from tbgen.games.standings.tournament import Standings
 from tbgen.text import counted
 
@@ -20,6 +22,30 @@ def endings(result: Standings) -> StandingsTable:
     ]
     found = [basis for basis in Basis if basis in result.bases]
     return StandingsTable.of("endings", "How games ended", columns, found)
+
+
+def bounds(result: Standings) -> StandingsTable:
+    """Return what sums and places may be by values that are not proved; no rows if all are."""
+    certainty, chess = result.certainty, result.order.lead is Lead.CHESS
+    row = TIEBREAKS["rmobility" if chess else "points"]
+    show = aligned(end for player in result.players for end in certainty.sums(row, player))
+
+    def places(player: Player) -> str:
+        best, worst = certainty.places[player.name]
+        return f"{best}" if best == worst else f"{best} to {worst}"
+
+    columns = [
+        Column("place", "", word=True),
+        Column("player", "player", "name", word=True),
+        Column("possible_places", "places", places),
+        Column("unproven", "unproven", lambda player: certainty.count(player)),
+        Column(row.key, row.title, lambda player: row.value(player, (), certainty.field), show),
+        Column("least", "at least", lambda player: certainty.sums(row, player).least, show),
+        Column("most", "at most", lambda player: certainty.sums(row, player).most, show),
+    ]
+    note = f"{certainty.sentence} Unproven games count here with every value that is not disproved."
+    shown = result.players if certainty.unproven else ()
+    return StandingsTable.of("bounds", "What is proved of places and sums", columns, shown, note)
 
 
 def left_out_games(result: Standings) -> StandingsTable:

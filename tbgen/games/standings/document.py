@@ -10,9 +10,11 @@ import msgspec
 from msgspec import structs
 
 from tbgen.board.score import GScore
+from tbgen.games.standings.certainty import Certainty
 from tbgen.games.standings.players import Pairs, Player
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import Sprt
+from tbgen.games.standings.tiebreaks import TIEBREAKS
 from tbgen.games.standings.tournament import Standings
 
 
@@ -29,8 +31,13 @@ def document(result: Standings) -> dict[str, Any]:
         "left_out": result.left_out,
         "games_per_player": {"least": least, "most": most},
         "games": [_game(game, result) for game in result.games],
-        "players": [_player(player) for player in result.players],
+        "players": [_player(player, result.certainty) for player in result.players],
         "bases": result.bases,
+        "unproven": {
+            "count": len(result.certainty.unproven),
+            "games": [f"{game.file} {game.number}" for game in result.certainty.unproven],
+            "sentence": result.certainty.sentence,
+        },
         "gains": result.gains(),
     }
     if result.sprt is not None:
@@ -60,11 +67,12 @@ def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
     return told
 
 
-def _player(player: Player) -> dict[str, Any]:
+def _player(player: Player, certainty: Certainty) -> dict[str, Any]:
     results = player.results
     return {
         "name": player.name,
         "place": player.place,
+        "possible_places": certainty.places[player.name]._asdict(),
         **asdict(results),
         "classical": results.classical,
         "share": results.share,
@@ -72,6 +80,7 @@ def _player(player: Player) -> dict[str, Any]:
         "lead": 2 * results.points - results.games,
         "direct": player.tiebreaks.get("direct"),
         "tiebreaks": player.tiebreaks,
+        "sums": {key: certainty.sums(TIEBREAKS[key], player)._asdict() for key in ("points", "rmobility")},
         "elo": player.elo,
         "pairs": _pairs(player.pairs),
         "colours": {"white": player.colours[True], "black": player.colours[False]},

@@ -11,6 +11,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.games.standings.crosstables import crosspoints, crosstable
 from tbgen.games.standings.details import (
+    bounds,
     changed_games,
     changed_players,
     doubtful_games,
@@ -122,8 +123,8 @@ def _places_note(result: Standings) -> str:
         ties += f", as by the rules of {result.order.rules}"
     return (
         f"Scoring {result.scheme.value}, {_settings(result)}. + = - are results in chess. {order}. Ties are "
-        f"broken by {ties}. Points are compared exactly, and shown rounded. Elo is against the field, with "
-        "95 % margin and likelihood of superiority."
+        f"broken by {ties}. {result.certainty.sentence} Points are compared exactly, and shown rounded. Elo "
+        "is against the field, with 95 % margin and likelihood of superiority."
     )
 
 
@@ -217,6 +218,7 @@ _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
     "standings": _places,
     "crosstable": crosstable,
     "crosspoints": crosspoints,
+    "bounds": bounds,
     "scorings": _scorings,
     "ratings": _ratings,
     "colours": _colours,

@@ -109,6 +109,8 @@ class Tiebreak:
     """What a player without a number counts as."""
     term: _Term | None = None
     """If the number is a sum over games that their values decide: what a game adds."""
+    rank: int | None = None
+    """The rank whose results alone the sum counts; None if all count."""
     by_points: bool = False
     """Whether it goes by the points that come first."""
     among: bool = False
@@ -248,7 +250,9 @@ def balance(rank: int) -> Tiebreak:
 
     score = GScore(rank, True)
     name, what = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
-    return Tiebreak(name, f"{score} +-", f"{what} given minus suffered", _sum(term), show=signed, term=term)
+    return Tiebreak(
+        name, f"{score} +-", f"{what} given minus suffered", _sum(term), show=signed, term=term, rank=rank
+    )
 
 
 _ROWS: Final = (

@@ -11,13 +11,14 @@ from functools import cached_property
 from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
+from tbgen.games.standings.certainty import Certainty
 from tbgen.games.standings.orders import ORDERS, Order
 from tbgen.games.standings.pairs import paired
 from tbgen.games.standings.places import placed
 from tbgen.games.standings.players import Player, players_of
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel, Sprt, sprt
-from tbgen.games.standings.tiebreaks import Field, Tiebreak, tiebreaks
+from tbgen.games.standings.tiebreaks import BALANCES, Field, Tiebreak, tiebreaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,12 @@ class Standings:
             for game in self.games
             if game.outcome.basis.best_play and game.value != game.outcome.accrued
         ]
+
+    @cached_property
+    def certainty(self) -> Certainty:
+        """What the places and sums may be by values that are not proved."""
+        field = Field.of(self.players, self.order.lead, self.scheme)
+        return Certainty(field, self.tiebreaks, whole=BALANCES not in self.order.tiebreaks)
 
     @cached_property
     def names(self) -> Sequence[str]:

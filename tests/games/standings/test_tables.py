@@ -74,6 +74,7 @@ def test_no_name_is_a_formula_for_a_spreadsheet(mark: str) -> None:
 def test_tables_have_their_keys_once_and_in_order() -> None:
     games = [game("A", "B", "G0.0"), game("B", "A", "G0.5", basis=Basis.TABLEBASE, accrued="G3.5")]
     games[0] = replace(games[0], outcome=replace(games[0].outcome, doubts=(Doubt.RESULT,)))
+    games += [game("B", "A", "G9.0", basis=Basis.PLAYED)]
     found = standings(games)
     found = replace(found, left_out=LeftOut(1, 0), sprt=found.test(0, 5))
     shown = [table.key for table in tables(found)]
