@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "verify": "prove tables by generating all moves of all positions",
     "fetch": "fetch published tables",
     "publish": "publish tables for others to fetch, from any web server",
+    "export": "write tables as flat files for programs in C and C++",
     "info": "list and describe tables",
     "cache": "show or clear the cache of compiled kernels",
     "completion": "print a script that lets a shell complete commands, options and names",

@@ -1,14 +1,12 @@
 """What a packed table stores: its blocks, exceptions and en passant positions, found and checked."""
 
 import mmap
-import operator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import SIDES, Side
+from tbgen.index.layout import Side
 from tbgen.index.table import Functions
 from tbgen.packed.encode import coding_of
 from tbgen.packed.exceptions import slots_of
@@ -22,7 +20,7 @@ from tbgen.packed.kernels.blocks import (
 )
 from tbgen.packed.order import rows_of
 from tbgen.store import schema
-from tbgen.store.schema import PACKED, DatasetSchema
+from tbgen.store.schema import PACKED
 from tbgen.store.stored_file import Entry, StoredFile
 
 
@@ -60,11 +58,7 @@ class CodedFile(StoredFile):
         super()._load()
         if self.schema is not PACKED:
             raise self.damaged("it is plain, and was to be read as a packed table")
-        side = operator.index(self._file.attrs["stored_side"])
-        if side not in SIDES:
-            raise self.damaged(f"its stored_side {side} is none")
-        self.side = SIDES[side]
-        self._maps: list[mmap.mmap] = []
+        self.side = self.stored_side
 
     def _sizes(self) -> dict[str, int]:
         accrued, blocks = self.info.stores_accrued, self.info.size // BLOCK_SLOTS
@@ -87,24 +81,6 @@ class CodedFile(StoredFile):
             if int(stream.length.sum(dtype=np.int64)) != len(stream.data):
                 raise self.damaged(f"its {wanted.name} has another length")
         return coding
-
-    def data(self, wanted: DatasetSchema) -> NDArray[Any]:
-        """Return all data of a dataset; raw ones are mapped: they come from the disk as they are read.
-
-        :raises DamagedTableError: if a chunk does not decode.
-        """
-        if not wanted.raw:
-            return super().data(wanted)
-        dataset = self._file[wanted.name]
-        size, offset = dataset.shape[0], dataset.id.get_offset()
-        if not size:
-            return np.zeros(0, np.uint8)
-        if offset is None or dataset.dtype != np.uint8:
-            raise self.damaged(f"its {wanted.name} is stored in another way")
-        mapped = np.memmap(self.path, np.uint8, "c", offset, (size,))
-        if isinstance(mapped.base, mmap.mmap):
-            self._maps.append(mapped.base)
-        return mapped.view(np.ndarray)  # numba takes no subclass
 
     def forget_blocks(self) -> None:
         """Give back the memory of mapped blocks; they stay in the cache of the system."""

@@ -1,5 +1,6 @@
 """A table file as far as both forms are alike: opening it, what it says of itself, what is wrong with it."""
 
+import mmap
 import operator
 import os
 import shlex
@@ -16,7 +17,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.table import count_values, free_men, pawns
 from tbgen.store.cache import ChunkCache
 from tbgen.store.dataset import placements_of
@@ -24,7 +25,17 @@ from tbgen.store.dataset_file import DatasetFile, open_file
 from tbgen.store.format import rules_of_name
 from tbgen.store.info import TableInfo
 from tbgen.store.manifest import Manifest
-from tbgen.store.schema import COUNT, EP_CONFIG, EP_DEPTH, EP_VALUE, PACKED, PLACEMENTS, TABLE, VALUE
+from tbgen.store.schema import (
+    COUNT,
+    EP_CONFIG,
+    EP_DEPTH,
+    EP_VALUE,
+    PACKED,
+    PLACEMENTS,
+    TABLE,
+    VALUE,
+    DatasetSchema,
+)
 
 Entry: TypeAlias = tuple[Code, int]
 """What is stored of a position: the code of its value, and its depth in plies.
@@ -55,6 +66,7 @@ class StoredFile(DatasetFile):
         self, path: Path, *, material: Material | None = None, cache: ChunkCache | None = None
     ) -> None:
         self._name = path.name.split(".")[0] if material is None else material.name
+        self._maps: list[mmap.mmap] = []
         super().__init__(path, cache)
         if material is not None and self.info.material != material.name:
             self.close()
@@ -64,6 +76,35 @@ class StoredFile(DatasetFile):
     """What the file says about itself."""
     layout: Layout
     """The order of the table's positions."""
+
+    @property
+    def stored_side(self) -> Side:
+        """The side to move that a packed table stores.
+
+        :raises DamagedTableError: if it is none, as in a plain table.
+        """
+        side = self._guard(lambda: operator.index(self._file.attrs["stored_side"]))
+        if side not in SIDES:
+            raise self.damaged(f"its stored_side {side} is none")
+        return SIDES[side]
+
+    def data(self, wanted: DatasetSchema) -> NDArray[Any]:
+        """Return all data of a dataset; raw ones are mapped: they come from the disk as they are read.
+
+        :raises DamagedTableError: if a chunk does not decode.
+        """
+        if not wanted.raw:
+            return super().data(wanted)
+        dataset = self._file[wanted.name]
+        size, offset = dataset.shape[0], dataset.id.get_offset()
+        if not size:
+            return np.zeros(0, np.uint8)
+        if offset is None or dataset.dtype != np.uint8:
+            raise self.damaged(f"its {wanted.name} is stored in another way")
+        mapped = np.memmap(self.path, np.uint8, "c", offset, (size,))
+        if isinstance(mapped.base, mmap.mmap):
+            self._maps.append(mapped.base)
+        return mapped.view(np.ndarray)  # numba takes no subclass
 
     def counts(self) -> list[dict[GScore, int]]:
         """Return the number of positions up to symmetry of every value, for White and for Black to move.

@@ -1,0 +1,85 @@
+/* probe DIR: reads lines of FEN, with or without a seventh field for the accrued score, and answers each by
+ * "value depth" or "error: ...". A depth that is not stored is "?". With --moves, each legal move follows as
+ * "move value depth accrued"; with --rules wg the tables are those for whole-game mobility; --check reads all
+ * tables first.
+ *
+ * Copyright (C) 2026 The tbgen developers
+ * Licence: GPL-3.0-or-later, see LICENSE. */
+#include "tbgen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_goal(const struct tbgen_result *result) {
+    char value[TBGEN_SCORE_SIZE];
+    tbgen_write_score(result->value, value);
+    printf("%s ", value);
+    if (result->depth == TBGEN_NO_DEPTH) putchar('?');
+    else printf("%d", result->depth);
+}
+
+static enum tbgen_error
+answer(struct tbgen_room *room, enum tbgen_rules rules, const char *fen, bool with_moves) {
+    struct tbgen_position position;
+    struct tbgen_result result;
+    struct tbgen_move moves[TBGEN_MOST_MOVES];
+    tbgen_score accrued;
+    int count = 0;
+    enum tbgen_error failed = tbgen_read_fen(fen, rules, &position, &accrued);
+    if (!failed) failed = tbgen_probe(room, &position, accrued, &result);
+    if (!failed && with_moves) failed = tbgen_moves(room, &position, accrued, moves, &count);
+    if (failed) return failed;
+    print_goal(&result);
+    for (int at = 0; at < count; at++) {
+        char held[TBGEN_SCORE_SIZE];
+        tbgen_write_score(moves[at].result.accrued, held);
+        printf(" %s ", moves[at].uci);
+        print_goal(&moves[at].result);
+        printf(" %s", held);
+    }
+    putchar('\n');
+    return TBGEN_OK;
+}
+
+/* Read a line without its end; false at the end of the input. What is too long for a FEN is cut. */
+static bool read_line(char *line, int size) {
+    int length = 0, byte;
+    while ((byte = getchar()) != EOF && byte != '\n')
+        if (length < size - 1) line[length++] = (char)byte;
+    line[length] = 0;
+    return length || byte != EOF;
+}
+
+int main(int count, char *arguments[]) {
+    const char *directory = NULL, *damaged;
+    enum tbgen_rules rules = TBGEN_R_MOBILITY;
+    bool with_moves = false, check = false, usage = false;
+    for (int at = 1; at < count; at++) {
+        if (!strcmp(arguments[at], "--moves")) with_moves = true;
+        else if (!strcmp(arguments[at], "--check")) check = true;
+        else if (!strcmp(arguments[at], "--rules") && at + 1 < count)
+            rules = strcmp(arguments[++at], "wg") ? TBGEN_R_MOBILITY : TBGEN_WHOLE_GAME;
+        else if (!directory && arguments[at][0] != '-') directory = arguments[at];
+        else usage = true;
+    }
+    if (usage || !directory) {
+        fputs("usage: probe [--moves] [--check] [--rules r|wg] DIR\n", stderr);
+        return 2;
+    }
+    struct tbgen *tables;
+    struct tbgen_room *room = NULL;
+    enum tbgen_error failed = tbgen_open(directory, rules, &tables);
+    if (!failed && !(room = tbgen_room_open(tables))) failed = TBGEN_NO_MEMORY;
+    if (!failed && check && (failed = tbgen_check(tables, &damaged))) fprintf(stderr, "probe: %s: ", damaged);
+    if (failed) {
+        fprintf(stderr, "%s%s\n", check && room ? "" : "probe: ", tbgen_sentence(failed));
+    } else {
+        for (char line[512]; read_line(line, sizeof line); fflush(stdout)) {
+            enum tbgen_error wrong = answer(room, rules, line, with_moves);
+            if (wrong) printf("error: %s\n", tbgen_sentence(wrong));
+        }
+    }
+    tbgen_room_close(room);
+    tbgen_close(tables);
+    return failed ? 1 : 0;
+}

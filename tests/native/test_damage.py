@@ -1,0 +1,68 @@
+"""Damaged flat files give error codes: no crash, and no wrong answer."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.native.conftest import THREE
+from tests.support.exhaustive import sample
+from tests.support.native import NATIVE, SANITIZED, answers, compiled
+
+BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+
+
+@pytest.fixture
+def writable(three: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(three / "flat", tmp_path / "flat"))
+
+
+def fuzzed(place: Path, flat: Path, rounds: int, *options: str) -> int:
+    """Damage files again and again with the sanitizers looking on; return how many answers were errors."""
+    program = compiled(place / "fuzz", NATIVE / "fuzz.c", [*SANITIZED, *options])
+    done = subprocess.run([program, flat, str(rounds), "1"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    found = re.fullmatch(r"(\d+) rounds, \d+ answers, (\d+) of them errors\n", done.stdout)
+    assert found
+    assert int(found[1]) == rounds
+    return int(found[2])
+
+
+def test_damage_is_noticed(writable: Path, tmp_path: Path) -> None:
+    """Some thousand flipped bytes, and hundreds of files that are cut off."""
+    before = {path.name: path.read_bytes() for path in writable.iterdir()}
+    rounds = sample(1000, 20_000)
+    assert fuzzed(tmp_path, writable, rounds) > rounds
+    assert {path.name: path.read_bytes() for path in writable.iterdir()} == before
+
+
+def test_what_gets_past_the_checksums_stays_within_memory(
+    writable: Path, some_packed: Path, tmp_path: Path
+) -> None:
+    for path in (some_packed / "flat").glob("*vK.r.flat"):
+        shutil.copy(path, writable)
+    assert fuzzed(tmp_path, writable, sample(600, 20_000), "-DTBGEN_FUZZING") > 100
+
+
+def test_a_damaged_file_is_an_error_only_of_its_positions(probe: Path, writable: Path) -> None:
+    path = writable / "KBvK.r.flat"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    done = subprocess.run([probe, "--check", writable], input="", capture_output=True, text=True)
+    assert (done.returncode, done.stderr.split(":")[:2]) == (1, ["probe", " KBvK"])
+    assert answers(probe, writable, ["8/8/8/4KQk1/8/8/8/8 b - - 0 1"])[0][0] in "G-"
+    path.write_bytes(data[:5000])
+    assert answers(probe, writable, [BISHOP])[0].startswith("error: ")
+
+
+def test_sound_files_pass_the_check(probe: Path, three: Path) -> None:
+    assert answers(probe, three / "flat", [], "--check") == []
+
+
+def test_a_file_under_another_name_is_refused(probe: Path, writable: Path) -> None:
+    (writable / "KNvK.r.flat").replace(writable / "KBvK.r.flat")
+    assert "damaged" in answers(probe, writable, [BISHOP])[0]
+    assert len(list(writable.iterdir())) == len(THREE) - 1

@@ -1,0 +1,87 @@
+"""``make -C native`` and CMake build what docs/native.md says."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.native import NATIVE, compiler
+
+SOURCES = {
+    *("tbgen.h", "tbgen.c", "probe.c", "speed.c", "fuzz.c", "example.cpp", "Makefile", "CMakeLists.txt"),
+}
+BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+
+
+def done(*command: str | Path, given: str = "") -> str:
+    result = subprocess.run(command, input=given, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def needs(program: str) -> None:
+    compiler()
+    if not shutil.which(program):
+        pytest.skip(f"there is no {program}")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A copy of the folder without what has been built there."""
+    target = tmp_path / "native"
+    target.mkdir()
+    for name in SOURCES:
+        shutil.copy(NATIVE / name, target)
+    return target
+
+
+def test_make(source: Path, three: Path) -> None:
+    needs("make")
+    needs("c++")
+    done("make", "-C", source, "all", "CFLAGS=-O1 -Werror", "CXXFLAGS=-O0 -Werror")
+    assert done(source / "probe", three / "flat", given=f"{BISHOP}\n") == "G1.5 4\n"
+    assert done(source / "example", three / "flat", BISHOP).splitlines() == [
+        *("value G1.5 in 4 plies", "g5h5 keeps it", "g5h4 keeps it", "g5h6 keeps it")
+    ]
+    assert done(source / "speed", three / "flat", given=f"{BISHOP}\n" * 10).startswith(
+        "10 positions, 0 failed: "
+    )
+    done("make", "-C", source, "clean")
+    assert {path.name for path in source.iterdir()} == SOURCES
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_cmake(source: Path, three: Path, tmp_path: Path) -> None:
+    needs("cmake")
+    done("cmake", "-S", source, "-B", tmp_path / "build")
+    done("cmake", "--build", tmp_path / "build")
+    assert done(tmp_path / "build" / "probe", three / "flat", given=f"{BISHOP}\n") == "G1.5 4\n"
+
+
+def test_the_library_stays_small() -> None:
+    """At most 2,000 lines of 110 characters, and an example of fifty."""
+    lines = [line for name in ("tbgen.h", "tbgen.c") for line in (NATIVE / name).read_text().splitlines()]
+    assert len(lines) <= 2000
+    assert max(map(len, lines)) <= 110
+    assert len((NATIVE / "example.cpp").read_text().splitlines()) <= 50
+
+
+def test_nothing_else_is_needed(tmp_path: Path, three: Path) -> None:
+    """A program with the two files in its own folder, with nothing but the C library."""
+    for name in ("tbgen.c", "tbgen.h"):
+        shutil.copy(NATIVE / name, tmp_path)
+    (tmp_path / "main.c").write_text(
+        '#include "tbgen.h"\n#include <stdio.h>\n'
+        "int main(int count, char *arguments[]) {\n"
+        "    struct tbgen *tables;\n"
+        "    enum tbgen_error failed = tbgen_open(arguments[count - 1], TBGEN_R_MOBILITY, &tables);\n"
+        '    printf("%s, %d\\n", tbgen_sentence(failed), failed ? 0 : tbgen_count(tables));\n'
+        "    tbgen_close(failed ? NULL : tables);\n"
+        "}\n"
+    )
+    done(compiler(), *(tmp_path / name for name in ("main.c", "tbgen.c")), "-o", tmp_path / "main")
+    assert done(tmp_path / "main", three / "flat") == "all is well, 6\n"
+    assert os.path.getsize(tmp_path / "main") < 200_000

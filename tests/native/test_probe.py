@@ -1,0 +1,109 @@
+"""The C library answers what Python answers, and stays within its memory: it is built with the sanitizers."""
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tbgen.board.variant import Variant
+from tests.native.conftest import FOUR, PACKED, THREE
+from tests.support.exhaustive import sample
+from tests.support.native import answers, differences, exported, states, with_score
+from tests.support.random_boards import en_passant_board
+
+BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+
+
+def test_published_values(probe: Path, three: Path) -> None:
+    """Of docs/theory.md and README.md."""
+    pawn = "8/8/5k1K/5P2/8/8/8/8 w - -"
+    asked = [BISHOP, "8/8/8/2K3k1/8/8/8/8 w - - 0 1", f"{pawn} 1 60 -G2.5", "8/8/8/8/8/8/8/2K1B1k1 w - - 0 1"]
+    assert answers(probe, three / "flat", asked) == ["G1.5 4", "-G8.5 0", "-G3.5 4", "G0.5 17"]
+
+
+def test_states_of_three_men(probe: Path, three: Path) -> None:
+    assert differences(probe, three, states("three", sample(400, 10000), THREE)) == []
+
+
+def test_states_of_four_men(probe: Path, four: Path) -> None:
+    """Where a move leads to a table that is missing, both say so."""
+    asked = states("four", sample(1500, 40000), FOUR[6:], en_passant=True)
+    assert differences(probe, four, asked, moves=False) == []
+    assert differences(probe, four, asked[: len(asked) // 3]) == []
+
+
+def test_states_of_packed_tables(probe: Path, some_packed: Path) -> None:
+    asked = states("packed", sample(400, 10000), PACKED, en_passant=True)
+    assert differences(probe, some_packed, asked) == []
+
+
+def test_states_of_whole_game_mobility(probe: Path, whole_game_tables: Path, tmp_path: Path) -> None:
+    names, variant = (*THREE, "KPvKP"), Variant.WHOLE_GAME
+    place = exported(whole_game_tables, tmp_path, names, variant)
+    asked = states("whole", sample(300, 10000), names, en_passant=True)
+    assert differences(probe, place, asked, "wg", moves=False) == []
+    assert differences(probe, place, states("whole", 200, THREE), "wg") == []
+
+
+def test_en_passant_rights_that_are_no_captures_or_reset_the_score(probe: Path, four: Path) -> None:
+    rng = random.Random("passing")
+    boards = [en_passant_board(rng) for _ in range(60)]
+    asked = [with_score(rng, board) for board in boards]
+    asked += [fen.replace(" 0 1", " 3 1 -G2.0") for fen in asked]
+    asked += [
+        "8/8/8/8/3Pp3/8/8/K6k b - d3 0 1",
+        "8/8/8/8/k2Pp2R/8/8/K7 b - d3 0 1",
+        "8/8/8/8/3P4/8/8/K6k b - d3 0 1",
+    ]
+    assert differences(probe, four, asked, moves=False) == []
+
+
+@pytest.mark.parametrize(
+    ("fen", "words"),
+    [
+        ("", "not a FEN"),
+        ("8/8/8/4KBk1/8/8/8/8", "not a FEN"),
+        ("8/8/8/4KBk1/8/8/8 w - - 0 1", "not a FEN"),
+        ("8/8/8/4KBk11/8/8/8/8 w - - 0 1", "not a FEN"),
+        ("8/8/8/44KBk1/8/8/8/8 w - - 0 1", "not a FEN"),
+        ("8/8/8/8/4KBk1/8/8/8/8 w - - 0 1", "not a FEN"),
+        ("8/8/8/4KXk1/8/8/8/8 w - - 0 1", "not a FEN"),
+        ("8/8/8/4KBk1/8/8/8/8 x - - 0 1", "not a FEN"),
+        ("8/8/8/4KBk1/8/8/8/8 b z - 0 1", "not a FEN"),
+        ("8/8/8/4KBk1/8/8/8/8 b - e9 0 1", "not a FEN"),
+        ("8/8/8/4KBk1/8/8/8/8 b - - x 1", "not a FEN"),
+        ("8/8/8/4KBk1/8/8/8/8 b - - 1 1 G3.5 G3.5", "not a FEN"),
+        ("8/8/8/4KBk1/8/8/8/8 b - - 1 1 3.5", "not a G-score"),
+        ("8/8/8/4KBk1/8/8/8/8 b - - 1 1 G3.7", "not a G-score"),
+        ("8/8/8/4KBk1/8/8/8/8 b - - 1 1 G1000.0", "not a G-score"),
+        ("8/8/8/4KBk1/8/8/8/8 b - - 1 1 G0.5", "ends the game"),
+        ("8/8/8/4KBk1/8/8/8/QQQQ4 b - - 0 1", "more than five men"),
+        ("8/8/8/5Bk1/8/8/8/8 b - - 0 1", "exactly one king"),
+        ("P7/8/8/4K1k1/8/8/8/8 b - - 0 1", "first or last rank"),
+        ("8/8/8/4KBk1/8/8/8/6R1 w - - 0 1", "in check"),
+        ("8/8/8/4Kk2/8/8/8/8 w - - 0 1", "in check"),
+        ("8/8/8/4KBk1/8/8/8/8 b - d3 0 1", "en passant"),
+        ("8/8/8/8/8/8/6k1/4K2R w K - 0 1", "castling"),
+        ("8/8/8/4KBk1/8/8/8/Q7 b - - 0 1", "missing"),
+    ],
+)
+def test_what_has_no_value_is_an_error(fen: str, words: str, probe: Path, three: Path) -> None:
+    (sentence,) = answers(probe, three / "flat", [fen])
+    assert sentence.startswith("error: ")
+    assert words in sentence
+
+
+def test_a_directory_without_flat_files(probe: Path, tmp_path: Path) -> None:
+    for place, words in ((tmp_path, "tbgen export"), (tmp_path / "none", "cannot be read")):
+        done = subprocess.run([probe, place], input="", capture_output=True, text=True)
+        assert done.returncode == 1
+        assert words in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_two_hundred_thousand_states(fast_probe: Path, tables: Path, tmp_path: Path) -> None:
+    names = sorted(path.name.split(".")[0] for path in tables.glob("*.r.h5"))
+    place = exported(tables, tmp_path, names)
+    assert differences(fast_probe, place, states("many", 200_000, names, en_passant=True)) == []

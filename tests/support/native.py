@@ -1,0 +1,125 @@
+"""The C library: compiled by the system's compiler, asked, and what Python answers in its place."""
+
+import random
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen import Tablebase, TbgenError
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
+from tbgen.exchange.export import export
+from tbgen.store.format import table_path
+from tests.support.paths import ROOT
+from tests.support.random_boards import en_passant_board, random_board
+
+NATIVE = ROOT / "native"
+SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+FAST = ("-O2",)
+COMMON = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", f"-I{NATIVE}")
+
+
+def compiler(options: Sequence[str] = ()) -> str:
+    """The compiler, clang if it is there; the test is skipped if there is none that knows the options."""
+    for name in ("clang", "cc"):
+        if shutil.which(name):
+            command = [name, *options, "-x", "c", "-", "-o", "/dev/null"]
+            if subprocess.run(command, input=b"int main(void) {}", capture_output=True).returncode == 0:
+                return name
+    pytest.skip(f"there is no C compiler with {' '.join(options)}" if options else "there is no C compiler")
+
+
+def compiled(target: Path, source: Path, options: Sequence[str]) -> Path:
+    """A program of one source and the library."""
+    command: list[str | Path] = [
+        compiler(options),
+        *COMMON,
+        *options,
+        source,
+        NATIVE / "tbgen.c",
+        "-o",
+        target,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def exported(tables: Path, target: Path, names: Iterable[str], variant: Variant = Variant.R_MOBILITY) -> Path:
+    """A directory with links to some tables in ``tables``, and the flat files of these in ``flat``."""
+    (target / "tables").mkdir()
+    for name in names:
+        path = table_path(tables, name, variant)
+        (target / "tables" / path.name).symlink_to(path)
+    export(target / "tables", target / "flat", [variant])
+    return target
+
+
+def answers(program: Path, directory: Path, lines: Sequence[str], *options: str) -> list[str]:
+    """What ``probe`` answers to lines."""
+    command: list[str | Path] = [program, *options, directory]
+    done = subprocess.run(
+        command, input="".join(f"{line}\n" for line in lines), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def expected(tables: Tablebase, lines: Sequence[str], moves: bool) -> Iterator[str]:
+    """What it has to answer, by Python; ``error`` for any error."""
+    listed = tables.moves_many(lines) if moves else repeat(())
+    for result, each in zip(tables.probe_many(lines), listed, strict=False):
+        if isinstance(result, TbgenError) or isinstance(each, TbgenError):
+            yield "error"
+        else:
+            after = [f" {m.move.uci()} {m.value} {_depth(m.depth)} {m.accrued}" for m in each]
+            yield f"{result.value} {_depth(result.depth)}" + "".join(after)
+
+
+def _depth(depth: int | None) -> str:
+    return "?" if depth is None else str(depth)
+
+
+def differences(
+    program: Path, place: Path, lines: Sequence[str], rules: str = "r", moves: bool = True
+) -> list[str]:
+    """The lines that C and Python answer differently, both with the tables of :func:`exported`."""
+    options = ["--moves"] if moves else []
+    found = answers(program, place / "flat", lines, *options, "--rules", rules)
+    with Tablebase(place / "tables", rules=rules) as tables:
+        wanted = list(expected(tables, lines, moves))
+    assert len(found) == len(wanted) == len(lines)
+    pairs = zip(lines, found, wanted, strict=True)
+    return [
+        f"{line}: {c}, not {python}"
+        for line, c, python in pairs
+        if (c.split(":")[0] if python == "error" else c) != python
+    ]
+
+
+def states(seed: str, count: int, materials: Sequence[str], en_passant: bool = False) -> list[str]:
+    """FENs of random states: mates and stalemates too, both colourings, half of them with an accrued score,
+    some of these with a halfmove clock of 0, which makes it mean nothing."""
+    rng, found = random.Random(seed), []
+    for number in range(count):
+        if en_passant and number % 10 == 0:
+            board = en_passant_board(rng)
+        else:
+            board = random_board(rng, Material.parse(materials[number % len(materials)]))
+        found.append(with_score(rng, board))
+    return found
+
+
+def with_score(rng: random.Random, board: chess.Board) -> str:
+    """The FEN of a board, with or without a seventh field."""
+    rank = GScore.of_board(board).rank
+    board.halfmove_clock = rng.choice([0, 1, 2, 30])
+    if rank < 2 or rng.random() < 0.4:
+        return board.fen()
+    return f"{board.fen()} {GScore(rng.randrange(2, rank + 4), rng.random() < 0.5)}"
