@@ -161,7 +161,7 @@ class EventOptions(OptionGroup):
     seeds: Annotated[Count | None, _names("seeds")]
     concurrency: Annotated[Count | None, WholeNumber(1, 512), _names("concurrency")]
     processors: Annotated[tuple[int, ...] | None, Parsed("LIST", _processors), _names("affinity")]
-    pgn: Annotated[Path | None, _names("pgn"), Setting(metavar="FILE")]
+    pgn: Annotated[Path | None, _names("pgn", "pgnout"), Setting(metavar="FILE")]
     event: Annotated[str | None, _names("event"), Setting(metavar="NAME")]
     site: Annotated[str | None, _names("site"), Setting(metavar="NAME")]
     wait: Annotated[int | None, WholeNumber(0), _names("wait"), Setting(metavar="MS")]

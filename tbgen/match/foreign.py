@@ -10,7 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeAlias
+
+import msgspec
+from msgspec import Struct
 
 from tbgen.errors import UsageError
 
@@ -27,6 +31,8 @@ _PGN_KEYS: Final = re.compile(
     "(file|notation|append|nodes|seldepth|nps|hashfull|tbhits|pv|timeleft|latency|min|match_line)=|(min|fi)$"
 )
 """Words of ``-pgnout``; a file may have a name such as ``a=b.pgn``."""
+
+_ENGINES: Final = "engines.json"
 
 NO_EFFECT: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "autosaveinterval": (_ANY, "every game is in the PGN file when it ends"),
@@ -76,11 +82,60 @@ NO_EFFECT_OF_ENGINES: Final[Mapping[str, str]] = {
 REFUSED_OF_ENGINES: Final[Mapping[str, str]] = {
     "book": "give all engines their openings with --openings file=FILE",
     "bookdepth": "give all engines their openings with --openings file=FILE plies=N",
-    "conf": "name the program with cmd=, and its options with option.NAME=VALUE",
     "initstr": "set options of the engine with option.NAME=VALUE",
     "whitepov": "evaluations must be those of the side to move, as in UCI",
 }
 """The same of words that cannot be meant."""
+
+
+class _ConfiguredOption(Struct):
+    name: str
+    value: bool | int | float | str | None = None
+    default: bool | int | float | str | None = None
+
+
+class _Configured(Struct, rename={"directory": "workingDirectory", "sent": "initStrings"}):
+    """An engine as ``engines.json`` of Cute Chess has it."""
+
+    name: str
+    command: str
+    directory: str = ""
+    protocol: str = "uci"
+    restart: str = "auto"
+    sent: Sequence[str] = ()
+    whitepov: bool = False
+    options: Sequence[_ConfiguredOption] = ()
+
+    def words(self) -> Iterator[str]:
+        """Yield the words of ``-engine`` that say the same."""
+        yield from (f"name={self.name}", f"cmd={self.command}", f"proto={self.protocol}")
+        yield f"restart={self.restart}"
+        if self.directory:
+            yield f"dir={self.directory}"
+        yield from (f"initstr={line}" for line in self.sent)
+        yield from ["whitepov"] * self.whitepov
+        for option in self.options:
+            if option.value is not None and option.value != option.default:
+                value = str(option.value)
+                yield f"option.{option.name}={value.lower() if value in ('True', 'False') else value}"
+
+
+def _configured(name: str) -> Iterator[str]:
+    """Yield the words of an engine of ``engines.json`` in the current directory.
+
+    :raises UsageError: if there is none.
+    """
+    try:
+        engines = msgspec.json.decode(Path(_ENGINES).read_bytes(), type=list[_Configured])
+    except (OSError, msgspec.MsgspecError) as error:
+        reason = getattr(error, "strerror", "") or error
+        raise UsageError(
+            f"conf={name}: {_ENGINES} cannot be read here: {reason}; give cmd= instead"
+        ) from None
+    found = next((engine for engine in engines if engine.name == name), None)
+    if found is None:
+        raise UsageError(f"conf={name}: there is no engine of that name in {_ENGINES}; give cmd= instead")
+    return found.words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +213,7 @@ def _openings(words: Sequence[str], _note: Note) -> Iterator[str]:
 def _engine(option: str) -> Callable[[Sequence[str], Note], Iterator[str]]:
     def reword(words: Sequence[str], note: Note) -> Iterator[str]:
         yield f"--{option}"
-        for word in words:
+        for word in _expanded(words):
             key, _, value = word.partition("=")
             if key in REFUSED_OF_ENGINES:
                 raise UsageError(f"-{option} {word} is not understood: {REFUSED_OF_ENGINES[key]}")
@@ -170,6 +225,12 @@ def _engine(option: str) -> Callable[[Sequence[str], Note], Iterator[str]]:
                 yield f"depth={value}" if key == "plies" else word
 
     return reword
+
+
+def _expanded(words: Sequence[str]) -> Iterator[str]:
+    for word in words:
+        key, _, value = word.partition("=")
+        yield from _configured(value) if key == "conf" else [word]
 
 
 def _config(words: Sequence[str], note: Note) -> Iterator[str]:

@@ -117,13 +117,39 @@ def test_words_of_others(line: str, expected: str) -> None:
         ("-quick cmd=a cmd=b book=c", "--each tc=10+0.1"),
         ("-engine cmd=a whitepov", "-engine whitepov is not understood: evaluations must be"),
         ("-each book=a.bin", "--openings file=FILE"),
-        ("-engine conf=Stockfish", "name the program with cmd="),
+        ("-engine conf=Stockfish", "engines.json cannot be read here: No such file or directory; give cmd="),
     ],
 )
 def test_what_cannot_be_meant_is_named_with_what_to_write(line: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=re.escape(sentence)):
         given(line)
     assert given("-config file=config.json discard=true") == []
+
+
+ENGINES = """[
+    {"name": "A", "command": "./a -x", "workingDirectory": "/a", "protocol": "uci", "variants": ["standard"],
+     "options": [{"name": "Hash", "value": 64, "default": 16, "type": "spin", "min": 1},
+                 {"name": "Own Book", "value": false}, {"name": "Same", "value": 1, "default": 1}]},
+    {"name": "B", "command": "b", "whitepov": true}
+]"""
+
+
+def test_engines_that_cute_chess_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "engines.json"
+    file.write_text(ENGINES)
+    found = reworded(["-engine", "conf=A", "tc=5"], lambda _: None)
+    options = ["option.Hash=64", "option.Own Book=false"]
+    expected = ["name=A", "cmd=./a -x", "proto=uci", "restart=auto", "dir=/a", *options, "tc=5"]
+    assert found == ["--engine", *expected]
+    for text, name, sentence in (
+        (ENGINES, "B", "whitepov is not understood"),
+        (ENGINES, "C", "there is no engine of that name in engines.json; give cmd= instead"),
+        ("[1]", "A", "engines.json cannot be read here: Expected `object`, got `int` - at `$[0]`"),
+    ):
+        file.write_text(text)
+        with pytest.raises(UsageError, match=re.escape(sentence)):
+            given(f"-engine conf={name}")
 
 
 def test_games_of_an_encounter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

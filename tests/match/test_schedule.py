@@ -1,6 +1,7 @@
 """Who plays whom."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,20 @@ def test_the_order_is_that_of_berger() -> None:
 def test_single_games_change_colours_from_round_to_round() -> None:
     games = all_of(round_robin(plan("ab", rounds=4, games=1)))
     assert [game.white + game.black for game in games] == ["ab", "ba", "ab", "ba"]
+
+
+@pytest.mark.parametrize(
+    ("games", "swap", "reverse", "expected"),
+    [
+        (2, False, False, "ab ab ab ab"),
+        (2, True, True, "ba ab ba ab"),
+        (1, False, True, "ba ba"),
+        (1, True, True, "ba ab"),
+    ],
+)
+def test_colours_that_stay_or_are_exchanged(games: int, swap: bool, reverse: bool, expected: str) -> None:
+    found = all_of(round_robin(replace(plan("ab", rounds=2, games=games), swap=swap, reverse=reverse)))
+    assert " ".join(game.white + game.black for game in found) == expected
 
 
 def test_the_games_of_an_encounter_have_one_opening() -> None:

@@ -268,6 +268,9 @@ def test_switches_of_a_file(tmp_path: Path) -> None:
     ):
         assert given(text)["recover"] is recover
     assert given("quiet = true\n")["quiet"] is True
+    assert given('pgnout = "a.pgn"\n[each]\nnodes = 5\n')["each"] == (["nodes=5"],)
+    context = run.make_context("match", [str(file), "--each", "tc=9", "--each", "nodes=7"])
+    assert context.params["each"] == (["nodes=5"], ["tc=9"], ["nodes=7"])
 
 
 @pytest.mark.parametrize("engine", [f'engine = "{CMD}"\n', f'[engine]\ncmd = "{sys.executable}"\n'])
