@@ -74,12 +74,12 @@ def run(
 
     The tables are: standings with tiebreaks, crosstables of games and of points, points by every scoring,
     results by colour, Elo by games and by pairs of games, histograms of results, and the changes of results
-    by best play, as proved by tables or solving.
+    by best play, as proved by tables, Syzygy files or solving.
 
     Games tagged by tbgen count by their tags, unless their result is unproven or an option sets how they are
-    refereed. All other games are adjudicated first, as by tbgen tag, also with --solve. Games with the result
-    * and unreadable games are left out and counted; if no other game is left, the command fails. Players
-    without a name count as a separate player in each game.
+    refereed. All other games are adjudicated first, as by tbgen tag, also with --syzygy and --solve. Games
+    with the result * and unreadable games are left out and counted; if no other game is left, the command
+    fails. Players without a name count as a separate player in each game.
 
     \b
     For example:
