@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from tbgen.games.outcome import Basis
-from tbgen.games.standings.players import Player
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel
 from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, aligned
@@ -30,20 +29,20 @@ def bounds(result: Standings) -> StandingsTable:
     row = TIEBREAKS["rmobility" if chess else "points"]
     show = aligned(end for player in result.players for end in certainty.sums(row, player))
 
-    def places(player: Player) -> str:
-        best, worst = certainty.places[player.name]
-        return f"{best}" if best == worst else f"{best} to {worst}"
-
     columns = [
         Column("place", "", word=True),
         Column("player", "player", "name", word=True),
-        Column("possible_places", "places", places),
-        Column("unproven", "unproven", lambda player: certainty.count(player)),
+        Column("best", "best", lambda player: certainty.places[player.name].best),
+        Column("worst", "worst", lambda player: certainty.places[player.name].worst),
+        Column("unproven", "unproven", certainty.count),
         Column(row.key, row.title, lambda player: row.value(player, (), certainty.field), show),
         Column("least", "at least", lambda player: certainty.sums(row, player).least, show),
         Column("most", "at most", lambda player: certainty.sums(row, player).most, show),
     ]
-    note = f"{certainty.sentence} Unproven games count here with every value that is not disproved."
+    note = (
+        f"{certainty.sentence} Best and worst are places, at least and at most are sums, by all values that "
+        "are not disproved."
+    )
     shown = result.players if certainty.unproven else ()
     return StandingsTable.of("bounds", "What is proved of places and sums", columns, shown, note)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from tbgen.errors import UsageError, quote
 from tbgen.games.standings.tiebreaks import BALANCES, Lead
 
 
@@ -92,3 +93,13 @@ _ROWS: Final = (
 )
 ORDERS: Final[Mapping[str, Order]] = {row.name: row for row in _ROWS}
 """By their names; the first is the default."""
+
+
+def order_of(name: str) -> Order:
+    """Return the order of a name.
+
+    :raises UsageError: if there is none.
+    """
+    if name not in ORDERS:
+        raise UsageError(f"{quote(name)} is no order: expected one of {', '.join(ORDERS)}")
+    return ORDERS[name]

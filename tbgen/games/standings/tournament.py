@@ -12,7 +12,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.certainty import Certainty
-from tbgen.games.standings.orders import ORDERS, Order
+from tbgen.games.standings.orders import Order, order_of
 from tbgen.games.standings.pairs import paired
 from tbgen.games.standings.places import placed
 from tbgen.games.standings.players import Player, players_of
@@ -140,12 +140,13 @@ def standings(
 
     :param order: an order, or the name of one of :data:`tbgen.games.standings.orders.ORDERS`.
 
-    :raises UsageError: if there are no games, or the scheme has no points for the komi of one.
+    :raises UsageError: if there are no games, or the scheme has no points for the komi of one, or there is no
+        such order or tiebreak.
     """
     records = [game.scored_by(scheme) for game in games]
     if not records:
         raise UsageError("there are no games to score")
-    order = ORDERS[order] if isinstance(order, str) else order
+    order = order_of(order) if isinstance(order, str) else order
     players = players_of(records, paired(records), scheme)
     breaks, field = tiebreaks(order.tiebreaks, players), Field.of(players, order.lead, scheme)
     return Standings(scheme, order, breaks, placed(players, breaks, field), records)

@@ -176,7 +176,8 @@ def test_it_is_in_the_document_and_in_a_table() -> None:
     assert list(zip(table.titles, table.shown()[0], strict=True)) == [
         ("", "1"),
         ("player", "A"),
-        ("places", "1 to 2"),
+        ("best", "1"),
+        ("worst", "2"),
         ("unproven", "1"),
         ("r-mobility", "1.0000"),
         ("at least", "0.9375"),

@@ -10,7 +10,7 @@ import pytest
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import Basis
-from tbgen.games.standings import GameRecord, Standings, standings
+from tbgen.games.standings import ORDERS, GameRecord, Standings, standings
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.tiebreaks import Field, Lead, tiebreak
 from tests.support.paths import DATA
@@ -25,7 +25,7 @@ def rows(name: str) -> Iterator[dict[str, str]]:
 @cache
 def events() -> dict[str, list[GameRecord]]:
     found = defaultdict(list)
-    for row in rows("tcec_season_18.csv"):
+    for row in rows("tcec_events.csv"):
         record = game(
             row["white"],
             row["black"],
@@ -48,7 +48,7 @@ def places(result: Standings, first: int, *names: str) -> list[str]:
 
 def test_the_tables_of_r_mobility_of_season_18() -> None:
     """All 260 cells that the stored pages have."""
-    published = list(rows("tcec_season_18_balances.csv"))
+    published = list(rows("tcec_balances.csv"))
     assert len(published) == 260
     players: dict[tuple[str, str], tuple[Player, Field]] = {}
     for event in ("QL", "L3", "L2"):
@@ -124,3 +124,29 @@ def test_numbers_of_ties_of_season_18() -> None:
         "Demolito": 0,
         "Gogobello": 0,
     }
+
+
+@pytest.mark.parametrize(
+    ("event", "tiebreaks", "first", "second"),
+    [
+        ("FRC4 D", "direct,rmobility", "Berserk", 2),
+        ("FRC4 D", "direct,wins", "Stoofvlees", 2),
+        ("FRC6 D", "direct,sb,rmobility", "Minic", 2),
+        ("FRC6 D", "direct,rmobility", "Revenge", 2),
+    ],
+)
+def test_who_advanced_tells_the_order(event: str, tiebreaks: str, first: str, second: int) -> None:
+    """Berserk (December 2021) and Minic (May 2023) advanced by their second places: not by all rules."""
+    order = ORDERS["tcec"].with_tiebreaks(tuple(tiebreaks.split(",")))
+    assert standings(events()[event], order=order).players[second - 1].name.startswith(first)
+
+
+def test_three_level_players_are_parted_by_each_rule_as_it_is_written() -> None:
+    """Places 7 to 9 of league 2 in season 19: direct encounters 2.5, 2.5 and 1; Wasp crashed once."""
+    games = events()["S19 L2"]
+    crashes_first, r_mobility_next = ["Chiron", "Demolito", "Wasp"], ["Chiron", "Wasp", "Demolito"]
+    by_season_19, by_season_20 = standings(games, order="tcec-s19"), standings(games, order="tcec")
+    assert places(by_season_19, 7, *crashes_first) == crashes_first
+    assert [player.tiebreaks["direct"] for player in by_season_19.players[6:9]] == [1.5, 0.5, None]
+    assert places(by_season_20, 7, *r_mobility_next) == r_mobility_next
+    assert [player.tiebreaks["direct"] for player in by_season_20.players[6:9]] == [2.5, 2.5, 1]

@@ -385,6 +385,11 @@ def test_what_a_record_takes_from_tags() -> None:
     assert (record.white, record.round, record.start) == ("A", "1.2", "8/8/8/2K3k1/8/8/8/8 w - -")
 
 
+def test_an_order_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="'elo' is no order: expected one of percent, points, tcec"):
+        standings([game("A", "B", "G0.0")], order="elo")
+
+
 def test_no_games() -> None:
     with pytest.raises(UsageError, match="there are no games to score"):
         standings([])

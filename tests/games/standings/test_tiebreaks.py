@@ -3,15 +3,20 @@
 import io
 import re
 from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+from random import Random
 from typing import Any
 
 import pytest
 
+from tbgen.board.scoring import Scheme
 from tbgen.cli.score import run
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import ORDERS, GameRecord, standings
-from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Field, Lead
 from tbgen.games.tagging import tag_games
+from tests.support.exhaustive import sample
 from tests.support.paths import ROOT
 from tests.support.tournaments import game
 
@@ -105,6 +110,62 @@ def test_whoever_is_first_whatever_missing_games_bring_is_placed() -> None:
     # B and C have not met A or each other: nobody is sure to be first.
     open_ = [match("A", "B", "1-0"), match("B", "X", "1-0"), match("C", "X", "1-0")]
     assert [numbers(open_, "direct-fide")[name] for name in "ABC"] == [[1, 1], [1, 1], [1, 1]]
+
+
+def sure_of_fide(scores: dict[frozenset[str], dict[str, Fraction]], level: list[str]) -> dict[str, int]:
+    """Places by FIDE's article 6, with every outcome of the missing games tried one by one."""
+    missing = [frozenset(pair) for pair in combinations(level, 2) if frozenset(pair) not in scores]
+    totals = []
+    for outcome in product((Fraction(0), Fraction(1, 2), Fraction(1)), repeat=len(missing)):
+        found = dict.fromkeys(level, Fraction())
+        for one, other in combinations(level, 2):
+            pair = frozenset((one, other))
+            share = scores[pair][one] if pair in scores else outcome[missing.index(pair)]
+            found[one] += share
+            found[other] += 1 - share
+        totals.append(found)
+    if not missing:
+        parts: list[list[str]] = []
+        for name in sorted(level, key=lambda name: -totals[0][name]):
+            if parts and totals[0][parts[-1][0]] == totals[0][name]:
+                parts[-1].append(name)
+            else:
+                parts.append([name])
+    else:
+        left = list(level)
+        parts = []
+        while first := [
+            name for name in left if all(t[name] > t[o] for t in totals for o in left if o != name)
+        ]:
+            parts.append(first)
+            left.remove(first[0])
+        parts += [left] if left else []
+    places: dict[str, int] = {}
+    for part in parts:
+        within = dict.fromkeys(part, 1) if len(part) in (1, len(level)) else sure_of_fide(scores, part)
+        before = len(places)
+        places |= {name: place + before for name, place in within.items()}
+    return places
+
+
+def test_direct_encounters_of_fide_by_every_outcome_of_missing_games() -> None:
+    random = Random(36)
+    for _ in range(sample(60, 1000)):
+        level = list("ABCDE"[: random.randint(2, 5)])
+        games, scores = [], {}
+        for one, other in combinations(level, 2):
+            if random.random() < 0.7:
+                results = random.choices(("1-0", "1/2-1/2", "0-1"), k=random.choice((1, 1, 2)))
+                games += [match(one, other, result) for result in results]
+                halves = sum({"1-0": 2, "0-1": 0}.get(result, 1) for result in results)
+                share = Fraction(halves, 2 * len(results))
+                scores[frozenset((one, other))] = {one: share, other: 1 - share}
+        games += [match(name, "X", "1-0") for name in level]
+        players = {player.name: player for player in standings(games).players}
+        field = Field.of(players.values(), Lead.CHESS, Scheme.EXPONENTIAL)
+        group = [players[name] for name in level]
+        found = {one.name: TIEBREAKS["direct-fide"].value(one, group, field) for one in group}
+        assert found == sure_of_fide(scores, level), (scores, level)
 
 
 def test_ways_to_lose_and_lengths_of_games() -> None:
