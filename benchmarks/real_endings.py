@@ -71,7 +71,7 @@ def _solve(position: dict[str, Any], arguments: argparse.Namespace) -> dict[str,
     try:
         solution = tbgen.solve(position["fen"], position["accrued"], tables=arguments.dir, budget=budget)
         lower, upper = str(solution.lower), str(solution.upper)
-        said: dict[str, Any] = {"cells": solution.cells, "in_budget": solution.in_budget}
+        said: dict[str, Any] = {"cells": solution.cells, "stopped_by": solution.stopped_by}
     except tbgen.TbgenError as error:
         (lower, upper), said = WORST, {"error": str(error)}
     return {

@@ -41,6 +41,8 @@ class ScoreInterval(NamedTuple):
     @property
     def words(self) -> str:
         """What the interval says of a value, for a reader."""
+        if self.exact:
+            return str(self.lower)
         return "not known" if self == ANYTHING else f"between {self.lower} and {self.upper}"
 
     @property

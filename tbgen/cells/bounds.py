@@ -5,8 +5,9 @@ end. Each is solved as the phase of a table is; the truth lies between (docs/sol
 """
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
 
 import chess
@@ -164,9 +165,11 @@ class BoundsGame:
         self._counted = False
         """Whether moves are counted and exits found, as blocks are now."""
 
-    def solve(self) -> tuple[Codes, Plies]:
+    def solve(self, stopped: Event | None = None) -> tuple[Codes, Plies]:
         """Return fresh values and depths, shape (2, slots of the cell) each.
 
+        :param stopped: set by another thread if nobody wants them any longer.
+        :raises CancelledError: if that has been set.
         :raises NoCodeError: if that takes scores beyond G63.0, or depths that do not fit.
         """
         if any(most_moves(self.cell_frame.cell, side) > _COUNTED for side in SIDES):
@@ -174,7 +177,11 @@ class BoundsGame:
         self._count()
         none = empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0)
         solver = PhaseSolver(self._workspace, self._pool, self._fresh, (none, none))
-        ranks = len(list(solver.ranks()))
+        ranks = 0
+        for _ in solver.ranks():
+            ranks += 1
+            if stopped is not None and stopped.is_set():
+                raise CancelledError
         deepest = max(attacker.scratch.deepest[0] for attacker in self._workspace.attackers)
         if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
             raise NoCodeError(self.cell_frame.cell)
@@ -274,7 +281,8 @@ class Games:
 
         :raises NoCodeError: as :meth:`Game.solve` does.
         """
-        return self._bounds(lambda end: self._games[end].solve())
+        stopped = Event()
+        return self._bounds(lambda end: self._games[end].solve(stopped), stopped.set)
 
     def accrued(self, bounds: Bounds, accrued: GScore) -> Bounds:
         """Return what is known of the positions with an accrued score, from what is known of them fresh.
@@ -288,14 +296,24 @@ class Games:
 
         return self._bounds(layer)
 
-    def _bounds(self, of_end: Callable[[int], tuple[Codes, Plies]]) -> Bounds:
-        value, depth = zip(*_of_ends(of_end), strict=True)
+    def _bounds(
+        self, of_end: Callable[[int], tuple[Codes, Plies]], stop: Callable[[], None] = lambda: None
+    ) -> Bounds:
+        value, depth = zip(*_of_ends(of_end, stop), strict=True)
         return Bounds(self.cell, np.stack(value), np.stack(depth))
 
 
-def _of_ends(of_end: Callable[[int], _Result]) -> list[_Result]:
+def _of_ends(of_end: Callable[[int], _Result], stop: Callable[[], None] = lambda: None) -> list[_Result]:
+    """Return what a function returns of both ends.
+
+    :param stop: called if it fails, or is interrupted, before what is still at work is waited for.
+    """
     with ThreadPoolExecutor(len(ENDS)) as threads:
-        return list(threads.map(of_end, ENDS))
+        try:
+            return list(threads.map(of_end, ENDS))
+        except BaseException:
+            stop()
+            raise
 
 
 def _pool_of(frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, end: int) -> Pool:

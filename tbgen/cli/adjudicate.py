@@ -11,8 +11,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.cli.answers import diagram, line_text, mover
 from tbgen.cli.games import RefereeOptions, Requirements, outcome_remarks
 from tbgen.cli.options import AsJson, Setting, SyzygyFiles, TableDirectory, command
-from tbgen.cli.progress import ProgressLine
-from tbgen.cli.solving import SolvingOptions
+from tbgen.cli.solving import SolvingOptions, Watch
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.pgn.files import matching, reading
@@ -68,8 +67,7 @@ def run(
         Tablebase(directory, rules=options.variant) as tables,
         solving.watch(options.variant, syzygy) as watch,
     ):
-        means = {"syzygy": syzygy, "solver": watch.solver, **vars(requirements)}
-        judge = _GameJudge(tables, options, means, line, watch.line)
+        judge = _GameJudge(tables, options, watch, {"syzygy": syzygy, **vars(requirements)}, line)
         if is_position:
             _position(text, judge, json)
             worst = 0
@@ -95,19 +93,23 @@ class _GameJudge:
 
     tables: Tablebase
     options: GameOptions
+    watch: Watch
     means: Mapping[str, Any]
-    """What solves positions, and what the result has to rest on."""
+    """By what else results are proved, and what they have to rest on."""
     with_line: bool
-    progress: ProgressLine
     tally: Tally = field(default_factory=Tally)
     remarks: set[str] = field(default_factory=set)
 
     def report(self, game: Game) -> _GameReport:
         """Adjudicate a game."""
         arbiter, line = replay(game, self.options), None
-        with self.progress:
+        with self.watch.line:
             outcome = adjudicate(
-                arbiter, self.tables, game.ending, recorded=game.result, doubts=game.doubts, **self.means
+                *(arbiter, self.tables, game.ending),
+                recorded=game.result,
+                doubts=game.doubts,
+                solver=self.watch.solver,
+                **self.means,
             )
         if self.with_line and outcome.basis is Basis.TABLEBASE:
             try:
@@ -139,31 +141,41 @@ def _position(text: str, judge: _GameJudge, as_json: bool) -> None:
 def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
     worst = 0
     documents: list[dict[str, Any]] = []
-    for name in names:
-        with reading(name) as source:
-            for game in read_games(source):
-                place = f"game {game.number}, line {game.line}"
-                facts = {"file": name, "number": game.number, "file_line": game.line}
-                players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
-                documents.append({**facts, **players, "result": game.result})
-                try:
-                    report = judge.report(game)
-                    documents[-1] |= _document(report, report.arbiter.board.fen())
-                    if not as_json:
-                        print("\n".join(_summary(game, report)))
-                    judge.remark(report.outcome, f"{name}, {place}" if len(names) > 1 else place)
-                except TbgenError as error:
-                    worst = max(worst, error.exit_code)
-                    # An error of the game itself names the very line.
-                    sentence = str(error) if error is game.error else f"{place}: {error}"
-                    documents[-1]["error"] = sentence
-                    if not as_json:
-                        say(f"tbgen: {sentence}")
+    for name, game in _games(names):
+        number, file = f"game {game.number}", f"{name}, " if len(names) > 1 else ""
+        place = f"{number}, line {game.line}"
+        facts = {"file": name, "number": game.number, "file_line": game.line}
+        players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
+        documents.append({**facts, **players, "result": game.result})
+        judge.watch.begin(game.tags, f"{file}{number}")
+        try:
+            report = judge.report(game)
+            documents[-1] |= _document(report, report.arbiter.board.fen())
+            if not as_json:
+                print("\n".join(_summary(game, report)))
+            judge.remark(report.outcome, f"{file}{place}")
+        except TbgenError as error:
+            worst = max(worst, error.exit_code)
+            # An error of the game itself names the very line.
+            sentence = str(error) if error is game.error else f"{place}: {error}"
+            documents[-1]["error"] = sentence
+            if not as_json:
+                say(f"tbgen: {sentence}")
+        if judge.watch.interrupted:
+            break
     if not documents:
         raise UsageError(f"there is no game in {', '.join(names)}")
     if as_json:
         print_json({"games": documents})
     return worst
+
+
+def _games(names: Sequence[str]) -> Iterator[tuple[str, Game]]:
+    """Yield the games of files, each with the name of its file."""
+    for name in names:
+        with reading(name) as source:
+            for game in read_games(source):
+                yield name, game
 
 
 def _document(report: _GameReport, fen: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from tbgen.board.variant import Variant
@@ -145,9 +145,12 @@ class Adjudication:
 
         :raises UsageError: about a broken or doubtful game, if that is an error.
         """
-        start = time.monotonic()
-        with self.watch.line as line:
-            for done, game in enumerate(tag_games(source, self.adjudicator, jobs=self.jobs), 1):
+        start, watch = time.monotonic(), self.watch
+        adjudicator = replace(
+            self.adjudicator, begin=lambda raw: watch.begin(raw.values, f"{place}game {raw.number}")
+        )
+        with watch.line as line:
+            for done, game in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
                 remarks: Iterable[str] = ()
                 if game.error is not None:
                     self.tally.broken += 1
@@ -165,6 +168,10 @@ class Adjudication:
                     say(f"tbgen: {remark}")
                 if done % _EVERY == 0:
                     line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
+                if watch.interrupted:
+                    known = "not known" if game.outcome is None else game.outcome.interval.words
+                    say(f"tbgen: {watch.game}: the value is {known} by what is proved so far")
+                    watch.end()
                 yield game
 
     def say_remarks(self) -> None:

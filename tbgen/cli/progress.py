@@ -1,5 +1,6 @@
 """Progress of long work on stderr: one line rewritten on a terminal, dated lines for a log elsewhere."""
 
+import os
 import sys
 import time
 from contextlib import AbstractContextManager
@@ -12,6 +13,8 @@ from tbgen.text import duration
 _ON_TERMINAL: Final = 0.1
 _ELSEWHERE: Final = 60.0
 """Seconds without a line after which a passing state is worth one."""
+_USUAL: Final = 80
+"""Letters in a line of a terminal that does not tell."""
 
 
 class ProgressLine(AbstractContextManager["ProgressLine"]):
@@ -34,6 +37,7 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
             return
         if self._terminal:
             self._last = time.monotonic()
+            text = text[: _columns() - 1]
             self._print("\r" + text.ljust(self._shown), end="")
             self._shown = len(text)
         else:
@@ -63,6 +67,14 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
             print(text, end=end, file=sys.stderr, flush=True)
         except OSError:
             discard(sys.stderr.fileno())
+
+
+def _columns() -> int:
+    """Return how many letters a line of the terminal has: longer lines would not be rewritten."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _USUAL
+    except (OSError, ValueError):
+        return _USUAL
 
 
 class TableProgress:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.interval import ANYTHING, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
@@ -31,7 +32,7 @@ from tbgen.cli.streams import print_json
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import make_directory, write_file
 from tbgen.html.pictures import picture
-from tbgen.solve.budget import Budget
+from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.documents import IntervalDocument, SolutionDocument
 from tbgen.solve.hold import Hold
 from tbgen.solve.kept import KeptCells
@@ -39,6 +40,12 @@ from tbgen.solve.proof import SHARE, ForwardProof
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
 from tbgen.text import counted, plies
+
+_MORE: Final = {
+    Stop.TIME: ": more may narrow it (--time)",
+    Stop.MEMORY: ": more may narrow it (--memory)",
+}
+"""What is said of what ended the work."""
 
 
 def _mobile(text: str) -> Mobile:
@@ -83,7 +90,7 @@ def run(
     With --mobile and one mobile man of each side, the answer also shows how one man holds the other: its
     square for every square of the other man.
 
-    Repetition and the 50-move rule are ignored.
+    Repetition and the 50-move rule are ignored. Ctrl-C ends the work, and prints what is proved by then.
 
     \b
     For example:
@@ -93,7 +100,7 @@ def run(
 
     :param words: the fields of one FEN, optionally with a seventh, in one argument or in several
     :param mobile: squares of the mobile men, such as e4,f6; auto tries one set after another, small ones
-        first (default: all kings and pieces, or auto if there are more than four)
+        first (default: all kings and pieces, or auto if there are more than four, or than memory allows)
     :param time: time to spend (default: 60s)
     :param memory: memory to use (default: 8G)
     :param verify: prove the results forward; this does not count towards --time
@@ -110,19 +117,23 @@ def run(
     if others:
         raise UsageError("give one position at a time")
     fen = parse_fen(text)
+    interrupt = None
     with ProgressLine() as shown:
-        solution = solve(
-            fen.board,
-            fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued,
-            tables=directory,
-            budget=Budget(time, memory),
-            mobile=mobile,
-            kept=None if cells is None else KeptCells(cells),
-            syzygy=syzygy,
-            verify=verify,
-            line=line,
-            progress=_streamed if stream else _shown(shown),
-        )
+        try:
+            solution = solve(
+                fen.board,
+                fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued,
+                tables=directory,
+                budget=Budget(time, memory),
+                mobile=mobile,
+                kept=None if cells is None else KeptCells(cells),
+                syzygy=syzygy,
+                verify=verify,
+                line=line,
+                progress=_streamed if stream else _shown(shown),
+            )
+        except SolvingInterruptedError as error:
+            solution, interrupt = error.solution, error.interrupt
     if svg is not None:
         _write_pictures(svg, fen.board, solution.holds)
     if json:
@@ -133,6 +144,8 @@ def run(
         if mobile is not None:
             for hold in solution.holds:
                 print("", *_hold_text(fen.board, hold), sep="\n")
+    if interrupt is not None:
+        raise interrupt
 
 
 def _streamed(lower: GScore, upper: GScore, cells: int) -> None:
@@ -143,7 +156,7 @@ def _streamed(lower: GScore, upper: GScore, cells: int) -> None:
 def _shown(line: ProgressLine) -> Callable[[GScore, GScore, int], None]:
     """Return what shows an interval on the way to a reader."""
     return lambda lower, upper, cells: line.show(
-        f"between {lower} and {upper}, {counted(cells, 'cell')} solved"
+        f"{ScoreInterval(lower, upper).words}, {counted(cells, 'cell')} solved"
     )
 
 
@@ -153,27 +166,35 @@ def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
     yield from diagram(fen.board)
     yield ""
     yield f"{mover(fen.board)} to move"
+    bounds = solution.proved.bounds
     if value is None:
-        yield f"value           between {solution.lower} and {solution.upper}"
-        white = f"White cannot get better than {solution.upper}"
-        yield f"                Black cannot get better than {solution.lower}; {white}"
+        yield f"value           {bounds.words}"
+        if bounds != ANYTHING:
+            white = f"White cannot get better than {solution.upper}"
+            yield f"                Black cannot get better than {solution.lower}; {white}"
     else:
         yield f"value           {value}  ({value.holder.capitalize()} holds it)"
         yield f"depth           {'not known' if solution.depth is None else plies(solution.depth)}"
     yield f"accrued score   {solution.accrued}"
     yield f"position score  {solution.position_score}"
-    lower, upper = scoring.text(solution.lower), scoring.text(solution.upper)
-    yield f"points          {lower if lower == upper else f'{lower} to {upper}'}  (White-Black)"
-    more = "" if solution.in_budget or value is not None else ", more time or memory may narrow it"
-    yield f"solved          {counted(solution.cells, 'cell')}{more}"
+    if bounds != ANYTHING:
+        lower, upper = scoring.text(solution.lower), scoring.text(solution.upper)
+        yield f"points          {lower if lower == upper else f'{lower} to {upper}'}  (White-Black)"
+    yield f"solved          {counted(solution.cells, 'cell')}"
+    if solution.stopped_by is not None:
+        yield f"stopped by      {solution.stopped_by}{_MORE.get(solution.stopped_by, '')}"
+    if solution.build:
+        yield f"tables          some are missing that may narrow it: {solution.build}"
     if solution.proof is not None:
         yield f"proof           {_proof_text(solution.proof)}"
     if solution.moves:
         yield ""
     width = max((len(move.san) for move in solution.moves), default=0)
     for move in solution.moves:
-        exact = move.lower == move.upper
-        worth = f"{move.lower:>6}" if exact else f"{move.lower:>6} to {move.upper}"
+        if move.bounds == ANYTHING:
+            worth = "not known"
+        else:
+            worth = f"{move.lower:>6}" if move.bounds.exact else f"{move.lower:>6} to {move.upper}"
         reset = "  resets" if move.zeroing else ""
         yield f"{move.san:{width}}  {worth}{reset}".rstrip()
     yield from _line_text(fen.board, solution)

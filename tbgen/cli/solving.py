@@ -1,18 +1,19 @@
 """Solving the final positions of games: options, the solver that they ask for, and its report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+from tbgen.board.interval import ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.cli.options import CellDirectory, OptionGroup, Setting, Size, Time
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
-from tbgen.errors import UsageError
+from tbgen.errors import UsageError, printable
 from tbgen.probe.syzygy import Syzygy
 from tbgen.solve.budget import Budget
 from tbgen.solve.budgeted import Course, Solver, prove
@@ -64,10 +65,14 @@ class SolvingOptions(OptionGroup):
                     results=results,
                     progress=watch.show,
                     files=0 if syzygy is None else len(syzygy),
+                    interrupted=watch.interrupt,
                     prove=partial(prove, cells=self.solve_cells, syzygy=syzygy),
                 )
             try:
-                yield watch
+                try:
+                    yield watch
+                finally:
+                    watch.end()
             except KeyboardInterrupt:
                 if kept is not None:
                     say(f"tbgen: what has been proved is in {kept}: the same command goes on from there")
@@ -85,23 +90,50 @@ class Watch:
         self.solver: Solver | None = None
         self.games: int | None = None
         """How many games are to be solved, if that is known."""
+        self.game = ""
+        """Which game is at work, for a reader."""
+        self._interrupt: KeyboardInterrupt | None = None
 
     @property
     def course(self) -> Course:
         """How far solving has come."""
         return Course() if self.solver is None else self.solver.course
 
+    def begin(self, tags: Mapping[str, str], place: str) -> None:
+        """Go on to a game, with its number, and its file if there are several, in ``place``."""
+        white, black, of_round = (printable(tags.get(name, "?")) for name in ("White", "Black", "Round"))
+        before = "" if of_round in ("", "?", "-") else f"round {of_round}, "
+        self.game = f"{place} ({before}{white} - {black})"
+
+    def interrupt(self, interrupt: KeyboardInterrupt) -> None:
+        """Take note of an interrupt, which has ended the work on a position."""
+        self._interrupt = interrupt
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether there was an interrupt, so that no other game is to be begun."""
+        return self._interrupt is not None
+
+    def end(self) -> None:
+        """End the work.
+
+        :raises KeyboardInterrupt: the interrupt, if there was one.
+        """
+        if self._interrupt is not None:
+            raise self._interrupt
+
     def show(self, lower: GScore, upper: GScore, cells: int) -> None:
         """Show what is known of the position at work."""
         course, total = self.course, self.games
-        text = f"solving position {number(course.asked)}"
+        text = f"solving {self.game or 'the position'}"
         if total is not None:
+            text += f", {number(course.asked)}"
             text += f" of {number(total)}"
             worked = course.solved + course.refused
             if worked and total >= course.asked:
                 left = course.seconds / worked * (total - course.asked + 1)
                 text += f", about {duration(left)} left"
-        self.line.show(f"{text}: between {lower} and {upper}, {counted(cells, 'cell')} solved")
+        self.line.show(f"{text}: {ScoreInterval(lower, upper).words}, {counted(cells, 'cell')} solved")
 
     def document(self) -> dict[str, Any]:
         """Return what has become of the games to solve, for JSON; nothing if there was nothing to solve."""

@@ -16,7 +16,7 @@ from tbgen.errors import UsageError
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, silent_solving
-from tbgen.solve.budget import Budget
+from tbgen.solve.budget import Budget, SolvingInterruptedError
 from tbgen.solve.results import Effort, SolveResults, StateName
 
 __all__ = ["Course", "Prove", "Solver", "prove"]
@@ -35,6 +35,7 @@ def prove(
 
     :param cells: a directory in which cells are kept from one position to the next.
     :param syzygy: Syzygy files that may be used.
+    :raises SolvingInterruptedError: if it is interrupted.
     :raises UsageError: if positions like this one are not solved.
     :raises DamagedTableError: if a table cannot be used.
     """
@@ -42,14 +43,17 @@ def prove(
     from tbgen.solve.solver import solve
 
     kept = None if cells is None else KeptCells(cells)
-    solution = solve(
+    return solve(
         board, accrued, tables=tables, budget=budget, kept=kept, syzygy=syzygy, progress=progress
-    )
-    return ProvedValue(ScoreInterval(solution.lower, solution.upper), solution.depth)
+    ).proved
 
 
 Prove: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, SolveProgress], ProvedValue]
 """:func:`prove`, or what stands in for it in tests."""
+
+
+def _again(interrupt: KeyboardInterrupt) -> None:
+    raise interrupt
 
 
 @dataclass(slots=True)
@@ -83,6 +87,8 @@ class Solver:
     :param results: what is known, and what will be; nothing, and in memory only, if None.
     :param files: how many Syzygy files there are to go by, besides tables.
     :param progress: told about a position while it is being solved.
+    :param interrupted: told of an interrupt (Ctrl-C) when what is proved by then has been added to the
+        results; what it does not raise, as it does by default, is to be raised after the game.
     :param prove: what solves it.
     """
 
@@ -95,12 +101,13 @@ class Solver:
         results: SolveResults | None = None,
         files: int = 0,
         progress: SolveProgress = silent_solving,
+        interrupted: Callable[[KeyboardInterrupt], None] = _again,
         prove: Prove = prove,
     ) -> None:
         self.course = Course()
         self._seconds, self._memory, self._total, self._files = seconds, memory, total, files
         self._results = SolveResults() if results is None else results
-        self._progress, self._prove = progress, prove
+        self._progress, self._interrupted, self._prove = progress, interrupted, prove
 
     def solve(
         self,
@@ -133,10 +140,13 @@ class Solver:
             course.out_of_time += 1
             return known
         self._progress(*(known.bounds if known else ANYTHING), 0)
-        began = time.perf_counter()
+        began, interrupt = time.perf_counter(), None
         try:
             budget = Budget(effort.seconds, effort.memory)
             proved = self._prove(board, accrued, tables, budget, self._progress)
+        except SolvingInterruptedError as error:
+            proved, interrupt = error.solution.proved, error.interrupt
+            effort = effort._replace(seconds=time.perf_counter() - began)
         except UsageError:
             course.refused += 1
             raise
@@ -144,4 +154,6 @@ class Solver:
             course.seconds += time.perf_counter() - began
         self._results.add(state, proved, effort)
         course.solved += 1
+        if interrupt is not None:
+            self._interrupted(interrupt)
         return self._results.proved(state)

@@ -9,6 +9,7 @@ from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
 from tbgen.documents import UNSET, Count, Document, Plies, ScoreText, Share, SideName, UnsetType
 from tbgen.probe.documents import PlyDocument, PointsDocument, points_document
+from tbgen.solve.budget import Stop
 from tbgen.solve.hold import Hold
 from tbgen.solve.line import Line
 from tbgen.solve.proof import SHARE, ForwardProof
@@ -107,7 +108,9 @@ class SolutionDocument(Document, kw_only=True):
     mobile: EndsDocument[list[str]]
     holds: list[HoldDocument]
     cells: Count
-    in_budget: bool
+    stopped_by: Stop | None
+    missing_tables: list[str]
+    build: str | None
     proof: ForwardProofDocument | UnsetType = UNSET
     moves: list[SolvedMoveDocument]
     line: list[PlyDocument] | UnsetType = UNSET
@@ -133,7 +136,9 @@ class SolutionDocument(Document, kw_only=True):
             mobile=EndsDocument(*map(_names, solution.mobile)),
             holds=list(map(HoldDocument.of, solution.holds)),
             cells=solution.cells,
-            in_budget=solution.in_budget,
+            stopped_by=solution.stopped_by,
+            missing_tables=list(solution.missing),
+            build=solution.build or None,
             proof=UNSET if solution.proof is None else ForwardProofDocument.of(solution.proof),
             moves=list(map(SolvedMoveDocument.of, solution.moves)),
             line=UNSET if solution.line is None else _plies(solution.line),

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from tbgen.costs import RATES, memory_of, seconds_of
-from tbgen.solve.budget import Budget
+from tbgen.solve.budget import Budget, Stop
 
 _AGAIN: Final = 1.3
 """How much longer than its sweeps it takes to solve a cell again, before that has been measured: most of
@@ -14,7 +14,14 @@ where its moves lead has been looked up."""
 
 
 class OutOfBudgetError(Exception):
-    """What is next takes more time or memory than is left."""
+    """What is next takes more than is left.
+
+    :ivar stop: more of what: time, memory or cells.
+    """
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(stop)
+        self.stop = stop
 
 
 class Meter:
@@ -35,6 +42,11 @@ class Meter:
         """Seconds left, none without cells left."""
         return 0.0 if self._cells == 0 else self._end - time.perf_counter()
 
+    @property
+    def shortage(self) -> Stop:
+        """What it is that is left no longer when nothing is left."""
+        return Stop.CELLS if self._cells == 0 else Stop.TIME
+
     @contextmanager
     def reserving(self, size: int, again: bool = False) -> Iterator[None]:
         """Leave time, memory and a cell for one of ``size`` slots that is to be solved afterwards, or solved
@@ -51,9 +63,9 @@ class Meter:
         :raises OutOfBudgetError: if it takes more than is left.
         """
         if self.left < self._seconds_of(size, again) + self._seconds_reserved:
-            raise OutOfBudgetError
+            raise OutOfBudgetError(self.shortage)
         if self._cells is not None and self._cells <= len(self._reserved):
-            raise OutOfBudgetError
+            raise OutOfBudgetError(Stop.CELLS)
 
     def ask_again(self, size: int) -> None:
         """Ask whether there still is time for a cell, while it is found out where its moves lead: how long
@@ -63,7 +75,7 @@ class Meter:
         """
         sweeping = self._sweeping.get(size, self._seconds_of(size, again=False) / 2)
         if self.left < sweeping + self._seconds_reserved:
-            raise OutOfBudgetError
+            raise OutOfBudgetError(self.shortage)
 
     def allows(self, size: int) -> bool:
         """Whether ``size`` bytes may be in use."""

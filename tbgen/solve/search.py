@@ -32,6 +32,7 @@ from tbgen.cells.position import CellPosition, Step
 from tbgen.cells.routes import Route, routes_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.solve.answer import Answer
+from tbgen.solve.budget import Stop
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
@@ -86,13 +87,13 @@ class Search:
         self._given_up: set[Cell] = set()
         self._stale: set[Cell] = set()
         """Cells that may be narrowed by solving them again: something below has been solved since."""
-        self._refused = False
-        """Whether a cell has been given up because it took too much time or memory."""
+        self._refused: Stop | None = None
+        """What a cell took too much of that was given up last."""
 
-    def run(self) -> bool:
-        """Narrow the bounds until they meet or nothing is left to try; return whether the budget lasted."""
+    def run(self) -> Stop | None:
+        """Narrow the bounds until they meet; return why not, if something else ends it."""
         if self.known.sure(self.given).exact:
-            return True
+            return None
         cell, root = self._cell, self.given.seen_by(self._symmetry)
         try:
             if cell in self.known.cells:
@@ -105,10 +106,11 @@ class Search:
             while not self.answer().value.exact:
                 self._progress(self.answer().value, self.solved)
                 if not self._narrow(root, _image(self.accrued, self._symmetry), {cell}):
-                    return not self._refused and self._budget.left > 0
-        except OutOfBudgetError:
-            return False
-        return True
+                    left = self._budget.left > 0
+                    return (self._refused or Stop.NOTHING_LEFT) if left else self._budget.shortage
+        except OutOfBudgetError as error:
+            return error.stop
+        return None
 
     def answer(self, step: Step | None = None) -> Answer:
         """Return what is known of the state, or of that after a move of it."""
@@ -142,7 +144,7 @@ class Search:
     def _ask(self, cell: Cell) -> None:
         self._budget.ask(cell.size, cell in self.known.cells)
         if not self._budget.fits(cell.size, self.layers.make_room(cell)):
-            raise OutOfBudgetError
+            raise OutOfBudgetError(Stop.MEMORY)
 
     def _solve_granted(self, cell: Cell) -> bool:
         began, again = time.perf_counter(), cell in self.known.cells
@@ -265,8 +267,8 @@ class Search:
             # What is found below the cell would be lost without that.
             with self._budget.reserving(cell.size, again=True):
                 narrowed = self._solve_new(cell, found, above) or self._narrow_known(found, above)
-        except OutOfBudgetError:
-            narrowed, self._refused = False, True
+        except OutOfBudgetError as error:
+            narrowed, self._refused = False, error.stop
         if self.solved > solved:  # if only small ones, before a large one that took too long
             self._stale.add(cell)
         same = list(map(self.known.worth, found.values())) == before
@@ -284,8 +286,8 @@ class Search:
                 break
             try:
                 solved += self._complete(home)
-            except OutOfBudgetError:
-                self._refuse(home if len(above) == 1 else None)
+            except OutOfBudgetError as error:
+                self._refuse(home if len(above) == 1 else None, error.stop)
         return solved > 0
 
     def _narrow_known(self, found: WaysOut, above: set[Cell]) -> bool:
@@ -298,18 +300,18 @@ class Search:
                 if self._narrow(here, here.own, above | {home}):
                     return True
                 self._given_up.add(home)
-            except OutOfBudgetError:
-                self._refuse(home)
+            except OutOfBudgetError as error:
+                self._refuse(home, error.stop)
         return False
 
-    def _refuse(self, cell: Cell | None) -> None:
+    def _refuse(self, cell: Cell | None, stop: Stop) -> None:
         """Give a cell up for which there is no time or memory; None for one that there may be elsewhere.
 
         :raises OutOfBudgetError: if there is no time at all.
         """
-        self._refused = True
+        self._refused = stop
         if self._budget.left <= 0:
-            raise OutOfBudgetError
+            raise OutOfBudgetError(self._budget.shortage)
         if cell is not None:
             self._given_up.add(cell)
 

@@ -1,13 +1,17 @@
 """What is proved about a state, collected from the cells of one set of mobile men after the other."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import chess
 
+from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.mobility import own_score
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
+from tbgen.errors import build_command
 from tbgen.solve.answer import Answer
+from tbgen.solve.budget import Stop
 from tbgen.solve.hold import Hold, holds
 from tbgen.solve.line import Line, Lines
 from tbgen.solve.proof import ForwardProof
@@ -33,6 +37,11 @@ class SolvedMove:
     upper: GScore
     depth: int | None
 
+    @property
+    def bounds(self) -> ScoreInterval:
+        """Both ends."""
+        return ScoreInterval(self.lower, self.upper)
+
 
 @dataclass(frozen=True, slots=True)
 class Solution:
@@ -45,7 +54,10 @@ class Solution:
     :ivar depth: plies until the accrued score is the value; None if they are not known.
     :ivar moves: best first.
     :ivar cells: how many cells were solved, those solved again counted again.
-    :ivar in_budget: whether there was time and memory for all that could be tried.
+    :ivar stopped_by: why the ends do not meet; None if they do.
+    :ivar missing: the tables that might narrow an interval, and are not there: names of their materials,
+        but for those that others rest on.
+    :ivar build: the shell command that builds all of them; empty if none is missing.
     :ivar mobile: the men that are mobile in the cell which proves the lower end, and in that of the upper
         end.
     :ivar holds: how one man holds another, if the ends are proved with one mobile man of each side, and the
@@ -66,7 +78,9 @@ class Solution:
     depth: int | None
     moves: tuple[SolvedMove, ...]
     cells: int
-    in_budget: bool
+    stopped_by: Stop | None = None
+    missing: tuple[str, ...] = ()
+    build: str = ""
     mobile: tuple[tuple[chess.Square, ...], tuple[chess.Square, ...]] = ((), ())
     holds: tuple[Hold, ...] = ()
     proof: ForwardProof | None = None
@@ -78,18 +92,25 @@ class Solution:
         """The value, if it is known exactly."""
         return self.lower if self.lower == self.upper else None
 
+    @property
+    def proved(self) -> ProvedValue:
+        """Interval and depth."""
+        return ProvedValue(ScoreInterval(self.lower, self.upper), self.depth)
+
 
 class Collection:
     """What searches with several sets of mobile men have proved of one state: what is best of each.
 
     :param accrued: code of the accrued score.
     :param with_holds: whether to find out how one man holds another.
-    :param in_budget: whether the budget lets all sets be tried.
+    :param all_fit: whether memory lets all sets be tried.
     """
 
-    def __init__(self, board: chess.Board, accrued: Code, with_holds: bool, in_budget: bool) -> None:
-        self._board, self.accrued = board, accrued
-        self._with_holds, self._in_budget = with_holds, in_budget
+    def __init__(self, board: chess.Board, accrued: Code, with_holds: bool, all_fit: bool) -> None:
+        self._board, self.accrued, self._with_holds = board, accrued, with_holds
+        self._stops = {Stop.NOTHING_LEFT if all_fit else Stop.MEMORY}
+        self.interrupt: KeyboardInterrupt | None = None
+        """What has interrupted a search."""
         self.answer = Answer(Interval(*WORST))
         self._moves: dict[chess.Move, Answer] = {}
         self._holds: list[tuple[Hold, ...]] = [(), ()]
@@ -99,9 +120,13 @@ class Collection:
         """How many cells were solved."""
 
     def add(self, search: Search) -> None:
-        """Run a search and take what it proves."""
+        """Run a search and take what it proves, also if it is interrupted."""
         over = search.given.over
-        self._in_budget &= over or search.run()
+        try:
+            stop = None if over else search.run()
+        except KeyboardInterrupt as interrupt:
+            stop, self.interrupt = Stop.INTERRUPT, interrupt
+        self._stops |= {stop} if stop else set()
         self.cells += search.solved
         before, first = self.answer, not self.found
         self.answer = before.within(search.answer())
@@ -124,18 +149,29 @@ class Collection:
             SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(after.value), after.depth)
             for move, after in ranked
         )
-        lower, upper = [tuple(chess.scan_forward(search.given.mobile)) for search in self.found] or [(), ()]
+        lower, upper = (tuple(chess.scan_forward(search.given.mobile)) for search in self.found)
         own, accrued = own_score(board), GScore.from_code(self.accrued)
-        holds, ends, depth = (*self._holds[LOWER], *self._holds[UPPER]), scores(answer.value), answer.depth
+        exact, tables = answer.value.exact, self.found[LOWER].known.tables
+        missing = () if exact else tuple(material.name for material in tables.missing)
         solution = Solution(
-            own, accrued, *ends, depth, moves, self.cells, self._in_budget, (lower, upper), holds
+            *(own, accrued, *scores(answer.value), answer.depth, moves, self.cells),
+            stopped_by=None if exact else self._stopped_by(missing),
+            missing=missing,
+            build=build_command(missing, tables.tablebase.directory) if missing else "",
+            mobile=(lower, upper),
+            holds=(*self._holds[LOWER], *self._holds[UPPER]),
         )
-        if not (line and self.found):
+        if not line:
             return solution
         lines = Lines(self.found)
-        if answer.value.exact:
+        if exact:
             return replace(solution, line=lines.exact(self.accrued))
         return replace(solution, lines=(lines.of_end(self.accrued, LOWER), lines.of_end(self.accrued, UPPER)))
+
+    def _stopped_by(self, missing: Sequence[str]) -> Stop:
+        """Return why the ends do not meet, where these tables are missing."""
+        stop = min(self._stops, key=list(Stop).index)
+        return Stop.TABLES if missing and stop is Stop.NOTHING_LEFT else stop
 
 
 def scores(interval: Interval) -> tuple[GScore, GScore]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from os import PathLike
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import chess
 
@@ -26,7 +26,7 @@ from tbgen.probe.states import AnyPosition, AnyScore, folded_score, read
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, silent_solving
-from tbgen.solve.budget import Budget
+from tbgen.solve.budget import Budget, SolvingInterruptedError
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter, memory_needed
@@ -41,6 +41,8 @@ from tbgen.text import counted, duration, size_text
 from tbgen.verify.warmup import ensure_compiled
 
 Mobile: TypeAlias = Iterable[chess.Square] | Literal["auto"] | None
+_LEAST_MOBILE: Final = 2
+"""Men that there has to be memory for, whichever are chosen: the kings."""
 _logger = logging.getLogger(__name__)
 
 
@@ -69,8 +71,8 @@ def solve(
         ``data``. What they hold is read there; for what moves lead to, those of plain form are used.
     :param budget: a minute and 8 GiB if None.
     :param mobile: squares of the men that may move within the position's cell; ``"auto"`` for one set after
-        the other, the small ones first; None for all kings and pieces if these are no more than four, else
-        ``"auto"``.
+        the other, the small ones first; None for all kings and pieces if these are no more than four and
+        memory allows it, else ``"auto"``.
     :param kept: cells of earlier positions, and where those solved now are kept; not used with ``verify``.
     :param syzygy: Syzygy files that may be used where no table says more; they are not proved.
     :param verify: whether to prove forward all that is found in cells, in time that does not count; tables
@@ -78,6 +80,7 @@ def solve(
     :param line: whether to add the play that shows what is proved.
     :param progress: called with the lower end, the upper end and the number of solved cells whenever they
         change.
+    :raises SolvingInterruptedError: if it is interrupted (Ctrl-C), with the solution by then.
     :raises WrongBoundError: if the proof finds something wrong.
     :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
         nothing, or there are more men to be mobile than memory allows.
@@ -112,7 +115,7 @@ def _in_tables(
         SolvedMove(move.uci, move.san, move.zeroing, move.value, move.value, move.depth) for move in ranked
     )
     solution = Solution(
-        result.position_score, result.accrued, result.value, result.value, result.depth, moves, 0, True
+        result.position_score, result.accrued, result.value, result.value, result.depth, moves, 0
     )
     if line:
         with suppress(MissingLayerError):
@@ -143,7 +146,7 @@ def _by_cells(
     compile_kernels()
     if verify:
         ensure_compiled(_logger.warning)
-    collection = Collection(board, code_of(score), with_holds=mobile is not None, in_budget=all_fit)
+    collection = Collection(board, code_of(score), with_holds=mobile is not None, all_fit=all_fit)
     meter = Meter(budget)
     prover = Prover(known, meter) if verify else None
 
@@ -153,25 +156,26 @@ def _by_cells(
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
         collection.add(Search(known, root, collection.accrued, meter, report, prover))
-        if collection.answer.value.exact:
+        if collection.answer.value.exact or collection.interrupt is not None:
             break
     solution = collection.solution(line)
-    return solution if prover is None else replace(solution, proof=prover.proof)
+    if prover is not None:
+        solution = replace(solution, proof=prover.proof)
+    if collection.interrupt is not None:
+        raise SolvingInterruptedError(solution, collection.interrupt)
+    return solution
 
 
 def _sets(board: chess.Board, budget: Budget, mobile: Mobile) -> tuple[list[tuple[chess.Square, ...]], bool]:
     """Return the sets of men to let move, one after the other, and whether memory allows all of them."""
-    squares = tuple(mobile_squares(board))
-    if mobile is None and len(squares) > MOST_MOBILE:
-        mobile = "auto"
-    if mobile == "auto":
-        sets = list(sets_worth_trying(board, MOST_MOBILE))
-        fitting = [some for some in sets if memory_needed(64 ** len(some)) <= budget.memory]
-        if not fitting:
-            _check_memory(len(sets[0]), budget)
-        return fitting, len(fitting) == len(sets)
-    if mobile is not None:
-        squares = tuple(mobile)
+    men = tuple(mobile_squares(board))
+    if mobile is None or mobile == "auto":
+        _check_memory(_LEAST_MOBILE, budget)
+        room = max(number for number in range(MOST_MOBILE + 1) if _memory(number) <= budget.memory)
+        if mobile is None and len(men) <= room:
+            return [men], True
+        return list(sets_worth_trying(board, room)), room >= min(len(men), MOST_MOBILE)
+    squares = tuple(mobile)
     if len(squares) > MOST_MOBILE:
         raise UsageError(
             f"{_men(len(squares))} are more than the {MOST_MOBILE} that there is room for: choose them with "
@@ -182,8 +186,13 @@ def _sets(board: chess.Board, budget: Budget, mobile: Mobile) -> tuple[list[tupl
     return [squares], True
 
 
+def _memory(number: int) -> int:
+    """Return about how many bytes a cell with a number of mobile men takes."""
+    return memory_needed(64**number)
+
+
 def _check_memory(number: int, budget: Budget) -> None:
-    needed = memory_needed(64**number)
+    needed = _memory(number)
     if needed > budget.memory:
         raise UsageError(
             f"a cell with {_men(number)} takes {size_text(needed)} of memory, and {size_text(budget.memory)} "

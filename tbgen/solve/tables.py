@@ -11,7 +11,7 @@ import chess
 import numpy as np
 
 from tbgen.board.history import FRESH
-from tbgen.board.material import MAX_MEN, Material
+from tbgen.board.material import MAX_MEN, Material, closure
 from tbgen.board.score import NONE, Code
 from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.blocks import gathered
@@ -61,6 +61,12 @@ class Tables(ExitSource):
     def nbytes(self) -> int:
         """Bytes of phases in memory."""
         return self._phases.size
+
+    @property
+    def missing(self) -> list[Material]:
+        """The tables that were asked for and are not there, but for those that others rest on."""
+        rests = closure(after for material in self._missing for after in material.successors())
+        return sorted(self._missing.difference(rests))
 
     def has_cell(self, cell: Cell) -> bool:
         """Whether a table holds a cell's positions.

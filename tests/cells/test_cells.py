@@ -1,12 +1,15 @@
 """Both games of cells, compared with the slow solver position by position."""
 
+from concurrent.futures import CancelledError
+from threading import Event
+
 import chess
 import numpy as np
 import pytest
 
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import Block, Bounds, Games
+from tbgen.cells.bounds import LOWER, Block, Bounds, BoundsGame, Games
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell, room_for_cell
 from tbgen.cells.position import CellPosition
@@ -50,6 +53,16 @@ def found_in(bounds: Bounds, position: CellPosition, end: int) -> tuple[int, int
     """Code and depth of a position in one game."""
     at = end, side_of(position.board), position.slot
     return int(bounds.value[at]), int(bounds.depth[at])
+
+
+def test_what_nobody_waits_for_is_not_finished() -> None:
+    """After an interruption, between two ranks."""
+    (board, mobile), *_ = cells(4, 2)
+    frame, stopped = frame_of_cell(Cell.of_board(board, mobile)), Event()
+    game = BoundsGame(frame, list(routes_of(frame)), MadeUp(), LOWER)
+    stopped.set()
+    with pytest.raises(CancelledError):
+        game.solve(stopped)
 
 
 @pytest.mark.parametrize("seed", [4, 5, *exhaustive([0, 1, 2, 3, 6, 7])])

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -82,6 +83,19 @@ def test_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown[1].startswith("KvK: 1 of 1, ")
     assert shown[-2].strip() == ""
     assert re.fullmatch(r"1 table built in .*, process peak .*\n", shown[-1])
+
+
+def test_a_line_is_no_longer_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    for columns, shown in ((20, "x" * 19), (0, "x" * 79)):
+        monkeypatch.setattr(
+            progress, "os", SimpleNamespace(get_terminal_size=lambda _, c=columns: SimpleNamespace(columns=c))
+        )
+        monkeypatch.setattr(terminal, "fileno", lambda: 2)
+        with progress.ProgressLine() as line:
+            line.show("x" * 200)
+        assert terminal.getvalue().endswith(f"\r{shown}\r{' ' * len(shown)}\r")
 
 
 def test_a_log_that_cannot_be_written(tmp_path: Path) -> None:

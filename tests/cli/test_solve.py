@@ -10,6 +10,9 @@ import pytest
 
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import Bounds, Games
+from tbgen.cli.main import main
+from tbgen.solve.budget import Stop
+from tbgen.solve.solution import Solution
 from tests.support.commands import answer, failure
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -25,8 +28,54 @@ def test_an_exact_value(capsys: pytest.CaptureFixture[str], tables: Path) -> Non
 
 def test_an_interval(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = answer(capsys, "solve", LOCKED, "--mobile", "E4", "--time", "1s", "--dir", str(tmp_path))
-    assert "value           between -G0.0 and G0.0" in text
-    assert "Black cannot get better than -G0.0; White cannot get better than G0.0" in text
+    assert re.search("^value           not known$", text, re.MULTILINE)
+    assert "G0.0 and G0.0" not in text
+    assert "cannot get better" not in text
+
+
+def test_why_it_stopped(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where memory has ended the work, more time is of no use."""
+    given = GScore("G4.5"), GScore("G4.5"), GScore("-G4.5"), GScore("G2.0"), None, (), 967
+    words = "solve", LOCKED, "--dir", str(tmp_path)
+    found: list[Solution] = []
+    monkeypatch.setattr("tbgen.cli.solve.solve", lambda *_, **__: found.pop())
+    for stop, line in (
+        (Stop.TIME, "stopped by      time: more may narrow it (--time)"),
+        (Stop.MEMORY, "stopped by      memory: more may narrow it (--memory)"),
+        (Stop.NOTHING_LEFT, "stopped by      nothing left to try"),
+    ):
+        found.append(Solution(*given, stopped_by=stop))
+        text = answer(capsys, *words)
+        assert line in text.splitlines()
+        assert "missing" not in text
+    command = "tbgen build KPvKP KNPvK"
+    found += 2 * [Solution(*given, stopped_by=Stop.TABLES, missing=("KPvKP", "KNPvK"), build=command)]
+    text = answer(capsys, *words)
+    assert "stopped by      missing tables" in text.splitlines()
+    assert f"tables          some are missing that may narrow it: {command}" in text.splitlines()
+    document = json.loads(answer(capsys, *words, "--json"))
+    assert document["stopped_by"] == "missing tables"
+    assert (document["missing_tables"], document["build"]) == (["KPvKP", "KNPvK"], command)
+
+
+def test_an_interruption(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is proved by then is printed, as text and as JSON."""
+
+    def interrupted(_: Games) -> Bounds:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Games, "solve", interrupted)
+    assert main(["solve", LOCKED, "--dir", str(tmp_path)]) == 130
+    output = capsys.readouterr()
+    assert "stopped by      interrupted" in output.out
+    assert output.err == "tbgen: interrupted\n"
+    assert main(["solve", LOCKED, "--dir", str(tmp_path), "--json", "--stream"]) == 130
+    document = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (document["stopped_by"], document["cells"]) == ("interrupted", 0)
 
 
 BLOCKED = "solve", "4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/RN2K2B w - - 0 1", "--mobile", "e1,e8", "--time", "1s"

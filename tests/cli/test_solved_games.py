@@ -15,7 +15,7 @@ import pytest
 from tbgen.board.score import GScore
 from tbgen.cli.main import main
 from tbgen.errors import UsageError
-from tbgen.solve.budget import Budget
+from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.solution import Solution
 from tests.support.commands import answer, failure
 from tests.support.exhaustive import exhaustive
@@ -47,12 +47,13 @@ class Cells:
     ) -> Solution:
         """Answer."""
         if len(self.asked) == self.interrupted_after:
-            raise KeyboardInterrupt
+            left = Solution(accrued, accrued, GScore("G5.0"), GScore("G1.0"), None, (), 1, Stop.INTERRUPT)
+            raise SolvingInterruptedError(left, KeyboardInterrupt())
         self.asked.append(f"{board.board_fen()} {accrued}")
         self.budgets.append(budget)
         for fen, (lower, upper, depth) in ANSWERS.items():
             if fen.split()[0] == board.board_fen():
-                return Solution(accrued, accrued, GScore(lower), GScore(upper), depth, (), 1, True)
+                return Solution(accrued, accrued, GScore(lower), GScore(upper), depth, (), 1)
         raise UsageError("the position has castling rights: cells are solved without them")
 
 
@@ -206,12 +207,13 @@ def test_an_interrupted_run_is_carried_on(
     cells.interrupted_after = 4
     assert main([*words, "--solve-results", str(kept)]) == 130
     assert capsys.readouterr().err.splitlines() == [
+        "tbgen: game 9 (A - B): the value is between G5.0 and G1.0 by what is proved so far",
         f"tbgen: what has been proved is in {kept}: the same command goes on from there",
         "tbgen: interrupted",
     ]
     assert (place / "out.pgn").read_text() == "old"
     assert {path.name for path in place.iterdir()} == {"in.pgn", "out.pgn", "results.jsonl"}
-    assert kept.read_bytes().count(b"\n") == 1 + 4
+    assert kept.read_bytes().count(b"\n") == 1 + 4 + 1
     cells.interrupted_after = 10**9
     before = list(cells.asked)
     assert main([*words, "--solve-results", str(kept)]) == 0
@@ -232,6 +234,31 @@ def test_an_interrupted_run_is_carried_on(
     assert len(cells.asked) == 12  # for the points by this scoring are proved
     assert main(["score", str(place / "in.pgn"), *more]) == 0
     assert len(cells.asked) == 18
+
+
+def test_an_interrupted_adjudication_says_what_is_proved(
+    cells: Cells, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells.interrupted_after = 0
+    fen = "8/5K1p/8/8/6P1/1k2b2P/8/8 b - - 0 52 G21.5"
+    assert main(["adjudicate", fen, "--solve"]) == 130
+    output = capsys.readouterr()
+    assert "result          G5.0  (White holds it)" in output.out.splitlines()
+    assert "basis           nearest bound, not proven: between G5.0 and G1.0" in output.out.splitlines()
+    assert output.err == "tbgen: interrupted\n"
+    assert main(["adjudicate", fen, "--solve", "--json"]) == 130
+    assert json.loads(capsys.readouterr().out)["bounds"] == {"lower": "G5.0", "upper": "G1.0"}
+    names = [str(place / "in.pgn")] * 2
+    assert main(["adjudicate", *names, "--solve"]) == 130
+    output = capsys.readouterr()
+    assert len(output.out.splitlines()) == 1
+    assert "not proven: between G5.0 and G1.0" in output.out
+    assert main(["adjudicate", *names, "--solve", "--require-proof"]) == 130
+    capsys.readouterr()
+    for command in (["tag", names[0], str(place / "out.pgn")], ["score", names[0]]):
+        assert main([*command, "--solve", "--require-proof"]) == 130
+        assert capsys.readouterr().err == "tbgen: interrupted\n"
+    assert not (place / "out.pgn").exists()
 
 
 @pytest.mark.parametrize(
@@ -271,17 +298,17 @@ def test_progress(
     monkeypatch.setattr("tbgen.cli.progress._ELSEWHERE", 0.0)
     assert main(["tag", str(place / "in.pgn"), str(place / "out.pgn"), "--solve"]) == 0
     told = [line[20:] for line in without_times(capsys.readouterr().err)]
-    assert "solving position 1 of 3: between -G0.0 and G0.0, 0 cells solved" in told
-    assert "solving position 2 of 3, about ... left: between -G0.0 and G0.0, 0 cells solved" in told
+    assert "solving game 1 (A - B), 1 of 3: not known, 0 cells solved" in told
+    assert "solving game 3 (A - B), 2 of 3, about ... left: not known, 0 cells solved" in told
     stream = io.TextIOWrapper(io.BufferedReader(io.BytesIO(GAMES.encode())))
     monkeypatch.setattr("sys.stdin", stream)
     assert main(["tag", "-", str(place / "again.pgn"), "--solve"]) == 0
     told = [line[20:] for line in without_times(capsys.readouterr().err)]
-    assert "solving position 2: between -G0.0 and G0.0, 0 cells solved" in told
+    assert "solving game 3 (A - B): not known, 0 cells solved" in told
     assert (place / "again.pgn").read_bytes() == (place / "out.pgn").read_bytes()
     assert main(["adjudicate", str(place / "in.pgn"), "--solve"]) == 0
     told = [line[20:] for line in without_times(capsys.readouterr().err)]
-    assert "solving position 2: between -G0.0 and G0.0, 0 cells solved" in told
+    assert "solving game 3 (A - B): not known, 0 cells solved" in told
 
 
 SLOW = """
@@ -294,7 +321,7 @@ def solve(board, accrued, **_):
     if str(accrued) == "G5.0":
         print("slow", flush=True)
         time.sleep(600)
-    return solution.Solution(accrued, accrued, accrued, accrued, 0, (), 1, True)
+    return solution.Solution(accrued, accrued, accrued, accrued, 0, (), 1)
 
 solver.solve = solve
 entry_point()

@@ -159,7 +159,7 @@ def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: py
     def solved(*_: object, syzygy: Syzygy | None, **__: object) -> Solution:
         asked.append(0 if syzygy is None else len(syzygy))
         accrued, (lower, upper) = GScore("G4.5"), ANYTHING
-        return Solution(accrued, accrued, lower, upper, None, (), 0, True)
+        return Solution(accrued, accrued, lower, upper, None, (), 0)
 
     monkeypatch.setattr("tbgen.solve.solver.solve", solved)
     games.write_text(stopped(WALL))

@@ -11,9 +11,10 @@ from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress
-from tbgen.solve.budget import Budget
+from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.budgeted import Solver
 from tbgen.solve.results import Effort, SolveResults, StateName
+from tbgen.solve.solution import Solution
 from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
 
 BOARD = chess.Board(LOCKED)
@@ -122,6 +123,24 @@ def test_what_cannot_be_solved_is_told_each_time(tables: Tablebase) -> None:
         with pytest.raises(UsageError, match="castling rights"):
             solver.solve(chess.Board(CASTLING), GScore("G2.0"), tables)
     assert (solver.course.asked, solver.course.refused, solver.course.solved) == (2, 2, 0)
+
+
+def test_what_an_interruption_leaves_is_kept(tables: Tablebase) -> None:
+    """It counts as an attempt of the time that it took; the interruption is raised, or told to who asks."""
+    score = GScore("G2.0")
+    left = Solution(score, score, GScore("-G4.5"), score, None, (), 3, Stop.INTERRUPT)
+
+    def prove(*_: object) -> ProvedValue:
+        raise SolvingInterruptedError(left, KeyboardInterrupt())
+
+    results, told = SolveResults(), list[KeyboardInterrupt]()
+    with pytest.raises(KeyboardInterrupt):
+        Solver(results=results, prove=prove).solve(BOARD, G4, tables)
+    assert results.proved(StateName.of(BOARD, G4)) == proved("-G4.5 G2.0")
+    assert Solver(interrupted=told.append, prove=prove).solve(BOARD, G4, tables) == proved("-G4.5 G2.0")
+    assert len(told) == 1
+    prover = Prover({LOCKED: [proved("G4.0 G4.0")]})
+    assert Solver(results=results, prove=prover).solve(BOARD, G4, tables) == proved("G4.0 G4.0")
 
 
 def test_progress(tables: Tablebase) -> None:

@@ -14,12 +14,12 @@ import pytest
 import tbgen
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
-from tbgen.cells.bounds import Block
+from tbgen.cells.bounds import Block, Bounds, Games
 from tbgen.cells.routes import Route
 from tbgen.errors import UsageError
-from tbgen.solve import knowledge
+from tbgen.solve import knowledge, solver
 from tbgen.solve import tables as tables_as_sources
-from tbgen.solve.budget import Budget
+from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.meter import memory_needed
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
@@ -80,7 +80,7 @@ def test_more_work_never_widens(tables: Path) -> None:
         assert before is None or before.lower <= found.lower <= found.upper <= before.upper
         before = found
     assert before is not None
-    assert before.in_budget
+    assert before.stopped_by is None
     assert (str(before.value), before.depth) == ("G4.5", 0)
 
 
@@ -96,7 +96,7 @@ def test_time_counts_while_exits_are_found(tables: Path, monkeypatch: pytest.Mon
     for module in ("meter", "search"):
         monkeypatch.setattr(f"tbgen.solve.{module}.time", SimpleNamespace(perf_counter=lambda: clock.now))
     found = solve(LOCKED, "G4.5", tables=tables, budget=Budget(seconds=200.0, memory=2 << 30))
-    assert not found.in_budget
+    assert found.stopped_by is Stop.TIME
     assert found.cells > 1
     # A game for each end looks for itself, and finishes what it has begun; what takes too long is not begun.
     assert 150.0 <= clock.now <= 202.0
@@ -179,16 +179,67 @@ def test_what_memory_refuses_is_said(tmp_path: Path) -> None:
     """Without tables a pawn may promote into a larger cell, which there is no room for."""
     least = Budget(seconds=3600.0, memory=memory_needed(64**2) + 1)
     found = solve("8/1k6/8/8/8/8/2K1P3/8 w - - 0 1", tables=tmp_path, budget=least)
-    assert (found.value, found.in_budget) == (None, False)
+    assert (found.value, found.stopped_by) == (None, Stop.MEMORY)
 
 
 def test_sets_that_memory_refuses_are_not_forgotten(tmp_path: Path) -> None:
     """Sets of two men fit; those of more do not, and might narrow the interval."""
     fen, most = "4k3/8/p2n4/P7/8/8/8/2B1K3 w - - 0 1", memory_needed(64**2) + 1
     found = solve(fen, tables=tmp_path, budget=Budget(seconds=3600.0, memory=most, cells=1), mobile="auto")
-    assert (found.value, found.in_budget) == (None, False)
+    assert (found.value, found.stopped_by) == (None, Stop.MEMORY)
     with pytest.raises(UsageError, match=r"2 mobile men takes .* and 100\.00 MiB are"):
         solve(fen, tables=tmp_path, budget=Budget(memory=100 << 20), mobile="auto")
+
+
+def test_memory_chooses_the_men_that_are_mobile(tmp_path: Path) -> None:
+    """Two pieces and two pawns: four mobile men take more than 2.5 GiB, so smaller sets are tried."""
+    board = chess.Board("8/4k3/4r2p/8/8/4R1KP/8/8 w - - 3 40")
+    assert solver._sets(board, Budget(memory=8 << 30), None) == ([(16 + 4, 16 + 6, 40 + 4, 48 + 4)], True)
+    for mobile in (None, "auto"):
+        sets, all_fit = solver._sets(board, Budget(memory=5 << 29), mobile)
+        assert {len(squares) for squares in sets} == {2, 3}
+        assert not all_fit
+    # Four pieces of one side that can move take four men; the kings are left.
+    many = chess.Board("4k3/8/8/8/8/8/8/QRBNK3 w - - 0 1")
+    assert solver._sets(many, Budget(memory=5 << 29), None)[0]
+    found = solve(board, tables=tmp_path, budget=Budget(memory=5 << 29, cells=1))
+    assert found.cells == 1
+    with pytest.raises(UsageError, match="let fewer men be mobile, or allow more memory"):
+        solve(board, tables=tmp_path, budget=Budget(memory=5 << 29), mobile=[20, 22, 44, 52])
+
+
+def test_missing_tables_are_named(small: Path, tmp_path: Path) -> None:
+    """One command builds all that might narrow the interval; what they rest on comes with them."""
+    fen = "8/1k6/8/8/8/8/2K1P3/8 w - - 0 1"
+    found = solve(fen, tables=tmp_path, mobile=[chess.C2, chess.B7], budget=Budget(cells=1))
+    assert (found.missing, found.stopped_by) == (("KPvK",), Stop.CELLS)
+    assert found.build == f"tbgen build KPvK --dir {tmp_path}"
+    wall = "4k3/8/p1p1p1p1/PpPpPpPp/1P1P1P1P/8/8/2B1K3 w - - 0 1"
+    found = solve(wall, tables=tmp_path, mobile=[chess.E1], budget=Budget(seconds=3600.0))
+    assert (found.value, found.missing, found.stopped_by) == (None, (), Stop.NOTHING_LEFT)
+    assert solve(fen, tables=small).missing == ()
+
+
+def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much as the cells do that were solved before it."""
+    solved, most, right = 0, 20, Games.solve
+
+    def interrupted(games: Games) -> Bounds:
+        nonlocal solved
+        solved += 1
+        if solved > most:
+            raise KeyboardInterrupt
+        return right(games)
+
+    monkeypatch.setattr(Games, "solve", interrupted)
+    with pytest.raises(SolvingInterruptedError) as caught:
+        solve(LOCKED, "G4.5", tables=small)
+    found = caught.value.solution
+    assert (found.cells, found.stopped_by) == (most, Stop.INTERRUPT)
+    solved, most = 0, 10**9
+    again = solve(LOCKED, "G4.5", tables=small, budget=budget(20))
+    assert found.lower <= again.lower <= again.upper <= found.upper
+    assert {move.uci for move in found.moves} == {move.uci for move in again.moves}
 
 
 def test_small_cells_do_not_take_the_time_of_the_first(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +248,7 @@ def test_small_cells_do_not_take_the_time_of_the_first(small: Path, monkeypatch:
     monkeypatch.setattr("tbgen.solve.search.time.perf_counter", lambda: float(next(clock)))
     fen = "6k1/5ppp/8/8/8/8/5PPP/3Q2K1 w - - 0 1"
     found = solve(fen, tables=small, mobile=[chess.D1, chess.G8], budget=Budget(seconds=40.0))
-    assert (str(found.lower), found.moves[0].san, found.in_budget) == ("G0.0", "Qd8#", True)
+    assert (str(found.value), found.moves[0].san, found.stopped_by) == ("G0.0", "Qd8#", None)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +268,7 @@ def test_small_cells_do_not_take_the_time_of_the_first(small: Path, monkeypatch:
             {"mobile": [chess.A1, chess.B1, chess.C1, chess.E1, chess.E8]},
             "5 mobile men are more than the 4",
         ),
-        ("r3k3/8/8/8/8/8/PPP5/4K2R w - - 0 1", {"budget": Budget(memory=1 << 30)}, "or allow more memory"),
+        ("r3k3/8/8/8/8/8/PPP5/4K2R w - - 0 1", {"budget": Budget(memory=1 << 27)}, "or allow more memory"),
         (FINE, {"accrued": "G0.5"}, "ends the game"),
     ],
 )

@@ -386,7 +386,7 @@ def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
     page = visit.page
     solved = {
         **dict.fromkeys(("value", "lower", "upper"), "G4.5"),
-        "in_budget": True,
+        "stopped_by": None,
         "points": {end: {"white": 0.501, "black": 0.499} for end in ("lower", "upper")},
         "moves": [
             {"san": "Kd3", "lower": "G4.5", "upper": "G4.5"},
@@ -410,6 +410,12 @@ def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
     expect(page.locator("#value")).to_have_text("G4.5")
     expect(page.locator("#problem")).to_contain_text("Proved: best play comes to G4.5, 0.501-0.499.")
     expect(page.locator("#problem li").last).to_have_text("g5 -G0.0 to -G0.5")
+    solved |= {"value": None, "lower": "-G0.0", "upper": "G0.0", "stopped_by": "memory"}
+    body = f"event: solution\ndata: {json.dumps(solved)}\n\n"
+    page.reload()
+    solve.click()
+    expect(page.locator("#value")).to_have_text("not known")
+    expect(page.locator("#problem")).to_contain_text("Nothing is known of the value. Stopped by: memory.")
     page.locator("#fen").fill(chess.STARTING_FEN)
     page.keyboard.press("Enter")
     expect(page.locator("#problem")).to_contain_text("32 men")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -57,6 +57,10 @@ class TaggedGame:
         return with_tags(self.raw, tags_of(self.outcome), self.outcome.settings.variant)
 
 
+def _unnoticed(_raw: RawGame) -> None:
+    """Take no note of a game."""
+
+
 @dataclass(frozen=True)
 class Adjudicator:
     """Adjudicates games one by one; can be sent to other processes if it has no solver.
@@ -69,6 +73,7 @@ class Adjudicator:
     :ivar solver: what solves final positions that no table holds.
     :ivar trust_tags: believe the tags of a game that tbgen has tagged, instead of refereeing it again; but
         not what they do not prove, for tables may be there now, nor if ``options`` say by what to referee.
+    :ivar begin: called with each game whose position may be solved, before that.
     """
 
     options: GameOptions = field(default_factory=partial(GameOptions, Variant.R_MOBILITY))
@@ -79,6 +84,7 @@ class Adjudicator:
     syzygy: Syzygy | None = None
     solver: StateSolver | None = None
     trust_tags: bool = False
+    begin: Callable[[RawGame], object] = _unnoticed
 
     def unsolving(self) -> Adjudicator:
         """Return an adjudicator that finds the same but for what takes solving.
@@ -105,6 +111,8 @@ class Adjudicator:
                 known = told.recorded in RESULTS
                 return told if known else replace(told, recorded=read_game(raw).result)
         game = read_game(raw)
+        if self.solver is not None:
+            self.begin(raw)
         try:
             outcome = adjudicate(
                 replay(game, self.options),

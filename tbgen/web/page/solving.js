@@ -35,20 +35,27 @@ async function solve(element, fen, accrued) {
 
 const show = {
     interval(element, {lower, upper, cells}) {
-        element.replaceChildren("Between ", score(lower), " and ", score(upper), `, ${cells} cells solved …`)
+        const known = unknown({lower, upper}) ? ["Not known yet"] : ["Between ", score(lower), " and ", score(upper)]
+        element.replaceChildren(...known, `, ${cells} cells solved …`)
     },
     refusal(element, {message}) {
         element.textContent = message
     },
-    solution(element, {value, lower, upper, points, moves, in_budget: inBudget}) {
-        $("value").replaceChildren(...(value === null ? [score(lower), " to ", score(upper)] : [score(value)]))
-        const more = value === null && !inBudget ? " More time or memory may narrow it." : ""
+    solution(element, {value, lower, upper, points, moves, stopped_by: stop}) {
+        $("value").replaceChildren(...worth({lower, upper}))
+        const known = unknown({lower, upper}) ? "Nothing is known of the value." : `White gets ${lower} at least and ${upper} at most.`
         element.textContent = value === null
-            ? `White gets ${lower} at least and ${upper} at most.${more}`
+            ? `${known} Stopped by: ${stop}.`
             : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`
-        element.after(h("ul", {class: "solved"}, moves.map(move => h("li", {}, h("b", {}, move.san), " ",
-            move.lower === move.upper ? score(move.lower) : [score(move.lower), " to ", score(move.upper)]))))
+        element.after(h("ul", {class: "solved"}, moves.map(move => h("li", {}, h("b", {}, move.san), " ", worth(move)))))
     },
+}
+
+const unknown = ({lower, upper}) => lower === "-G0.0" && upper === "G0.0"
+
+function worth({lower, upper}) {
+    if (lower === upper) return [score(lower)]
+    return unknown({lower, upper}) ? ["not known"] : [score(lower), " to ", score(upper)]
 }
 
 /** Yield the events of an answer. An EventSource would not tell why it is refused, and would ask again. */
