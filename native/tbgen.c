@@ -27,6 +27,8 @@
 #error "flat files are little-endian, and are read as they are"
 #endif
 
+#define INLINED inline __attribute__((always_inline)) /* a decoder's state is to stay in registers */
+
 typedef uint64_t squares; /* a set */
 typedef enum tbgen_error outcome;
 
@@ -313,15 +315,14 @@ static struct board swapped(const struct board *b) {
 /* -------------------------------------------------------------------------------------------------- files */
 
 enum { PAGE = 4096, VERSION = 1, HEAD = 80, NAME_SIZE = 16 };
-enum { EXCEPTION_BITS = 16, WIDE = 16, TOTAL_BITS = 12, TOTAL = 1 << TOTAL_BITS };
+enum { EXCEPTION_BITS = 16, WIDE = 16, STEP_SIZE = 64, TOTAL_BITS = 12, TOTAL = 1 << TOTAL_BITS };
 enum { BLOCK_ROWS = 16, BLOCK_SLOTS = 64 * BLOCK_ROWS };
 enum { VALUE_CONTEXTS = 4096, DEPTH_CONTEXTS = 6160, FUNCTION_CONTEXTS = 1600 };
 
 /* clang-format off */
 enum section {
     PHASE, EP_CONFIG, /* those before VALUE are checked when the file is opened */
-    CODE, VALUE_START, VALUE_END, VALUE_SYMBOL, DEPTH_START, DEPTH_END, DEPTH_SYMBOL,
-    FUNCTION_START, FUNCTION_END, FUNCTION_SYMBOL,
+    CODE, VALUE_START, VALUE_STEP, DEPTH_START, DEPTH_STEP, FUNCTION_START, FUNCTION_STEP,
     VALUE, DEPTH, RUN_MASK, RUN_START, RUN_RANK, RUN_VALUE, RUN_DEPTH,
     BLOCK_START, BLOCK_DATA, FUNCTION_BLOCK_START, FUNCTION_BLOCK_DATA,
     EXCEPTION_START, EXCEPTION_SLOT, EXCEPTION_VALUE, EXCEPTION_DEPTH,
@@ -517,13 +518,12 @@ static bool has_depths(const struct table *t, enum section section, enum section
 }
 
 static bool has_model(const struct table *t, enum section start, uint64_t contexts) {
-    const struct part *end = &t->of[start + 1], *symbol = &t->of[start + 2];
-    if (!has(t, start, contexts + 1, 4) || end->size != 2 * symbol->size) return false;
-    for (uint64_t context = 0; context <= contexts; context++) {
-        uint64_t at = u32_at(t, start, context);
-        if (at > symbol->size / WIDE || (context && at < u32_at(t, start, context - 1))) return false;
-    }
-    return true;
+    const struct part *step = &t->of[start + 1];
+    uint64_t steps = step->size / STEP_SIZE;
+    if (!has(t, start, contexts, 4) || !has(t, start + 1, steps, STEP_SIZE)) return false;
+    for (uint64_t context = 0; context < contexts; context++)
+        if (u32_at(t, start, context) >= steps) return false;
+    return !steps || u16_at(t, start + 1, steps * (STEP_SIZE / 2) - STEP_SIZE / 2 + WIDE) == TOTAL;
 }
 
 /* Whether the sections have the sizes that the material asks for. */
@@ -1016,18 +1016,25 @@ struct decoder {
     const uint8_t *at, *end;
 };
 
+/* Sixteen symbols of a context, by falling share: the interval of number n is from edge[n] to
+ * edge[n + 1] - 1. A context has one step after the other until its shares are complete. */
+struct step_of_model {
+    uint16_t edge[WIDE + 1];
+    uint8_t symbol[WIDE];
+    uint8_t unused[STEP_SIZE - 3 * WIDE - 2];
+};
+
 struct model {
-    const uint32_t *start; /* of a context, in steps of WIDE */
-    const uint16_t *end;   /* where the shares of its symbols end */
-    const uint8_t *symbol;
+    const uint32_t *start; /* number of the first step of a context */
+    const struct step_of_model *step;
 };
 
 static struct model model_of(const struct table *t, enum section start) {
     return (struct model){
-        (const uint32_t *)t->of[start].at, (const uint16_t *)t->of[start + 1].at, t->of[start + 2].at};
+        (const uint32_t *)t->of[start].at, (const struct step_of_model *)t->of[start + 1].at};
 }
 
-static inline void refill(struct decoder *d) {
+static INLINED void refill(struct decoder *d) {
     if (d->end - d->at >= 2) { /* it never wants more, and no branch has to be guessed */
         unsigned wanted = d->state < LOW >> 8 ? 2 : d->state < LOW;
         uint32_t two = (uint32_t)d->at[0] << 8 | d->at[1];
@@ -1039,7 +1046,7 @@ static inline void refill(struct decoder *d) {
 }
 
 /* Which of WIDE ascending numbers is the first above `low`; WIDE if none is. */
-static inline uint32_t first_above(const uint16_t *end, uint32_t low) {
+static INLINED uint32_t first_above(const uint16_t *end, uint32_t low) {
 #ifdef __SSE2__
     __m128i most = _mm_set1_epi16((short)low), first = _mm_loadu_si128((const __m128i *)end),
             last = _mm_loadu_si128((const __m128i *)(end + 8));
@@ -1052,22 +1059,20 @@ static inline uint32_t first_above(const uint16_t *end, uint32_t low) {
 #endif
 }
 
-/* Decode a symbol; -1 if the context does not occur. */
-static inline int take_symbol(const struct model *m, uint32_t context, struct decoder *d) {
-    uint32_t low = d->state % TOTAL, place = m->start[context] * WIDE, last = m->start[context + 1] * WIDE;
-    uint32_t first = place;
-    for (uint32_t found = WIDE; found == WIDE; place += found) {
-        if (place >= last) return -1;
-        found = first_above(m->end + place, low);
-    }
-    uint32_t begin = place > first ? m->end[place - 1] : 0;
-    d->state = (m->end[place] - begin) * (d->state >> TOTAL_BITS) + low - begin;
+/* Decode a symbol. (Where a context does not occur, or its shares are no shares, this is no symbol of a sound
+ * file, but it comes from one of the steps: the last one is complete.) */
+static INLINED uint32_t take_symbol(const struct model *m, uint32_t context, struct decoder *d) {
+    uint32_t low = d->state % TOTAL, found;
+    const struct step_of_model *step = m->step + m->start[context];
+    while ((found = first_above(step->edge + 1, low)) == WIDE) step++;
+    uint32_t begin = step->edge[found];
+    d->state = (step->edge[found + 1] - begin) * (d->state >> TOTAL_BITS) + low - begin;
     refill(d);
-    return m->symbol[place];
+    return step->symbol[found];
 }
 
 /* Decode a number of so many bytes. */
-static uint32_t take_bytes(int count, struct decoder *d) {
+static INLINED uint32_t take_bytes(int count, struct decoder *d) {
     uint32_t number = 0;
     for (int byte = 0; byte < count; byte++) {
         uint32_t low = d->state % TOTAL;
@@ -1091,14 +1096,18 @@ static bool begin_block(
 }
 
 /* Whether a block of which all is decoded has come to its end. */
-static bool has_ended(const struct decoder *d) { return d->at == d->end && (d->state == LOW || !d->state); }
+static INLINED bool has_ended(const struct decoder *d) {
+    return d->at == d->end && (d->state == LOW || !d->state);
+}
 
 static uint32_t least(uint32_t one, uint32_t other) { return one < other ? one : other; }
 
-static uint32_t value_class(int symbol) { return symbol == NOWHERE ? 31 : least((uint32_t)symbol, 30); }
+static INLINED uint32_t value_class(int symbol) {
+    return symbol == NOWHERE ? 31 : least((uint32_t)symbol, 30);
+}
 
 /* The context of a half depth, from the neighbours' symbols and halves. */
-static uint32_t depth_context(int symbol, int left, uint32_t left_half, int up, uint32_t up_half) {
+static INLINED uint32_t depth_context(int symbol, int left, uint32_t left_half, int up, uint32_t up_half) {
     uint32_t context = 384;
     if (left == symbol && up == symbol) {
         uint32_t apart = left_half > up_half ? left_half - up_half : up_half - left_half;
@@ -1120,10 +1129,11 @@ static squares before(int at, int places) {
 static bool decode_values(const struct tbgen *tables, struct block *block, struct frame *frame, int places) {
     const struct table *t = block->table;
     struct model values = model_of(t, VALUE_START), depths = model_of(t, DEPTH_START);
-    struct decoder d;
+    struct decoder begun;
     uint8_t above[64];
     uint16_t above_half[64];
-    if (!begin_block(tables, t, BLOCK_START, block->number, &d)) return false;
+    if (!begin_block(tables, t, BLOCK_START, block->number, &begun)) return false;
+    struct decoder d = begun;
     memset(above, NOWHERE, sizeof above);
     memset(above_half, 0, sizeof above_half);
     memset(block->symbol, NOWHERE, (size_t)places);
@@ -1137,14 +1147,12 @@ static bool decode_values(const struct tbgen *tables, struct block *block, struc
             int square = lowest(set), up = above[square];
             uint32_t hints = (uint32_t)(2 * (row.checks >> square & 1) + (row.captures >> square & 1)),
                      half = 0;
-            int symbol = take_symbol(&values, 1024 * hints + 32 * value_class(left) + value_class(up), &d);
+            int symbol =
+                (int)take_symbol(&values, 1024 * hints + 32 * value_class(left) + value_class(up), &d);
             if (symbol >= FIRST_VALUE) {
-                int found =
+                half =
                     take_symbol(&depths, depth_context(symbol, left, left_half, up, above_half[square]), &d);
-                if (found < 0) return false;
-                half = found == ESCAPE ? take_bytes(2, &d) : (uint32_t)found;
-            } else if (symbol < 0) {
-                return false;
+                if (half == ESCAPE) half = take_bytes(2, &d);
             }
             block->symbol[64 * at + square] = above[square] = (uint8_t)symbol;
             block->half[64 * at + square] = above_half[square] = (uint16_t)half;
@@ -1160,19 +1168,19 @@ static bool decode_values(const struct tbgen *tables, struct block *block, struc
 static bool decode_functions(const struct tbgen *tables, struct block *block, int places) {
     const struct table *t = block->table;
     struct model functions = model_of(t, FUNCTION_START);
-    struct decoder d;
+    struct decoder begun;
     uint8_t above[64]; /* functions, those from 8 on as one, 9 for none */
     int bytes = t->of[ENTRY_START].size / 4 <= 65537 ? 2 : 4;
-    if (!begin_block(tables, t, FUNCTION_BLOCK_START, block->number, &d)) return false;
+    if (!begin_block(tables, t, FUNCTION_BLOCK_START, block->number, &begun)) return false;
+    struct decoder d = begun;
     memset(above, 9, sizeof above);
     for (int at = 0; 64 * at < places; at++) {
         uint32_t left = 9;
         for (squares set = block->mask[at] & before(at, places); set; set &= set - 1) {
             int square = lowest(set), symbol = block->symbol[64 * at + square];
             uint32_t context = 100 * least((uint32_t)symbol, 15) + 10 * left + above[square];
-            int found = take_symbol(&functions, context, &d);
-            if (found < 0) return false;
-            uint32_t function = found == ESCAPE ? take_bytes(bytes, &d) : (uint32_t)found;
+            uint32_t function = take_symbol(&functions, context, &d);
+            if (function == ESCAPE) function = take_bytes(bytes, &d);
             block->function[64 * at + square] = function;
             above[square] = (uint8_t)(left = least(function, 8));
         }

@@ -31,8 +31,7 @@ SUFFIX: Final = ".flat"
 
 SECTIONS: Final = (
     *("phase", "ep_config"),
-    *("code", "value_start", "value_end", "value_symbol", "depth_start", "depth_end", "depth_symbol"),
-    *("function_start", "function_end", "function_symbol"),
+    *("code", "value_start", "value_step", "depth_start", "depth_step", "function_start", "function_step"),
     *("value", "depth", "run_mask", "run_start", "run_rank", "run_value", "run_depth"),
     *("block_start", "block_data", "function_block_start", "function_block_data"),
     *("exception_start", "exception_slot", "exception_value", "exception_depth"),
@@ -48,6 +47,15 @@ _ALIGNED: Final = 64
 """Sections begin at a multiple of this."""
 _WIDE: Final = 16
 """Symbols of a context that a decoder compares at once."""
+_STEP: Final = np.dtype(
+    {
+        "names": ["edge", "symbol"],
+        "formats": [("<u2", _WIDE + 1), ("u1", _WIDE)],
+        "offsets": [0, 2 * _WIDE + 2],
+        "itemsize": 64,
+    }
+)
+"""So many symbols of a context: the interval of number n is from ``edge[n]`` to ``edge[n + 1]`` - 1."""
 _TOTAL: Final = 4096
 """What the shares of a context sum up to."""
 _EXCEPTION_BITS: Final = 16
@@ -236,19 +244,24 @@ def _starts(length: NDArray[np.uint16]) -> NDArray[np.uint32]:
 
 
 def _model(name: str, share: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
-    """Return the sections of a model: of each context, the symbols that occur in it, by falling share.
+    """Return the sections of a model: of each context, the symbols that occur in it, by falling share, in
+    steps of 16. Contexts that do not occur share the first step.
 
     :param share: uint16 (contexts, symbols).
     """
     wide = share.astype(np.int64)
     found = np.count_nonzero(wide, axis=1)
-    start = np.concatenate([[0], np.cumsum(-(-found // _WIDE))])
+    count = -(-found // _WIDE)
+    start = np.where(found, np.cumsum(count) - count + 1, 0)
     context = np.repeat(np.arange(len(wide)), found)
     within = np.arange(len(context)) - np.repeat(np.cumsum(found) - found, found)
     symbols = np.argsort(-wide, axis=1, kind="stable")[context, within]
     total = wide.sum(axis=1)
     ends = np.cumsum(wide[context, symbols]) - (np.cumsum(total) - total)[context]
-    end, symbol = np.full(_WIDE * start[-1], _TOTAL, "<u2"), np.zeros(_WIDE * start[-1], np.uint8)
-    place = _WIDE * start[context] + within
-    end[place], symbol[place] = ends, symbols
-    return {f"{name}_start": start.astype("<u4"), f"{name}_end": end, f"{name}_symbol": symbol}
+    step = np.zeros(1 + count.sum() if len(wide) else 0, _STEP)
+    step["edge"][:, 1:] = _TOTAL
+    place = start[context] + within // _WIDE, within % _WIDE
+    step["edge"][place[0], place[1] + 1], step["symbol"][place] = ends, symbols
+    later = place[0][(within > 0) & (within % _WIDE == 0)]
+    step["edge"][later, 0] = step["edge"][later - 1, _WIDE]
+    return {f"{name}_start": start.astype("<u4"), f"{name}_step": step.view(np.uint8)}

@@ -30,8 +30,8 @@ def exported(directory: Path, target: Path, *names: str) -> list[ExportedTable]:
 def sections(path: Path) -> tuple[bytes, dict[str, bytes]]:
     """The header and the sections of a flat file, by docs/native.md."""
     data = path.read_bytes()
-    places = struct.iter_unpack("<QQ", data[80 : 80 + 16 * 33])
     names = (*flat.SECTIONS, "checks")
+    places = struct.iter_unpack("<QQ", data[80 : 80 + 16 * len(names)])
     return data[:4096], {name: data[at : at + size] for name, (at, size) in zip(names, places, strict=True)}
 
 
