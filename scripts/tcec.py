@@ -246,9 +246,10 @@ def _decided(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
         f"Four engines played {len(events[bonus.file])} games in the {bonus.title}. {first.name} and "
         f"{second.name} had equally many points, and nothing in chess told them apart: neither the games "
         f"between them (direct) nor wins nor Sonneborn-Berger (SB). R-mobility did: {_sum(first)} points "
-        f"against {_sum(second)}."
+        f"against {_sum(second)}. In brackets are the places by wins, Sonneborn-Berger or r-mobility, each "
+        "after direct encounters."
     )
-    yield _ties(bonus, events[bonus.file])
+    yield from _ties(bonus, events[bonus.file])
     yield (
         "[TCEC's wiki](https://wiki.chessdom.org/R-Mobility) of November 2020 says that this was the only "
         "event in which the tiebreak was needed. Since then there has been a second one. In the "
@@ -257,30 +258,29 @@ def _decided(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
         "Berserk first. By wins Stoofvlees would have gone on; by Sonneborn-Berger Berserk and Minic would "
         "still have been level."
     )
-    yield _ties(league, events[league.file])
+    yield from _ties(league, events[league.file])
 
 
 def _others(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
     changed = [event.title for event in OTHERS if _changes(event, events[event.file])]
     yield "## Ten other events"
     yield (
-        "The tables have the players that share their points with others, and four places for each: by the "
-        "rules of the event, and by direct encounters followed by wins, Sonneborn-Berger or r-mobility. "
-        f"R-mobility would have given other places in {len(changed)} of the {len(OTHERS)} events: "
+        "The tables have the players that share their points with others, and their places by the rules of "
+        f"the event. R-mobility would have given other places in {len(changed)} of the {len(OTHERS)} events: "
         f"{'; '.join(changed)}."
     )
     yield (
-        "No place by r-mobility is proved. Most draws are stopped with more men than the tables have, and "
-        "count as their accrued score (not proven). Sums that differ by hundredths of a point depend on "
-        "them, since best play can change a draw by a quarter of a point, as the next chapter shows. The "
-        "rules have the names of `tbgen score --order` ([sources](scoring.md))."
+        "Most draws are stopped with more men than the tables have. They count as their accrued score, "
+        "which is not proved: best play can change a draw by a quarter of a point, as the next chapter "
+        "shows. Below each table are the places that depend on such games if their values may be anything, "
+        "even mate. Rules have the names that `tbgen score --order` has ([sources](scoring.md))."
     )
     for event in OTHERS:
         order = ORDERS[event.rules]
         ties = ", ".join(TIEBREAKS[name].words for name in order.tiebreaks)
         yield f"### {event.title}"
         yield f"Rules `{order.name}`: {ties}.{event.note}"
-        yield _ties(event, events[event.file])
+        yield from _ties(event, events[event.file])
 
 
 def _changes(event: Event, games: Sequence[GameRecord]) -> bool:
@@ -291,34 +291,38 @@ def _order(tiebreak: str) -> Order:
     return replace(ORDERS["tcec"], tiebreaks=("direct", tiebreak))
 
 
-def _ties(event: Event, games: Sequence[GameRecord]) -> str:
-    """Return the players that share their points with others, in the order of the event."""
+def _ties(event: Event, games: Sequence[GameRecord]) -> Iterator[str]:
+    """Yield the players that share their points with others, in the order of the event, and what is sure."""
     result = standings(games, order=ORDERS[event.rules])
     field = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
-    orders = [places(games, order) for order in map(_order, ("wins", "sb", "rmobility"))]
-    rows = [
-        ["player", "points", *(TIEBREAKS[name].title for name in SHOWN), "r-mobility", "not proven", *PLACES]
-    ]
-    for player in result.players:
-        level = [other for other in result.players if other.results.classical == player.results.classical]
-        if len(level) > 1:
-            numbers = [TIEBREAKS[name].value(player, level, field) for name in SHOWN]
-            unproven = sum(not seat.game.outcome.proven for seat in player.seats)
-            rows.append(
-                [
-                    player.name.split()[0],
-                    f"{float(player.results.classical):g}",
-                    *(f"{float(number or 0):g}" for number in numbers),
-                    _sum(player),
-                    f"{unproven} of {player.results.games}",
-                    *(str(place) for place in (player.place, *(found[player.name] for found in orders))),
-                ]
-            )
-    return _table(rows)
+    shared = Counter(player.results.classical for player in result.players)
+    tied = [player for player in result.players if shared[player.results.classical] > 1]
+    names = [name for name in SHOWN if name != "crashes" or any(_numbers(tied, name, field).values())]
+    found = {name: places(games, _order(name)) for name in ("wins", "sb", "rmobility")}
+    rows = [["player", "place", "points", *(TITLES.get(name, name) for name in names)]]
+    for player in tied:
+        row = [player.name.split()[0], str(player.place), f"{float(player.results.classical):g}"]
+        for name in names:
+            number = _numbers(tied, name, field)[player.name]
+            shown = f"{number:.4f}" if name == "rmobility" else f"{number:g}"
+            row.append(f"{shown} ({found[name][player.name]})" if name in found else shown)
+        rows.append(row)
+    yield _table(rows)
+    yield f"R-mobility: {standings(games, order=_order('rmobility')).certainty.sentence}"
 
 
-SHOWN: Final = ("crashes", "direct", "wins", "sb")
-PLACES: Final = ("place", "by wins", "by SB", "by r-mobility")
+SHOWN: Final = ("crashes", "direct", "wins", "sb", "rmobility")
+"""Tiebreaks that have a column."""
+TITLES: Final = {"sb": "SB", "rmobility": "r-mobility"}
+
+
+def _numbers(tied: Sequence[Player], name: str, field: Field) -> dict[str, float]:
+    """Return what players have by a tiebreak among those that have their points."""
+    found = {}
+    for player in tied:
+        level = [other for other in tied if other.results.classical == player.results.classical]
+        found[player.name] = float(TIEBREAKS[name].value(player, level, field) or 0)
+    return found
 
 
 def _sum(player: Player) -> str:
@@ -342,8 +346,8 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
         f"they are worth what they look like, their accrued score. The other {stopped:,} were stopped: by "
         "agreement of the engines' evaluations, by tablebases, or because nobody had the men to mate. They "
         f"are worth what best play makes of them. {many:,} had {MANY} men or more left, and tables end at "
-        f"five. The tables of two to four men, by which this page is made, know {len(draws.known)} final "
-        "positions."
+        f"five. This page is made by the tables of two to four men, which know {len(draws.known)} final "
+        f"positions; {draws.men.get('5', 0):,} more have five men."
     )
     turned = [draw for draw in draws.known if draw.turned]
     same = sum(draw.value == draw.accrued for draw in draws.known)
@@ -372,35 +376,24 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
         f"draws ended with bare kings, and {sum(draw.turned for draw in bare)} of them turn with best play."
     )
     ordered = sorted(draws.known, key=lambda draw: (-draw.change, -len(draw.line)))
+    first, final = ordered[0], next((draw for draw in ordered if "Superfinal" in draw.event), None)
     yield "### The most astonishing draw"
-    yield from _shown(ordered[0], pictures)
-    finals = [draw for draw in ordered if "Superfinal" in draw.event]
-    if finals:
+    yield from _shown(first, pictures)
+    if final is not None:
         yield "### The most astonishing draw of a superfinal"
-        yield from _shown(finals[0], pictures)
+        yield from _shown(final, pictures)
     yield "### The next ones"
-    yield "The games that best play changes most; points are White's."
-    yield _table(
-        [
-            ["game", "accrued", "value", "plies", "points", "final position"],
-            *(
-                [
-                    draw.game,
-                    str(draw.accrued),
-                    str(draw.value),
-                    str(len(draw.line)),
-                    f"{_share(draw.accrued):.4f} to {_share(draw.value):.4f}",
-                    f"`{draw.fen}`",
-                ]
-                for draw in ordered[1:NEXT]
-            ),
-        ]
-    )
+    yield "These draws, too, best play changes most."
+    rows = [["game", "accrued", "value", "plies", "final position"]]
+    for draw in [draw for draw in ordered if draw not in (first, final)][:NEXT]:
+        position = f"`{draw.board.board_fen()} {'w' if draw.board.turn else 'b'}`"
+        rows.append([draw.game, str(draw.accrued), str(draw.value), str(len(draw.line)), position])
+    yield _table(rows)
 
 
 MANY: Final = 6
 """Men in positions of which there are no tables."""
-NEXT: Final = 13
+NEXT: Final = 12
 DIAGRAM_SIZE: Final = 260
 """Of a board, in pixels."""
 

@@ -28,9 +28,10 @@ from tbgen.games.tagging.tagged import TaggedGame
 
 _K_FACTOR: Final = 32
 """Elo points that a game can give at the most, as TCEC's Cute Chess has it."""
+_RATING: Final = re.compile(r"\d{1,5}", re.ASCII)
 _START: Final = re.compile(r"(\d{4})[-.](\d\d)[-.](\d\d)T(\d\d:\d\d:\d\d)")
 _COMMENT: Final = re.compile(rb"\{([^}]*)\}")
-_EVALUATION: Final = re.compile(rb"\bwv=(?P<whites>[-+]?[\w.]+)|\s*\+?(?P<own>-?M?[\d.]+)/\d")
+_EVALUATION: Final = re.compile(rb"\bwv=(?P<whites>[-+]?[\w.]+)|\A\s*\+?(?P<own>-?M?[\d.]+)/\d")
 """In a comment of TCEC, from White's view; or of Cute Chess, from the view of the side that has moved."""
 _ENDINGS: Final = {
     Basis.STALEMATE: "Stalemate",
@@ -69,7 +70,7 @@ class TcecEvent:
             self._numbers[record.file, record.number] = number
             row |= {"White": record.white, "Black": record.black, **_finished(game, record, tags)}
             for name, colour in ((record.white, "White"), (record.black, "Black")):
-                if (rating := tags.get(f"{colour}Elo", "")).isdecimal():
+                if _RATING.fullmatch(rating := tags.get(f"{colour}Elo", "")):
                     self.ratings.setdefault(name, int(rating))
         self.schedule.append(row)
 

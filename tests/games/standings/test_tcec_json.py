@@ -69,6 +69,7 @@ GAMES: Final = """[Event "TCEC Season 99 - League 1"]
 [Event "TCEC Season 99 - League 1"]
 [White "Two 2"]
 [Black "One 1"]
+[WhiteElo "unrated"]
 [Result "1/2-1/2"]
 
 1. e4 {book} e5 {-0.35/12 3.4s} 2. Nf3 {+0.20/12 1s} Nc6 {-0.15/11 1s, Draw by adjudication: TCEC draw rule}
