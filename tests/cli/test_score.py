@@ -444,6 +444,25 @@ def test_the_order_of_tcec_keeps_r_mobility_by_any_scoring(
         assert "1.1875" in answer(capsys, *words, "--tables", "standings")
 
 
+def test_every_format_says_what_is_not_proved(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "x.pgn"
+    path.write_text('[White "A"]\n[Black "B"]\n[Result "1/2-1/2"]\n\n1. e4 e5 2. Nf3 1/2-1/2\n')
+    sentence = "1 of 1 value is not proved, and places 1 to 2 may depend on that."
+    words = (str(path), "--order", "tcec", "--tables", "standings,bounds", "--format")
+    found = {form: answer(capsys, *words, form) for form in ("text", "markdown", "html", "csv", "json")}
+    for form in ("text", "markdown", "html"):
+        assert sentence in " ".join(found[form].split())
+        assert "at least" in found[form]
+    bounds = csv.DictReader(io.StringIO(found["csv"].partition("What is proved of places and sums\n")[2]))
+    row = next(bounds)
+    assert [row[key] for key in ("place", "player", "best", "worst", "unproven", "least", "most")] == [
+        *("1", "B", "1", "2", "1", "0.0", "1.0"),
+    ]
+    document = json.loads(found["json"])
+    assert document["unproven"] == {"count": 1, "games": ["x.pgn 1"], "sentence": sentence}
+    assert document["rules"] == "TCEC's leagues since season 20 (December 2020)"
+
+
 def test_tiebreaks_in_any_order_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
     words = (MATCH, "--order", "tcec", "--tiebreaks", "sb,Black-wins, g1.5,direct,sb")
     document = json.loads(answer(capsys, *words, "--json"))

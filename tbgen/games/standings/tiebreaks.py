@@ -248,10 +248,14 @@ def balance(rank: int) -> Tiebreak:
     def term(_: Field, __: GameRecord, value: GScore, white: bool) -> int:
         return 0 if value.rank != rank else 1 if value.white == white else -1
 
+    def value(player: Player, _: _Level, __: Field) -> int:
+        given, suffered = player.given, player.suffered
+        return sum(given[white].get(rank, 0) - suffered[white].get(rank, 0) for white in (True, False))
+
     score = GScore(rank, True)
     name, what = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
     return Tiebreak(
-        name, f"{score} +-", f"{what} given minus suffered", _sum(term), show=signed, term=term, rank=rank
+        name, f"{score} +-", f"{what} given minus suffered", value, show=signed, term=term, rank=rank
     )
 
 
