@@ -130,7 +130,8 @@ class Adjudication:
         for path in files:
             with self.watch.line as line, reading(path) as source:
                 for done, game in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
-                    found += game.outcome is not None and not game.outcome.proven
+                    outcome = game.outcome
+                    found += outcome is not None and not outcome.proven and not outcome.truncated
                     if done % _EVERY == 0:
                         line.show(f"counting what is to be solved: {counted(found, 'position')}")
         self.watch.games = found

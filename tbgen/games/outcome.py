@@ -117,6 +117,11 @@ class Outcome:
         return self.basis.proven
 
     @property
+    def truncated(self) -> bool:
+        """Whether the last moves of the game are missing, so that nothing more can be known."""
+        return Doubt.TRUNCATED in self.doubts
+
+    @property
     def lacks(self) -> list[str]:
         """Sentences about what is missing that would have told more."""
         file = self.missing_syzygy

@@ -40,8 +40,8 @@ def tagged(data: bytes) -> bytes:
 
 
 REMARKS = [
-    "tbgen: 1 doubtful game (truncated): the last moves or the result after them are missing; the tag Result "
-    "counts, and of a draw the score accrued by then: round2.pgn.gz, game 1, line 1",
+    "tbgen: 1 doubtful game (truncated): the last moves are missing; the tag Result counts, and of a draw "
+    "the score accrued by then: round2.pgn.gz, game 1, line 1",
     "tbgen: 2 tables are missing for 3 games; build them with: tbgen build KBvK KRvK",
 ]
 
@@ -123,6 +123,6 @@ def test_a_name_that_looks_like_a_pattern(place: Path, capsys: pytest.CaptureFix
 def test_strict_refuses_doubtful_games(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["score", "round*"], ["tag", "round*", "all.pgn"]):
         _, said = run(capsys, *words, "--strict", code=2)
-        assert said[0].startswith("tbgen: round2.pgn.gz, game 1, line 1: the last moves or the result after")
+        assert said[0].startswith("tbgen: round2.pgn.gz, game 1, line 1: the last moves are missing; the tag")
         assert len(said) == 1
     assert not (place / "all.pgn").exists()

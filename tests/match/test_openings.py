@@ -83,6 +83,7 @@ def test_random_order_is_one_of_the_seed(tmp_path: Path) -> None:
         ("a.epd", "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1\n", "a.epd, line 1: the game would be over .* by mate"),
         ("a.epd", "\n# nothing\n", "there is no opening"),
         ("a.pgn", "1. e4 Ke4 *\n", "a.pgn: game 1, line 1, ply 2: 'Ke4' is not a legal move"),
+        ("a.pgn", "1. e4 {best e5 *\n", "a.pgn: game 1, line 1: a comment has no closing brace"),
         ("a.pgn", "1. f3 e5 2. g4 Qh4# 0-1\n", "a.pgn, game 1: the game would be over .* by mate"),
         ("a.txt", "8/8/8/8/8/7k/8/KQ6 w - - 100 90\n", "by fifty-move rule"),
     ],

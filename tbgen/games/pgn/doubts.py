@@ -26,11 +26,11 @@ class Doubt(StrEnum):
 
 
 _SENTENCES: Final = {
-    Doubt.TRUNCATED: "the last moves or the result after them are missing; the tag Result counts, and of a "
-    "draw the score accrued by then",
-    Doubt.UNCLOSED_COMMENT: "a comment has no closing brace; what follows it is not read, up to a line that "
-    "begins with [Event",
-    Doubt.RESULT: "the tag Result and the result after the moves differ; the tag counts, unless it is *",
+    Doubt.TRUNCATED: "the last moves are missing; the tag Result counts, and of a draw the score accrued "
+    "by then",
+    Doubt.UNCLOSED_COMMENT: "a comment has no closing brace; nothing after its opening brace is read",
+    Doubt.RESULT: "the result after the moves is missing, or not that of the tag Result; the tag counts, "
+    "unless it is *",
     Doubt.FINAL_POSITION: "the result is not that of the mate or stalemate on the board, which counts",
     Doubt.PLY_COUNT: "the tag PlyCount is not the number of plies; the moves count",
     Doubt.DUPLICATE_TAG: "a tag stands twice with different values; the first counts",

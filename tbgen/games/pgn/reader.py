@@ -180,16 +180,18 @@ def _doubt(game: Game, raw: RawGame, over: str, closed: bool) -> None:
     :param closed: whether all comments are.
     """
     said, stated, moves = game.tags.get("Result", "").strip(), game.tags.get("PlyCount", ""), len(game.moves)
-    plies = int(stated) if _PLIES.fullmatch(stated) else moves
+    plies = int(stated) if _PLIES.fullmatch(stated) else None
     ends = not any(game.board.generate_legal_moves())
-    truncated = not ends and (plies > moves or not closed or (said in RESULTS and not over))
+    missing = closed and not over and said in RESULTS
+    truncated = not ends and (missing or not closed if plies is None else plies > moves)
+    differs = bool(over) and said in (*RESULTS, "*") and said != over
     on_board = ("0-1" if game.board.turn else "1-0") if game.board.is_check() else "1/2-1/2"
     found = {
         Doubt.TRUNCATED: truncated,
         Doubt.UNCLOSED_COMMENT: not closed,
-        Doubt.RESULT: bool(over) and said in (*RESULTS, "*") and said != over,
+        Doubt.RESULT: differs or (missing and not truncated),
         Doubt.FINAL_POSITION: ends and game.result in RESULTS and game.result != on_board,
-        Doubt.PLY_COUNT: plies != moves and not truncated,
+        Doubt.PLY_COUNT: plies not in (None, moves) and not truncated,
         Doubt.DUPLICATE_TAG: any(
             game.tags[tag.name] != tag.value for tag in raw.tags if tag.name not in _REPLACED
         ),

@@ -120,12 +120,14 @@ class _GrowingGame:
 
     def ends_before(self, line: bytes) -> bool:
         """Tell whether a line belongs to the next game."""
-        text = line.removeprefix(_BOM)
         if self._in_comment:
-            return text.startswith(b'[Event "')
-        if not (self._gap or self._moves) or text.isspace() or text[:1] in b"%;":
+            return line.startswith(b'[Event "')
+        if not (self._gap or self._moves):
             return False
-        if self._moves and _EVENT.match(text):
+        text = line.removeprefix(_BOM)
+        if text.isspace() or text[:1] in b"%;":
+            return False
+        if self._moves and text[:1] in b"[E" and _EVENT.match(text):
             return True
         if text.lstrip()[:1] != b"[":
             return self._over and self._gap

@@ -111,16 +111,15 @@ def adjudicate(
     outcome = Outcome(
         arbiter.accrued, Basis.PLAYED, arbiter.accrued, settings, None, said, recorded, doubts=doubts
     )
-    truncated = Doubt.TRUNCATED in doubts
-    if truncated:
+    if outcome.truncated:
         basis = None  # it went on from there
     if basis is not None and (basis.final or cause is None or cause is Basis.ADJUDICATION):
         return replace(outcome, basis=basis)  # it is over on the board
     if cause is not None and winner is not None:
         return replace(outcome, value=GScore(0, winner), basis=cause)
-    if truncated and require_proof:
+    if outcome.truncated and require_proof:
         raise UnprovenError("nothing can prove the result: the last moves of the game are missing")
-    if truncated:
+    if outcome.truncated:
         return outcome
     board, lack = arbiter.board, None
     if tables is not None:

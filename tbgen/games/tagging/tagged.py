@@ -20,7 +20,6 @@ from typing import Final
 from tbgen.board.variant import Variant
 from tbgen.errors import GameError, TbgenError, UsageError
 from tbgen.games.outcome import RESULTS, Basis, Outcome
-from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
 from tbgen.games.referee.adjudication import StateSolver, adjudicate, replay
@@ -129,7 +128,7 @@ class Adjudicator:
             if error is game.error:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
-        unsure = not outcome.proven and Doubt.TRUNCATED not in outcome.doubts
+        unsure = not outcome.proven and not outcome.truncated
         if told is not None and told.bounds is not None and unsure:
             return outcome.narrowed(told.bounds, Basis.SOLVED)
         return outcome

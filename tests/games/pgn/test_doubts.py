@@ -47,7 +47,10 @@ def pgn(movetext: str, **tags: str) -> str:
         (pgn(MOVES, Result="1/2-1/2"), [Doubt.TRUNCATED]),
         (pgn(MOVES, Result="1-0", PlyCount="93"), [Doubt.TRUNCATED]),
         (pgn(f"{MOVES} 1-0", Result="1-0", PlyCount="93"), [Doubt.TRUNCATED]),
-        (pgn("1. f3 e5 2. g4 Qh4#", Result="0-1"), []),
+        (pgn("1. f3 e5 2. g4 Qh4#", Result="0-1"), [Doubt.RESULT]),
+        (pgn(MOVES, Result="1-0", PlyCount="5"), [Doubt.RESULT]),
+        (pgn(f"{MOVES} {{d=30, 1-0", Result="1-0", PlyCount="5"), [Doubt.UNCLOSED_COMMENT]),
+        (pgn(f"{MOVES} {{d=30, 1-0", Result="1-0", PlyCount="6"), [Doubt.TRUNCATED, Doubt.UNCLOSED_COMMENT]),
         (pgn(f"{MOVES} 1/2-1/2", Result="1-0", PlyCount="5"), [Doubt.RESULT]),
         (pgn(f"{MOVES} *", Result="1-0"), [Doubt.RESULT]),
         (pgn(f"{MOVES} 1-0", Result="*"), [Doubt.RESULT]),
@@ -84,7 +87,7 @@ def test_a_game_without_its_last_moves_is_not_adjudicated_as_if_whole(reference_
     tables = Adjudicator(directory=reference_dir)
     whole = f'{BISHOP}[Result "1/2-1/2"]\n[PlyCount "2"]\n\n1... Kh5 2. Kf4 1/2-1/2\n'
     assert outcome(whole, tables).basis is Basis.TABLEBASE
-    for cut in (whole.replace('"2"', '"93"'), whole.replace(" 1/2-1/2\n", "\n")):
+    for cut in (whole.replace('"2"', '"93"'), whole.replace("PlyCount", "X").replace(" 1/2-1/2\n", "\n")):
         found = outcome(cut, tables)
         assert (found.basis, found.value, found.doubts) == (Basis.PLAYED, found.accrued, (Doubt.TRUNCATED,))
         assert (found.recorded, found.proven, found.missing) == ("1/2-1/2", False, None)
@@ -159,5 +162,7 @@ def test_doubtful_games_are_counted_and_the_first_ones_named() -> None:
         tally.add(outcome(pgn(MOVES, Result="1/2-1/2")), f"game {number}")
     assert tally.document()["doubts"] == {"truncated": {"games": 5, "first": ["game 1", "game 2", "game 3"]}}
     (sentence,) = tally.remarks()
-    assert sentence.startswith("5 doubtful games (truncated): the last moves or the result after them")
+    assert sentence.startswith(
+        "5 doubtful games (truncated): the last moves are missing; the tag Result counts, and"
+    )
     assert sentence.endswith(": game 1; game 2; game 3; and 2 more")
