@@ -111,8 +111,8 @@ def _names(*names: str, **attributes: Any) -> Setting:
 class EventOptions(OptionGroup):
     """How an event is played; None leaves it to the settings of events.
 
-    :param engine: an engine: cmd=PROGRAM, and name=, dir=, arg=, option.NAME=VALUE, restart=on, and what
-        --each, which it overrides word by word
+    :param engine: an engine: cmd=PROGRAM, and name=, dir=, arg=, option.NAME=VALUE, restart=on, and
+        the words of --each, which it overrides one by one
     :param each: for all engines: tc=MOVES/TIME+INCREMENT, such as tc=40/60+0.6 or tc=1:30+1; st=SECONDS a
         move, depth=, nodes=; timemargin=MILLISECONDS; start=SECONDS to get ready, stall=SECONDS for a move
         without a clock
@@ -201,7 +201,7 @@ class EventOptions(OptionGroup):
         )
 
 
-@partial(command, reword=lambda given: reworded(given, _remark))
+@command
 def run(
     file: Annotated[
         Path | None, Setting(required=False, is_eager=True, callback=_read_settings, metavar="[EVENT.toml]")
@@ -276,6 +276,9 @@ def run(
         print_json(_document(summary, settings) | watch.document())
     else:
         _print(summary, settings)
+
+
+run.reword = partial(reworded, note=_remark)
 
 
 class EventReport:

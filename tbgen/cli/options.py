@@ -171,8 +171,11 @@ class Command(click.Command):
                 words[-1] += _BETWEEN + word
                 continue
             taking = kinds.get(before) if is_value else None
-            if before in kinds and word in options and not ctx.resilient_parsing:
+            if not ctx.resilient_parsing and before in kinds and word in options:
                 raise click.BadOptionUsage(before, f"Option {before!r} requires an argument.", ctx)
+            unknown = not is_value and word[1] != "-" and before not in kinds
+            if unknown and word.split("=")[0] not in options and not ctx.resilient_parsing:
+                raise click.NoSuchOption(word, ctx=ctx)  # click would name its first letter
             words.append(f" {word}" if _NEGATIVE.match(word) and before not in kinds else word)
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, words + args[end:])
@@ -210,15 +213,13 @@ def command(function: Callable[..., int | None], reword: Callable[[list[str]], l
         bound.arguments.update(_arguments(function, values))
         return function(*bound.args, **bound.kwargs)
 
-    made = Command(
+    return Command(
         function.__module__.rpartition(".")[2],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         callback=run,
         params=list(_parameters(function)),
         help=_PARAMETER_TEXT.sub("", inspect.getdoc(function) or ""),
     )
-    made.reword = reword
-    return made
 
 
 def _arguments(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:

@@ -299,6 +299,7 @@ def test_an_engine_alone_in_a_file(engine: str, tmp_path: Path, capsys: pytest.C
         (["--sprt", "5", "1"], "elo0 below elo1"),
         (["--sprt", "0", "5", "0.1"], "--sprt '0 5 0.1': expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA"),
         (["--openings", "file=none.epd"], "there is no file of openings 'none.epd': name another"),
+        (["-nosuch", "3"], "No such option '-nosuch'; see: tbgen match --help"),
         (["--affinity", "x"], "tbgen: --affinity: 'x' is no list of processors"),
         (["--each", "option=x"], "there is no 'option': expected some of cmd, name, dir, arg, option.NAME"),
         (["--affinity", "all", "--concurrency", "500"], "500 games at once need as many processors"),
