@@ -201,11 +201,8 @@ class OptionGroup:
     """Base of the dataclasses whose fields are options of several commands."""
 
 
-def command(function: Callable[..., int | None], reword: Callable[[list[str]], list[str]] = list) -> Command:
-    """Make a command of a function: its module has the name, its docstring is the help.
-
-    :param reword: see :class:`Command`.
-    """
+def command(function: Callable[..., int | None]) -> Command:
+    """Make a command of a function: its module has the name, its docstring is the help."""
     signature = inspect.signature(function)
 
     def run(**values: Any) -> int | None:
