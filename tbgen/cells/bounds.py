@@ -143,6 +143,7 @@ class BoundsGame:
     """One of the two games of a cell.
 
     :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
+    :param threads: to count moves with.
     """
 
     def __init__(
@@ -153,6 +154,7 @@ class BoundsGame:
         end: int,
         *,
         resets: bool = True,
+        threads: int = 1,
     ) -> None:
         self.cell_frame = frame
         self._pool = _pool_of(frame, routes, knowledge, end)
@@ -162,6 +164,7 @@ class BoundsGame:
         last = frame.squares[-1]
         self._bit_man = (1, 0) if last < 0 else (64, last)
         """How many slots of the frame there are to a slot of the cell, and which of them counts."""
+        self._threads = threads
         self._counted = False
         """Whether moves are counted and exits found, as blocks are now."""
 
@@ -256,7 +259,11 @@ class BoundsGame:
         if not self._counted:
             self._counted = True
             self._workspace.phase.slices[:] = 0
-            find_moves(self._workspace, self._pool, False)
+            if self._threads == 1:  # no other is worth its start
+                find_moves(self._workspace, self._pool, False)
+                return
+            with ThreadPoolExecutor(self._threads) as threads:
+                find_moves(self._workspace, self._pool, False, self._threads, threads.map)
 
     def _of_cell(self, array: NDArray[_Number]) -> NDArray[_Number]:
         """Leave the square of a frozen bit man out of the slots, which are the last axis."""
@@ -265,16 +272,17 @@ class BoundsGame:
 
 
 class Games:
-    """Both games of a cell, each played on a thread of its own.
+    """Both games of a cell, each played on a thread of its own if there are two.
 
     :param knowledge: what is known of exits, as it is now; what is found out later does not count.
     """
 
-    def __init__(self, cell: Cell, knowledge: Knowledge) -> None:
-        self.cell = cell
+    def __init__(self, cell: Cell, knowledge: Knowledge, threads: int = len(ENDS)) -> None:
+        self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
-        self._games = _of_ends(lambda end: BoundsGame(frame, routes, knowledge, end))
+        share = max(1, threads // len(ENDS))
+        self._games = _of_ends(lambda end: BoundsGame(frame, routes, knowledge, end, threads=share), threads)
 
     def solve(self) -> Bounds:
         """Return what is known of the cell's positions, fresh.
@@ -299,18 +307,20 @@ class Games:
     def _bounds(
         self, of_end: Callable[[int], tuple[Codes, Plies]], stop: Callable[[], None] = lambda: None
     ) -> Bounds:
-        value, depth = zip(*_of_ends(of_end, stop), strict=True)
+        value, depth = zip(*_of_ends(of_end, self._threads, stop), strict=True)
         return Bounds(self.cell, np.stack(value), np.stack(depth))
 
 
-def _of_ends(of_end: Callable[[int], _Result], stop: Callable[[], None] = lambda: None) -> list[_Result]:
+def _of_ends(
+    of_end: Callable[[int], _Result], threads: int, stop: Callable[[], None] = lambda: None
+) -> list[_Result]:
     """Return what a function returns of both ends.
 
     :param stop: called if it fails, or is interrupted, before what is still at work is waited for.
     """
-    with ThreadPoolExecutor(len(ENDS)) as threads:
+    with ThreadPoolExecutor(min(threads, len(ENDS))) as executor:
         try:
-            return list(threads.map(of_end, ENDS))
+            return list(executor.map(of_end, ENDS))
         except BaseException:
             stop()
             raise

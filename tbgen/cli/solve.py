@@ -16,6 +16,7 @@ from tbgen.cli.options import (
     Accrued,
     AsJson,
     CellDirectory,
+    Count,
     Directory,
     Parsed,
     ScoringOptions,
@@ -67,6 +68,7 @@ def run(
     mobile: Annotated[Any, Parsed("SQUARES|auto", _mobile)],
     time: Time = 60.0,
     memory: Size = 8 << 30,
+    threads: Count = Budget.threads,
     cells: CellDirectory,
     syzygy: SyzygyFiles,
     verify: bool,
@@ -103,6 +105,7 @@ def run(
         first (default: all kings and pieces, or auto if there are more than four, or than memory allows)
     :param time: time to spend (default: 60s)
     :param memory: memory to use (default: 8G)
+    :param threads: threads; more than two bring little (default: 2)
     :param verify: prove the results forward; this does not count towards --time
     :param line: add the play behind the result
     :param svg: with --mobile and one mobile man of each side: write pictures of the hold to DIR
@@ -124,7 +127,7 @@ def run(
                 fen.board,
                 fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued,
                 tables=directory,
-                budget=Budget(time, memory),
+                budget=Budget(time, memory, threads=threads),
                 mobile=mobile,
                 kept=None if cells is None else KeptCells(cells),
                 syzygy=syzygy,

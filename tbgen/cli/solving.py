@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from tbgen.board.interval import ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.cli.options import CellDirectory, OptionGroup, Setting, Size, Time
+from tbgen.cli.options import CellDirectory, Count, OptionGroup, Setting, Size, Time
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError, printable
@@ -30,6 +30,7 @@ class SolvingOptions(OptionGroup):
     :param solve_time: time for one position (default: 60s)
     :param solve_total: time for all positions together (default: no limit)
     :param solve_memory: memory to solve with (default: 8G)
+    :param solve_threads: threads to solve with (default: 2)
     :param solve_results: keep proved results in a file, created if missing, and use its results, so that the
         same command resumes an interrupted run
     """
@@ -38,6 +39,7 @@ class SolvingOptions(OptionGroup):
     solve_time: Time | None
     solve_total: Time | None
     solve_memory: Size | None
+    solve_threads: Count | None
     solve_results: Annotated[Path | None, Setting(metavar="FILE")]
     solve_cells: CellDirectory
 
@@ -61,6 +63,7 @@ class SolvingOptions(OptionGroup):
                 watch.solver = Solver(
                     seconds=self.solve_time or Budget.seconds,
                     memory=self.solve_memory or Budget.memory,
+                    threads=self.solve_threads or Budget.threads,
                     total=self.solve_total,
                     results=results,
                     progress=watch.show,

@@ -21,6 +21,8 @@ class Budget:
     """Bytes."""
     cells: int | None = None
     """How many cells to solve at most, those solved again counted again; None for any number."""
+    threads: int = 2
+    """Two for the two ends of an interval; more of them share the counting of moves."""
 
 
 class Stop(StrEnum):

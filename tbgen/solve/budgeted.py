@@ -83,6 +83,7 @@ class Solver:
 
     :param seconds: for one position.
     :param memory: bytes, as :class:`tbgen.solve.budget.Budget` has them.
+    :param threads: as there too.
     :param total: seconds for all positions together; None for as many as they take.
     :param results: what is known, and what will be; nothing, and in memory only, if None.
     :param files: how many Syzygy files there are to go by, besides tables.
@@ -97,6 +98,7 @@ class Solver:
         *,
         seconds: float = Budget.seconds,
         memory: int = Budget.memory,
+        threads: int = Budget.threads,
         total: float | None = None,
         results: SolveResults | None = None,
         files: int = 0,
@@ -105,7 +107,8 @@ class Solver:
         prove: Prove = prove,
     ) -> None:
         self.course = Course()
-        self._seconds, self._memory, self._total, self._files = seconds, memory, total, files
+        self._seconds, self._memory, self._threads = seconds, memory, threads
+        self._total, self._files = total, files
         self._results = SolveResults() if results is None else results
         self._progress, self._interrupted, self._prove = progress, interrupted, prove
 
@@ -142,7 +145,7 @@ class Solver:
         self._progress(*(known.bounds if known else ANYTHING), 0)
         began, interrupt = time.perf_counter(), None
         try:
-            budget = Budget(effort.seconds, effort.memory)
+            budget = Budget(effort.seconds, effort.memory, threads=self._threads)
             proved = self._prove(board, accrued, tables, budget, self._progress)
         except SolvingInterruptedError as error:
             proved, interrupt = error.solution.proved, error.interrupt

@@ -73,17 +73,18 @@ class CellProof:
     """The proof of the bounds of a cell.
 
     :param share: one position in so many is proved, chosen at random; 1 for all.
+    :param threads: with two or more, both games are proved at once.
     """
 
-    def __init__(self, cell: Cell, share: int = 1) -> None:
-        self.cell = cell
+    def __init__(self, cell: Cell, share: int = 1, threads: int = len(ENDS)) -> None:
+        self.cell, self._threads = cell, min(threads, len(ENDS))
         self.ways = list(ways_out(cell))
         self.men = _men_of(cell)
         self.rank = np.full((2, cell.size), NO_RANK, np.uint8)
         nothing = np.zeros((2, 0), np.uint8), np.zeros((2, 0), np.uint16)
         game = game_of_cell(self.men, NO_EXITS, nothing, self.rank)
-        with ProofThreads(len(ENDS)) as threads:
-            StateProof(game, threads).survey(threads.ranges(cell.size))
+        with ProofThreads(self._threads) as workers:
+            StateProof(game, workers).survey(workers.ranges(cell.size))
         self.selected = ALL
         if share > 1:
             some = np.random.default_rng(share).integers(share, size=self.rank.shape, dtype=np.uint8)
@@ -136,7 +137,7 @@ class CellProof:
         return self._both(prove, bounds, knowledge, less=True)
 
     def _both(self, prove: _Prove, bounds: Bounds, knowledge: Knowledge, less: bool = False) -> int:
-        """Prove both games, each on a thread of its own; return the number of states.
+        """Prove both games; return the number of states.
 
         :param less: whether claims may be less than what follows.
         """
@@ -150,7 +151,7 @@ class CellProof:
                 proof.begin()
                 return prove(proof, end)
 
-        with ThreadPoolExecutor(len(ENDS)) as threads:
+        with ThreadPoolExecutor(self._threads) as threads:
             return sum(threads.map(of_end, ENDS))
 
 

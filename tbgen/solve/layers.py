@@ -66,7 +66,7 @@ class CellLayers:
         games = self._games.get(cell)
         if games is None:
             self.make_room(cell)
-            games = Games(cell, self._known)
+            games = Games(cell, self._known, self._meter.threads)
             self._keep(games)
         return games
 

@@ -28,7 +28,7 @@ class Meter:
     """What is left of a budget."""
 
     def __init__(self, budget: Budget) -> None:
-        self._memory, self._cells = budget.memory, budget.cells
+        self._memory, self._cells, self.threads = budget.memory, budget.cells, budget.threads
         self._end = time.perf_counter() + budget.seconds
         self._seconds: dict[tuple[int, bool], float] = {}
         """How long the last cell of a size has taken, and the last one that was solved again..."""

@@ -97,7 +97,7 @@ class Prover:
         """Prove something about a cell, by the proof of the last time if it was the same."""
         began = time.perf_counter()
         if self._last is None or self._last.cell != cell:
-            self._last = CellProof(cell, _share(cell))
+            self._last = CellProof(cell, _share(cell), self._meter.threads)
         exits = _ProvedExits(self._known, self._random)
         states = prove(self._last, exits) + sum(exits.proved)
         self.proof = replace(self.proof, states=self.proof.states + states)

@@ -175,13 +175,13 @@ class Search:
             which there is no answer.
         """
         if cell == self._cell and cell not in self.known.cells:
-            return Games(cell, self.known)
+            return Games(cell, self.known, self._budget.threads)
 
         def block(route: Route, end: int) -> Block | None:
             self._budget.ask_again(cell.size)
             return self.known.block(route, end)
 
-        return Games(cell, SomeKnowledge(block, self.known.bound))
+        return Games(cell, SomeKnowledge(block, self.known.bound), self._budget.threads)
 
     def _complete(self, cell: Cell) -> bool:
         """Solve a cell as :meth:`_solve` does, after small ones that it rests on, if they are worth it.

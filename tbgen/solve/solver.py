@@ -95,7 +95,7 @@ def solve(
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution
         others = [] if syzygy is None else [SyzygyExits(syzygy)]  # and other exit sources
-        known = Known(Tables(opened), SolvedCells(None if verify else kept), *others)
+        known = Known(Tables(opened, budget.threads), SolvedCells(None if verify else kept), *others)
         return _by_cells(known, board, told, budget, mobile, verify, line, progress)
 
 

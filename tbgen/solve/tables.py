@@ -31,6 +31,7 @@ from tbgen.packed.unpack import promotions
 from tbgen.probe.tablebase import Tablebase
 from tbgen.retro.expansion import expand
 from tbgen.retro.kernels.bits import Codes, Plies
+from tbgen.solve.budget import Budget
 from tbgen.solve.exits import ExitSource
 from tbgen.store.cache import Recent
 from tbgen.store.reader import TableFile
@@ -39,20 +40,20 @@ WORTH_DECODING: Final = 64**3
 """Slots from which on a phase of a packed table is decoded."""
 _PHASES_KEPT: Final = 512 << 20
 """Bytes of phases of tables that are kept in memory."""
-_THREADS: Final = 2
-"""To decode packed tables with."""
 
 
 class Tables(ExitSource):
     """The tables of a tablebase as the solver of cells reads them: phases with all slots filled.
 
     Phases of packed tables are decoded, as far as that takes no others: see :meth:`gives`.
+
+    :param threads: to decode them with.
     """
 
     exact = final = True
 
-    def __init__(self, tablebase: Tablebase) -> None:
-        self.tablebase = tablebase
+    def __init__(self, tablebase: Tablebase, threads: int = Budget.threads) -> None:
+        self.tablebase, self._threads = tablebase, threads
         self._missing: set[Material] = set()
         self._phases = Recent[Block](_PHASES_KEPT, attrgetter("nbytes"))
         self._lock = Lock()
@@ -161,7 +162,7 @@ class Tables(ExitSource):
         needed = {after for after in material.successors() if after.men < material.men}
         files = {after: self._file(after) for after in needed | promotions(file, phase, side)}
         plain = {after: each for after, each in files.items() if isinstance(each, TableFile)}
-        return PackedSource(file, lambda: plain, _THREADS) if plain.keys() == files.keys() else None
+        return PackedSource(file, lambda: plain, self._threads) if plain.keys() == files.keys() else None
 
 
 def _place_of(route: Route) -> tuple[Material, int, Side, int]:

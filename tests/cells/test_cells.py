@@ -55,6 +55,18 @@ def found_in(bounds: Bounds, position: CellPosition, end: int) -> tuple[int, int
     return int(bounds.value[at]), int(bounds.depth[at])
 
 
+@pytest.mark.parametrize("threads", [1, 6])
+def test_any_number_of_threads_finds_the_same(threads: int) -> None:
+    for board, mobile in cells(4, 2):
+        cell = Cell.of_board(board, mobile)
+        games, others = Games(cell, MadeUp()), Games(cell, MadeUp(), threads)
+        bounds, found = games.solve(), others.solve()
+        layers = [each.accrued(bounds, GScore("G3.0")) for each in (games, others)]
+        for one, other in ((bounds, found), layers):
+            assert np.array_equal(one.value, other.value)
+            assert np.array_equal(one.depth, other.depth)
+
+
 def test_what_nobody_waits_for_is_not_finished() -> None:
     """After an interruption, between two ranks."""
     (board, mobile), *_ = cells(4, 2)

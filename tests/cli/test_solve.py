@@ -12,6 +12,7 @@ from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import Bounds, Games
 from tbgen.cli.main import main
 from tbgen.solve.budget import Stop
+from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
 from tests.support.commands import answer, failure
 
@@ -65,10 +66,10 @@ def test_an_interruption(
 ) -> None:
     """What is proved by then is printed, as text and as JSON."""
 
-    def interrupted(_: Games) -> Bounds:
+    def interrupted(*_: object) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Games, "solve", interrupted)
+    monkeypatch.setattr(Search, "_solve_granted", interrupted)
     assert main(["solve", LOCKED, "--dir", str(tmp_path)]) == 130
     output = capsys.readouterr()
     assert "stopped by      interrupted" in output.out
@@ -173,6 +174,7 @@ def test_a_proof_that_fails(
         (["--time", "-5s"], "'-5s' is not a time: give one such as 60s, 5m or 2h"),
         (["--time=-5s"], "'-5s' is not a time: give one such as 60s, 5m or 2h"),
         (["--memory", "1"], "without a unit"),
+        (["--threads", "0"], "whole number"),
         (["--rules", "wg"], "No such option '--rules'"),
         ([LOCKED], "one position at a time"),
     ],

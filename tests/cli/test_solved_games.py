@@ -183,7 +183,10 @@ def test_adjudicate_a_position(capsys: pytest.CaptureFixture[str]) -> None:
 def test_budgets(cells: Cells, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["tag", str(place / "in.pgn"), "-", "--solve", "--solve-time", "5m", "--solve-memory", "2GiB"]
     assert main(words) == 0
-    assert {(budget.seconds, budget.memory) for budget in cells.budgets} == {(300.0, 2 << 30)}
+    assert set(cells.budgets) == {Budget(300.0, 2 << 30)}
+    cells.budgets.clear()
+    assert main([*words, "--solve-threads", "5"]) == 0
+    assert {budget.threads for budget in cells.budgets} == {5}
     cells.budgets.clear()
     assert main([*words, "--solve-total", "2m"]) == 0
     assert cells.budgets[0].seconds == 120.0
@@ -267,6 +270,7 @@ def test_an_interrupted_adjudication_says_what_is_proved(
         (["--solve-time", "5m"], "--solve-time has no effect alone: add --solve"),
         (["--solve-total", "5m"], "--solve-total has no effect alone: add --solve"),
         (["--solve-memory", "5G"], "--solve-memory has no effect alone: add --solve"),
+        (["--solve-threads", "1"], "--solve-threads has no effect alone: add --solve"),
         (["--solve-results", "x"], "--solve-results has no effect alone: add --solve"),
         (["--solve-cells", "x"], "--solve-cells has no effect alone: add --solve"),
         (["--solve", "--rules", "wg"], "only r-mobility is solved beyond the tables"),

@@ -14,13 +14,15 @@ import pytest
 import tbgen
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
-from tbgen.cells.bounds import Block, Bounds, Games
+from tbgen.cells.bounds import Block
+from tbgen.cells.cell import Cell
 from tbgen.cells.routes import Route
 from tbgen.errors import UsageError
 from tbgen.solve import knowledge, solver
 from tbgen.solve import tables as tables_as_sources
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.meter import memory_needed
+from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
 from tests.support.exhaustive import exhaustive, sample
@@ -222,16 +224,16 @@ def test_missing_tables_are_named(small: Path, tmp_path: Path) -> None:
 
 def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As much as the cells do that were solved before it."""
-    solved, most, right = 0, 20, Games.solve
+    solved, most, right = 0, 20, Search._solve_granted
 
-    def interrupted(games: Games) -> Bounds:
+    def interrupted(search: Search, cell: Cell) -> bool:
         nonlocal solved
         solved += 1
         if solved > most:
             raise KeyboardInterrupt
-        return right(games)
+        return right(search, cell)
 
-    monkeypatch.setattr(Games, "solve", interrupted)
+    monkeypatch.setattr(Search, "_solve_granted", interrupted)
     with pytest.raises(SolvingInterruptedError) as caught:
         solve(LOCKED, "G4.5", tables=small)
     found = caught.value.solution
