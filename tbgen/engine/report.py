@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import chess
 
+from tbgen.board.interval import ScoreInterval
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import SearchGame
 from tbgen.engine.scale import centipawns, mate_plies, nearest, reached, worth
@@ -45,7 +46,7 @@ def of_advice(
     value = worth(sure) if plies is None else reached(sure, game.accrued, plies)
     depth, bound = max(plies or 0, 1), " lowerbound" if advice.value is None else ""
     if advice.value is None:
-        told = f"between {advice.lower} and {advice.upper}"
+        told = ScoreInterval(advice.lower, advice.upper).words
     elif plies is None:
         told = f"{advice.value} at a depth that is not known"
     else:
