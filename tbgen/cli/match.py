@@ -293,7 +293,8 @@ class EventReport:
         from tbgen.match.messages import Ends, Note, Standing
 
         match message:
-            case EventStart(finished=finished, total=total):
+            case EventStart(finished=finished, total=total, games=games):
+                self._elo = "Elo by pairs" if games == 2 else "Elo"
                 self._of = "" if total is None else f" of {total}"
                 if finished:
                     self.note(f"{counted(finished, 'game')} found, the event goes on")
@@ -314,7 +315,7 @@ class EventReport:
 
     def _print_standing(self, score: "MatchScore | None", standings: "Standings | None") -> None:
         if score is not None and score.elo is not None:
-            self._print(_score_line(score, score.elo))
+            self._print(_score_line(score, f"{self._elo} {_elo_text(score.elo)}"))
         for player in () if standings is None else standings.players:
             results, points = player.results, f"{float(player.results.points):.4f}"
             share = f"[{float(results.share):.3f}]"
@@ -329,13 +330,16 @@ class EventReport:
             print(line, flush=True)
 
 
-def _score_line(score: "MatchScore", elo: "Elo") -> str:
+def _elo_text(elo: "Elo") -> str:
     from tbgen.games.standings.table import margin_text
 
+    return f"{elo.difference:+.1f} +- {margin_text(elo.margin)}, LOS {elo.superiority:.1%}"
+
+
+def _score_line(score: "MatchScore", elo: str) -> str:
     points, games = float(score.points), score.games
     line = f"Score of {score.player} vs {score.opponent}: {points:.4f} - {games - points:.4f}"
-    line += f" [{points / games:.3f}] {games}"
-    line += f", Elo {elo.difference:+.1f} +- {margin_text(elo.margin)}, LOS {elo.superiority:.1%}"
+    line += f" [{points / games:.3f}] {games}, {elo}"
     if score.test is not None:
         test = score.test
         line += f", LLR {test.llr:.2f} ({test.lower:.2f}, {test.upper:.2f})"
