@@ -44,7 +44,13 @@ _PARTS_OF_THREAD: Final = 4
 
 def room_for(count: int, questions: int) -> Batch:
     """Return room for so many positions with so many questions each."""
-    begin, of_all = np.arange(count) * questions, max(count * questions, 1)
+    return room_of(np.full(count, questions))
+
+
+def room_of(questions: NDArray[np.int64]) -> Batch:
+    """Return room for positions with so many questions, int64 (n,)."""
+    count, begin = len(questions), np.cumsum(questions) - questions
+    of_all = max(int(questions.sum()), 1)
     derived, zeroing, known = np.zeros((3, count), np.bool_)
     slot, accrued, end, rank, value, depth, inherited = np.zeros((7, count), np.int64)
     exits, capture = np.zeros((count, 3), np.int64), np.empty((of_all, 3), np.int64)

@@ -15,6 +15,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit, ExitsOfMany
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE, Functions
+from tbgen.packed.array_decoder import ArrayDecoder, ExitsOfArrays
 from tbgen.packed.batch import Answer, BatchDecoder, Question, decides
 from tbgen.packed.coded_file import CodedFile
 from tbgen.packed.kernels.probe import UNSTORED
@@ -134,6 +135,13 @@ class PackedFile(CodedFile):
         if (values == DAMAGED).any():
             raise self.damaged("it has flipped bits in a block")
         return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.functions(number)
+
+    def array_decoder(self, exits: ExitsOfArrays) -> ArrayDecoder:
+        """Return what looks many positions up, from arrays to arrays.
+
+        :param exits: finds the exits of the table's positions.
+        """
+        return ArrayDecoder(self, self._exits, exits, self.threads)
 
     @cached_property
     def _decoder(self) -> BatchDecoder:

@@ -18,6 +18,7 @@ from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
 from tbgen.index.table import free_men, pawns
+from tbgen.probe.arrays import ArrayProbes
 from tbgen.probe.states import AnyPosition, read
 from tbgen.store.reader import TableFile
 
@@ -99,8 +100,8 @@ class PositionTable:
     :param side: side to move, ``chess.WHITE`` or ``chess.BLACK``.
     """
 
-    def __init__(self, tables: "Tablebase", file: TableFile) -> None:
-        self._tables, self._file = tables, file
+    def __init__(self, tables: "Tablebase", file: TableFile, arrays: ArrayProbes) -> None:
+        self._tables, self._file, self._arrays = tables, file, arrays
         self.material = Material.parse(file.info.material)
         self.layout = layout_of(self.material)
         self.positions_of_sides: tuple[int, int] = file.info.positions
@@ -202,6 +203,28 @@ class PositionTable:
         Where a man has a square that he cannot have, it is -1; other illegal positions have empty slots.
         """
         return slots_of(self.layout, squares)
+
+    def look_up(
+        self, side: Any, slots: Any, accrued: Any = None
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """Return values and depths of slots, with any accrued scores.
+
+        The table is loaded into memory for this. The arguments, but for ``slots``, and the results are those
+        of :meth:`tbgen.Tablebase.probe_arrays`; the colours are those of the table.
+
+        :param slots: integers, shape (n,): canonical slots; others count as empty.
+
+        >>> import tbgen
+        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
+        ...     tables.table("KBvK").look_up([1, 0], [37587, 0])
+        (array([  3, 127], dtype=uint8), array([ 4, -1], dtype=int32))
+
+        :raises UsageError: if an argument has another shape or numbers out of range, or an accrued score ends
+            a game that goes on.
+        :raises TypeError: if an argument is of another type.
+        :raises DamagedTableError: if the file cannot be read.
+        """
+        return self._arrays.of_slots(self._file, side, slots, accrued)
 
     def _starts(self, side: chess.Color | None) -> Iterator[tuple[int, int]]:
         if not isinstance(side, bool | np.bool_ | None):  # 0 would be Black here, and is White in tables

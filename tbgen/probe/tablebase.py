@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, overload
 
 import chess
+import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.board.history import Fresh
 from tbgen.board.material import Material
@@ -24,6 +26,7 @@ from tbgen.probe.views import View
 from tbgen.store.format import tables_in
 
 if TYPE_CHECKING:  # a probe does without
+    from tbgen.probe.arrays import ArrayProbes
     from tbgen.probe.positions import PositionTable
     from tbgen.probe.view_tables import ClassicalTables, ViewTables
 
@@ -241,6 +244,41 @@ class Tablebase:
         """Yield what :meth:`moves` returns for each position, or the error, as :meth:`probe_many` does."""
         return moves_many(self._values, questions(positions, accrued))
 
+    def probe_arrays(
+        self, men: str, squares: Any, side: Any, accrued: Any = None
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """Return values and depths of many positions with the same men, which have no rights to castle or to
+        capture en passant.
+
+        Plain tables are loaded into memory as a whole, 10 to 90 MiB each; half a GiB of them is kept.
+
+        :param men: letters as in a FEN, White's in upper case, in any order: one for each column of squares.
+        :param squares: whole numbers, shape (n, men): a1 = 0 to h8 = 63.
+        :param side: whole numbers or bools, shape (n,): 0 with White to move, 1 with Black to move.
+        :param accrued: whole numbers, shape (n,): table codes of accrued scores (``GScore.code``: the rank of
+            White's, 255 minus the rank of Black's), 127 for none. None for none at all.
+        :returns: codes of the values, uint8 (n,), 127 where the men cannot stand so; and depths in plies,
+            int32 (n,), -1 there and where the table does not store them.
+
+        >>> import tbgen
+        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
+        ...     tables.probe_arrays("KBk", [[36, 37, 38]], [1])
+        (array([3], dtype=uint8), array([4], dtype=int32))
+
+        :raises UsageError: if an argument has another shape or numbers out of range, or an accrued score
+            ends a game that goes on.
+        :raises TypeError: if an argument is of another type.
+        :raises MissingTableError: if the table of the men, or one that it rests on, has not been built.
+        :raises DamagedTableError: if a file cannot be used.
+        """
+        return self._arrays.probe(men, squares, side, accrued)
+
+    @cached_property
+    def _arrays(self) -> "ArrayProbes":
+        from tbgen.probe.arrays import ArrayProbes
+
+        return ArrayProbes(self._values)
+
     @overload
     def view(self, name: Literal["classical"]) -> "ClassicalTables": ...
 
@@ -282,7 +320,7 @@ class Tablebase:
         from tbgen.probe.positions import PositionTable
 
         named = material if isinstance(material, Material) else Material.parse(material)
-        return PositionTable(self, self._values.plain_table(named))
+        return PositionTable(self, self._values.plain_table(named), self._arrays)
 
 
 def open_tablebase(

@@ -1,8 +1,9 @@
 /* every DIR FREE PAWNS: probes all positions of a table, for tests/native/test_every.py. FREE are the free
  * men in the order of the index, PAWNS the pawns, White's in upper case. Standard input has the number of
- * placements (4 bytes), the squares of each, and then any number of accrued scores (2 bytes each). For each
- * of these, value and depth of all slots of both sides are written, 2 bytes each, and for TBGEN_FRESH the
- * position's own score too. What cannot be probed has the value TBGEN_FRESH. */
+ * placements (4 bytes), the squares of each, and then any number of accrued scores (2 bytes each), TBGEN_FRESH
+ * first. For each of these, value and depth of all slots of both sides are written, 2 bytes each, and for
+ * TBGEN_FRESH the position's own score too. What cannot be probed, and states whose accrued score has a
+ * greater rank than the position, have the value TBGEN_FRESH. */
 #include "tbgen.h"
 
 #include <stdio.h>
@@ -48,22 +49,28 @@ int main(int count, char *arguments[]) {
     if (!placements || fread(placements, 1, bytes, stdin) != bytes) return 2;
     uint64_t size = phases * (strlen(pawns) ? 64u : 10u);
     for (size_t man = 1; man < strlen(free_men); man++) size *= 64;
+    int16_t *rank = calloc(2 * size, sizeof *rank); /* of the position, as the first fresh probe finds it */
+    if (!rank) return 2;
     for (int16_t accrued; fread(&accrued, sizeof accrued, 1, stdin) == 1;) {
         for (uint64_t at = 0; at < 2 * size; at++) {
             struct tbgen_position position;
             struct tbgen_result result;
             int16_t found[3] = {TBGEN_FRESH, 0, 0};
-            bool good = position_of(free_men, pawns, placements, at % size, &position);
-            position.black_to_move = at >= size;
-            if (good && !tbgen_probe(room, &position, accrued, &result)) {
-                found[0] = (int16_t)result.value;
-                found[1] = (int16_t)result.depth;
-                found[2] = (int16_t)result.position_score;
+            bool wanted = accrued == TBGEN_FRESH || tbgen_rank(accrued) <= rank[at];
+            if (wanted && position_of(free_men, pawns, placements, at % size, &position)) {
+                position.black_to_move = at >= size;
+                if (!tbgen_probe(room, &position, accrued, &result)) {
+                    found[0] = (int16_t)result.value;
+                    found[1] = (int16_t)result.depth;
+                    found[2] = (int16_t)result.position_score;
+                    rank[at] = (int16_t)tbgen_rank(result.position_score);
+                }
             }
             fwrite(found, sizeof *found, accrued == TBGEN_FRESH ? 3 : 2, stdout);
         }
         fflush(stdout);
     }
+    free(rank);
     free(placements);
     tbgen_room_close(room);
     tbgen_close(tables);

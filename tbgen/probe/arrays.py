@@ -1,0 +1,262 @@
+"""Positions with the same men looked up at once: numpy arrays in, numpy arrays out."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import chess
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.board.material import MAX_MEN, Material
+from tbgen.board.score import NONE
+from tbgen.errors import UsageError, quote
+from tbgen.index.arrays import slots_of, squares_of
+from tbgen.index.layout import SIDES, Layout, Side, layout_of
+from tbgen.index.position import locate
+from tbgen.index.table import free_men, pawns
+from tbgen.machine import processors
+from tbgen.packed.tables import AnyTable
+from tbgen.probe.array_moves import PAWN, Boards, Zeroed
+from tbgen.probe.loaded import UNKNOWN, Codes, Depths, LoadedTable
+from tbgen.probe.zeroing import Place
+from tbgen.store.cache import Recent
+from tbgen.store.reader import TableFile
+
+if TYPE_CHECKING:
+    from tbgen.packed.array_decoder import ArrayDecoder, Exits
+    from tbgen.probe.values import Values
+
+_LOADED_BYTES: Final = 512 << 20
+"""Plain tables that are kept in memory."""
+
+
+class ArrayProbes:
+    """Looks many positions up; what it has loaded of plain tables stays in memory.
+
+    :param values: opens the tables, and looks up the few positions with an en passant right.
+    """
+
+    def __init__(self, values: "Values") -> None:
+        self._values = values
+        self._loaded = Recent[LoadedTable](_LOADED_BYTES, lambda table: table.bytes)
+        self._decoders: dict[Material, ArrayDecoder] = {}
+
+    def probe(self, men: str, squares: Any, side: Any, accrued: Any) -> tuple[Codes, Depths]:
+        """Return what :meth:`tbgen.Tablebase.probe_arrays` does."""
+        _check_men(men)
+        squares = _array("squares", squares, (*np.shape(squares)[:1], len(men)), 63)
+        side = _array("side", side, (len(squares),), 1)
+        held = None if accrued is None else _array("accrued", accrued, (len(squares),), 255)
+        value = np.full(len(squares), NONE, np.uint8)
+        depth = np.full(len(squares), UNKNOWN, np.int32)
+        for mover in SIDES:
+            rows = np.flatnonzero(side == mover)
+            rows = rows[Boards.of_letters(men, squares[rows], mover).legal()]
+            if len(rows):
+                boards = Boards.of_letters(men, squares[rows], mover)
+                value[rows], depth[rows] = self._of_boards(boards, None if held is None else held[rows])
+        return value, depth
+
+    def of_slots(self, file: TableFile, side: Any, slots: Any, accrued: Any) -> tuple[Codes, Depths]:
+        """Return what :meth:`tbgen.probe.positions.PositionTable.look_up` does."""
+        material = Material.parse(file.info.material)
+        slots = np.asarray(slots)
+        if slots.dtype.kind not in "ui" or slots.ndim != 1:
+            raise TypeError(
+                f"slots has elements of type {slots.dtype} and {slots.ndim} axes: expected integers, (n,)"
+            )
+        if slots.size and (slots.min() < 0 or slots.max() >= file.info.size):
+            raise UsageError(f"{material} has no slots below 0 or above {file.info.size - 1}")
+        slots, side = slots.astype(np.int64), _array("side", side, slots.shape, 1)
+        held = None if accrued is None else _array("accrued", accrued, slots.shape, 255)
+        value, depth = np.full(len(slots), NONE, np.uint8), np.full(len(slots), UNKNOWN, np.int32)
+        plain = self._plain(material, file)
+        for mover in SIDES:
+            rows = np.flatnonzero(side == mover)
+            rows = rows[plain.fresh(mover, slots[rows])[0] != NONE]
+            told = None if held is None else held[rows]
+            value[rows], depth[rows] = self._of_slots(file, mover, slots[rows], told)
+        return value, depth
+
+    def _of_slots(
+        self, table: AnyTable, side: Side, slots: NDArray[np.int64], accrued: Codes | None
+    ) -> tuple[Codes, Depths]:
+        """Return values and depths of legal positions at canonical slots of a table, in its colours.
+
+        :param accrued: uint8 (n,), codes of accrued scores, NONE for none.
+        :raises UsageError: if an accrued score ends a game that goes on.
+        """
+        material, resets = Material.parse(table.info.material), self._values.variant.resets
+        inherits, asked = np.zeros(len(slots), np.bool_), np.full(len(slots), -1, np.int64)
+        if accrued is not None and (accrued != NONE).any():
+            inherits = _inherits(table.layout, side, slots, accrued)
+            asked[inherits] = accrued[inherits]
+        held = None
+        if isinstance(table, TableFile):
+            plain = self._plain(material, table)
+            value, depth = plain.fresh(side, slots)
+        else:
+            decoder = self._decoder(material, table)
+            found = decoder.look_up_arrays(side, slots, asked if resets else np.full_like(asked, -1))
+            value, depth, held = found[0].astype(np.uint8), found[1].astype(np.int32), found[2]
+        if (value == NONE).any():
+            raise table.damaged("it has no value for a legal position")
+        places = np.flatnonzero(inherits)
+        code = asked[places].astype(np.uint8)
+        decided = np.minimum(code, 255 - code) > np.minimum(value, 255 - value)[places]
+        places, code = places[~decided], code[~decided]
+        if not resets:
+            value[places], depth[places] = code, 0
+        elif held is None:
+            value[places], depth[places] = plain.accrued(side, slots[places], code)
+        else:
+            value[places] = held[places]
+            depth[places] = np.where(value[places] == code, 0, UNKNOWN)
+        return value, depth
+
+    def _of_boards(self, boards: Boards, accrued: Codes | None) -> tuple[Codes, Depths]:
+        """Return values and depths of legal positions, in their colours."""
+        material, swapped, columns = _arrangement(boards.letters)
+        squares = boards.squares[:, columns] ^ np.uint8(56 if swapped else 0)
+        slots = slots_of(layout_of(material), squares)
+        order = np.argsort(slots)  # neighbours share blocks and pages
+        held = None
+        if accrued is not None:
+            held = accrued[order]
+            if swapped:
+                held = np.where(held == NONE, NONE, 255 - held).astype(np.uint8)
+        value, depth = np.empty(len(slots), np.uint8), np.empty(len(slots), np.int32)
+        side = SIDES[boards.side ^ swapped]
+        value[order], depth[order] = self._of_slots(self._values.table(material), side, slots[order], held)
+        return (255 - value if swapped else value), depth
+
+    def _plain(self, material: Material, file: TableFile) -> LoadedTable:
+        table = self._loaded.get(material)
+        if table is None:
+            table = LoadedTable(file)
+            self._loaded.put(material, table)
+        return table
+
+    def _decoder(self, material: Material, table: AnyTable) -> "ArrayDecoder":
+        assert not isinstance(table, TableFile)
+        if material not in self._decoders:
+            layout = layout_of(material)
+            letters = f"{free_men(layout)}{pawns(layout)}".replace(" ", "")
+
+            def exits(side: Side, slots: NDArray[np.int64], captures_only: bool) -> "Exits":
+                return self._exits(Boards.of_letters(letters, squares_of(layout, slots), side), captures_only)
+
+            self._decoders[material] = table.array_decoder(exits)
+        return self._decoders[material]
+
+    def _exits(self, boards: Boards, captures_only: bool) -> "Exits":
+        """Return the exits of positions, as :meth:`PackedFile.array_decoder` wants them."""
+        count, white = len(boards.squares), boards.side == 0
+        best, nearest, farthest = np.full(count, -1), np.zeros(count, np.int64), np.zeros(count, np.int64)
+        for zeroed in boards.zeroing(captures_only):
+            if not len(zeroed.chosen):
+                continue
+            value, depth = self._after(zeroed)
+            merit, at = (255 - value if white else value).astype(np.int64), zeroed.chosen
+            better, equal = merit > best[at], merit == best[at]
+            best[at] = np.maximum(best[at], merit)
+            nearest[at] = np.where(better | equal & (depth < nearest[at]), depth, nearest[at])
+            farthest[at] = np.where(better | equal & (depth > farthest[at]), depth, farthest[at])
+        code = np.where(best < 0, NONE, 255 - best if white else best)
+        return np.stack([code, nearest, farthest], axis=1)
+
+    def _after(self, zeroed: Zeroed) -> tuple[Codes, Depths]:
+        """Return fresh values and depths after zeroing moves, in the colours of their boards."""
+        boards, passed = zeroed.boards, zeroed.passed
+        value, depth = self._of_boards(boards, None)
+        if passed is not None:
+            beside = np.zeros(len(passed), np.bool_)
+            for man in boards.of_side(boards.side):
+                square, rank = boards.squares[:, man].astype(np.int64), 4 if boards.side == 0 else 3
+                near = (square >> 3 == rank) & (abs((square & 7) - (passed & 7)) == 1)
+                beside |= near & (boards.men[man][0] == PAWN)
+            for number in np.flatnonzero(beside).tolist():
+                found = self._passing(boards, number, int(passed[number]))
+                if found is not None:
+                    value[number], depth[number] = found
+        return value, depth
+
+    def _passing(self, boards: Boards, number: int, passed: int) -> tuple[int, int] | None:
+        """Return code of W and D with the right to capture a pawn that has just passed a square, None if no
+        such capture is legal."""
+        board = chess.Board(None)
+        for letter, square in zip(boards.letters, boards.squares[number].tolist(), strict=True):
+            board.set_piece_at(square, chess.Piece.from_symbol(letter))
+        board.turn, board.ep_square = boards.side == 0, passed
+        position = locate(board)
+        if position.ep_square < 0:
+            return None
+        code, depth = self._values.fresh(
+            Place(position.shape.layout, position.side, position.slot, position.ep_square)
+        )
+        return (255 - code if position.shape.swapped else code), depth
+
+
+def _inherits(layout: Layout, side: Side, slots: NDArray[np.int64], accrued: Codes) -> NDArray[np.bool_]:
+    """Tell where an accrued score counts, and not the position's own."""
+    from tbgen.packed.array_decoder import ranks_of
+    from tbgen.packed.asking import ensure_compiled
+
+    ensure_compiled()
+    own, rank = ranks_of(layout, side, slots, processors()), np.minimum(accrued, 255 - accrued)
+    ended = np.flatnonzero((own >= 2) & (rank < 2))
+    if len(ended):
+        raise UsageError(f"{len(ended)} of the accrued scores end the game, and there it goes on")
+    is_own = (own == rank) & ((accrued > NONE) == (side == 0))
+    return np.asarray((accrued != NONE) & (own >= 2) & (rank <= own) & ~is_own)
+
+
+def _check_men(men: str) -> None:
+    """Check that letters name two to five men, with one king of each side.
+
+    :raises UsageError: if they do not.
+    :raises TypeError: if they are no text.
+    """
+    if not isinstance(men, str):
+        raise TypeError(f"the men cannot be {type(men).__name__}: expected letters such as KkB")
+    if set(men) - set("KQRBNPkqrbnp") or men.count("K") != 1 or men.count("k") != 1 or len(men) > MAX_MEN:
+        raise UsageError(
+            f"{quote(men)} names no men: expected two to {MAX_MEN} letters such as KkB, White's in upper "
+            "case, with one king of each side"
+        )
+
+
+def _array(name: str, given: Any, shape: tuple[int, ...], most: int) -> NDArray[np.uint8]:
+    """Return an array of small numbers.
+
+    :raises UsageError: if it has another shape, or a number out of range.
+    :raises TypeError: if it has no whole numbers.
+    """
+    array = np.asarray(given)
+    if not array.size and shape[0] == 0:
+        return np.zeros(shape, np.uint8)
+    if array.dtype.kind not in "bui":
+        raise TypeError(f"{name} has elements of type {array.dtype}: expected whole numbers")
+    if array.shape != shape:
+        raise UsageError(f"{name} has the shape {array.shape}: expected {shape}")
+    if array.size and (array.min() < 0 or array.max() > most):
+        raise UsageError(f"{name} has numbers below 0 or above {most}")
+    return array.astype(np.uint8)
+
+
+def _arrangement(letters: str) -> tuple[Material, bool, list[int]]:
+    """Return the table of men, whether its colours are the other way round, and which of the men are its, in
+    the order of its index."""
+    white, black = (
+        "".join(sorted(letter.upper() for letter in letters if letter.isupper() == first))
+        for first in (True, False)
+    )
+    material, swapped = Material.of_sides(white, black)
+    layout = layout_of(material)
+    wanted = f"{free_men(layout)}{pawns(layout)}".replace(" ", "")
+    left: list[str] = list(letters.swapcase() if swapped else letters)
+    columns = []
+    for letter in wanted:
+        column = left.index(letter)
+        left[column] = ""
+        columns.append(column)
+    return material, swapped, columns
