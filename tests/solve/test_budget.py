@@ -13,7 +13,7 @@ from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.bounds import Bounds, Games
 from tbgen.cells.cell import Cell
 from tbgen.cells.position import CellPosition
-from tbgen.solve.budget import Budget
+from tbgen.solve.budget import Budget, Stop
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
@@ -118,7 +118,7 @@ def test_a_cell_is_solved_again_with_what_was_found_below_it(cells: int, tables:
         meter = Meter(Budget(seconds=3600.0, memory=2 << 30, cells=cells))
         accrued = GScore.parse("G4.5").code
         search = Search(known, CellPosition(board, mobile), accrued, meter, lambda *_: None)
-        assert not search.run()
+        assert search.run() is Stop.CELLS
         assert search.solved == cells
         found = known.cells.get(search._cell)
         assert found is not None
