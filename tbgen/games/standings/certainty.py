@@ -44,11 +44,10 @@ class Certainty:
 
     :param field: with the players in order, and what they have by each tiebreak.
     :param breaks: what breaks ties.
-    :param whole: whether these are all tiebreaks by any values; balances are of the ranks that occur.
     """
 
-    def __init__(self, field: Field, breaks: Sequence[Tiebreak], *, whole: bool) -> None:
-        self.field, self._breaks, self._whole = field, (field.first, *breaks), whole
+    def __init__(self, field: Field, breaks: Sequence[Tiebreak]) -> None:
+        self.field, self._breaks = field, (field.first, *breaks)
         self._sums: dict[tuple[str, str], Sums] = {}
         self._open = {
             player.name: [seat for seat in player.seats if not seat.game.outcome.interval.exact]
@@ -130,7 +129,7 @@ class Certainty:
                 low = high = _difference_told(each, one, other, self.field)
             if low != 0 or high != 0:
                 return 1 if low > 0 else -1 if high < 0 else None
-        return 0 if self._whole or not (self._open[one.name] or self._open[other.name]) else None
+        return 0
 
     def _depends(self, each: Tiebreak, player: Player, sums: Sequence[Tiebreak]) -> bool:
         """Tell whether a tiebreak that is no sum itself may depend on values, after some sums."""

@@ -18,7 +18,7 @@ from tbgen.games.standings.places import placed
 from tbgen.games.standings.players import Player, players_of
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel, Sprt, sprt
-from tbgen.games.standings.tiebreaks import BALANCES, Field, Tiebreak, tiebreaks
+from tbgen.games.standings.tiebreaks import Field, Tiebreak, tiebreaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Standings:
     def certainty(self) -> Certainty:
         """What the places and sums may be by values that are not proved."""
         field = Field.of(self.players, self.order.lead, self.scheme)
-        return Certainty(field, self.tiebreaks, whole=BALANCES not in self.order.tiebreaks)
+        return Certainty(field, self.tiebreaks)
 
     @cached_property
     def names(self) -> Sequence[str]:

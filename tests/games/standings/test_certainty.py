@@ -159,6 +159,24 @@ def test_equal_players_are_certain_if_nobody_can_join_them() -> None:
     assert "may depend" in standings(games).certainty.sentence
 
 
+def test_who_is_level_may_depend_on_values() -> None:
+    """A is ahead of B by their game; but if C has no more points than they, all three are level in it."""
+    games = [game("A", "B", "G0.0"), game("C", "A", "G0.0"), game("B", "C", "G0.0")]
+    games += [game("C", "X", "G9.0", basis=Basis.PLAYED)]
+    found = standings(games, order="points")
+    assert [(player.place, player.name) for player in found.players][:3] == [(1, "C"), (2, "A"), (3, "B")]
+    assert [found.certainty.places[name].best for name in "ABC"] == [1, 1, 1]
+    by_values = standings([*games[:3], proved(games[3], GScore("-G0.0"))], order="points")
+    assert {player.name for player in by_values.players if player.place == 1} == {"A", "B", "C", "X"}
+
+
+def test_balances_of_ranks_without_a_column_part_players() -> None:
+    """C may have a G8.5 in place of its G9.0, of which A has one too; and Y be level with C in G9.0 then."""
+    games = [game("A", "X", "G9.0"), game("C", "Y", "G9.0", basis=Basis.PLAYED, bounds="G9.0 G8.0")]
+    found = standings(games, order=ORDERS["tcec"].with_tiebreaks(("balances",)))
+    assert [found.certainty.places[name] for name in "ACYX"] == [(1, 2), (1, 3), (2, 4), (3, 4)]
+
+
 def test_it_is_in_the_document_and_in_a_table() -> None:
     games = [game("A", "B", "G1.0", basis=Basis.PLAYED, bounds="G1.5 G0.5"), game("B", "A", "G1.0", number=2)]
     found = standings(games, order=ORDERS["tcec"].with_tiebreaks(("rmobility",)))
