@@ -75,11 +75,13 @@ text{{font-family: 'DejaVu Sans', sans-serif}}
 _SHORTER: Final = (
     (re.compile(r"<!DOCTYPE[^>]*>\n|<style.*?</style>", re.DOTALL), ""),
     (re.compile(r" font-family: 'DejaVu Sans';|(?: transform=\"rotate\(-0 [^\"]*\")"), ""),
-    (re.compile(r"(\d\.\d\d)\d+"), r"\1"),
     (re.compile(r"\n +"), "\n"),
     (re.compile(r" *\n(?=[MLCQz])"), " "),
 )
 """What matplotlib writes and nobody needs."""
+_TAG: Final = re.compile(r"<[^>]*>")
+_DIGITS: Final = re.compile(r"(\d\.\d\d)\d+")
+"""Digits of numbers in tags that nobody sees; names such as ``iCE 4.0.853`` keep theirs."""
 
 
 @contextmanager
@@ -96,6 +98,7 @@ def svg(drawn: Figure) -> bytes:
     text = file.getvalue()
     for pattern, replacement in _SHORTER:
         text = pattern.sub(replacement, text)
+    text = _TAG.sub(lambda tag: _DIGITS.sub(r"\1", tag[0]), text)
     return text.replace("<defs>", _STYLE + "<defs>", 1).encode()
 
 

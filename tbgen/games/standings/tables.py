@@ -124,7 +124,8 @@ def _places_note(result: Standings) -> str:
     return (
         f"Scoring {result.scheme.value}, {_settings(result)}. + = - are results in chess. {order}. Ties are "
         f"broken by {ties}. {result.certainty.sentence} Points are compared exactly, and shown rounded. Elo "
-        "is against the field, with 95 % margin and likelihood of superiority."
+        f"is by {result.scheme.value} points against the field, with 95 % margin and likelihood of "
+        "superiority."
     )
 
 

@@ -1,5 +1,6 @@
 """The page of standings: what comes first, and how a browser, a phone and a keyboard get on with it."""
 
+from base64 import b64decode
 from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
@@ -43,6 +44,21 @@ def test_standings_come_first_then_crosstables_then_plots() -> None:
     assert cells[0] == ["#", "player", "sum", *map(str, range(1, 13))]
     assert [len(cell) for cell in cells[1][3:]] == [0] + [4] * 11
     assert cells[1][3] == ""
+
+
+def plots(source: str) -> list[str]:
+    """The images of a page."""
+    root = html5lib.parse(source, namespaceHTMLElements=False)
+    return [b64decode(image.get("src", "").partition(",")[2]).decode() for image in root.iter("img")]
+
+
+def test_plots_have_whole_names_and_the_points_that_the_order_goes_by() -> None:
+    games = [game("iCE 4.0.853", "Minic 2.17", value) for value in ("G1.5", "G0.0")]
+    for order, share in (("tcec", "75.0%"), ("points", "78.1%")):
+        result = standings(games, order=order)
+        found = plots(page(result, list(tables(result, {"standings"})), "Two players"))[0]
+        assert ">iCE 4.0.853<" in found
+        assert f">{share}<" in found
 
 
 def test_a_page_without_standings_has_no_plots_of_them() -> None:
