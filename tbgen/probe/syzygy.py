@@ -57,11 +57,13 @@ class Syzygy:
     A copy by pickle, as for the processes of a pool, opens the same directories anew.
 
     :param directories: where the files lie.
-    :raises UsageError: if one is no directory, or there are no such files in them.
+    :raises UsageError: if there is none, one is no directory, or there are no such files in them.
     :raises TbgenError: if one cannot be read.
     """
 
     def __init__(self, *directories: str | PathLike[str]) -> None:
+        if not directories:
+            raise UsageError("no directory is named: give the one that Syzygy files (.rtbw) lie in")
         self._directories = tuple(map(Path, directories))
         self._files = chess.syzygy.Tablebase()
         for directory in self._directories:

@@ -124,10 +124,12 @@ def matching(names: Iterable[str]) -> list[str]:
     The files of a pattern come in alphabetical order, without those that are there already; two stars stand
     for any number of directories. Standard input, ``-``, stays.
 
-    :raises UsageError: if there is no such file, or none matches a pattern.
+    :raises UsageError: if there is no such file, none matches a pattern, or one is named twice.
     """
     found: list[str] = []
     for name in names:
+        if name in found:
+            raise UsageError(f"{quote(name)} is named twice, so its games would count twice: name it once")
         if os.path.exists(name) or name == "-":
             found.append(name)
             continue
