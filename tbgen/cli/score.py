@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import click
 
 from tbgen.board.scoring import Scheme
 from tbgen.cli.games import Adjudication, AdjudicationOptions
 from tbgen.cli.options import AsJson, Directory, Parsed, Setting, WordList, command
-from tbgen.cli.streams import print_json, say
+from tbgen.cli.streams import json_text, say
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import make_directory, write_file
 from tbgen.games.outcome import RESULTS
@@ -32,6 +32,14 @@ from tbgen.text import counted
 
 _WIDTH: Final = 132
 """Letters in a line where nobody says how wide the terminal is."""
+_FILES: Final = {
+    "html": "index.html",
+    "json": "standings.json",
+    "text": "standings.txt",
+    "markdown": "standings.md",
+    "csv": "standings.csv",
+}
+"""What files are called; with ``--out`` CSV has one for each table."""
 
 
 def _table_keys(names: str) -> set[str]:
@@ -61,8 +69,10 @@ def run(
     pairs: bool,
     tables: Annotated[set[str] | None, Parsed("NAMES", _table_keys, lambda: KEYS)],
     form: Annotated[
-        str, click.Choice(["text", "markdown", "csv", "json", "html", "tcec-json"]), Setting("--format")
-    ] = "text",
+        str | None,
+        click.Choice(["text", "markdown", "csv", "json", "html", "tcec-json"]),
+        Setting("--format"),
+    ],
     json: AsJson,
     out: Directory | None,
     title: Annotated[str, Setting(metavar="TITLE")] = "Standings by r-mobility",
@@ -85,7 +95,7 @@ def run(
     For example:
       tbgen score games.pgn
       tbgen score round1.pgn round2.pgn.gz --format html > standings.html
-      tbgen score season.pgn --order tcec --format csv --out season
+      tbgen score season.pgn --order tcec --title "Season 1" --out site
       tbgen score match.pgn --sprt 0 5 0.05 0.05 --pairs
       tbgen score season.pgn --solve --solve-results results.jsonl
 
@@ -106,9 +116,11 @@ def run(
         scorings, ratings, colours, meetings, given, suffered, endings, left_out, doubtful, changed_games,
         changed_players, sprt, games; or all (default: all but meetings and games, for CSV all)
     :param form: output format; tcec-json is what TCEC's page reads, crosstable.json and schedule.json in the
-        directory of --out (default: text)
+        directory of --out (default: text; with --out the formats that it names)
     :param json: the same as --format json
-    :param out: write each table to a CSV file, or the files of tcec-json, in a directory, created if missing
+    :param out: write files into a directory, created if missing: those of --format, else all that an event
+        publishes, index.html, standings.json, a CSV file for each table, and with the orders of TCEC and FIDE
+        those of tcec-json
     :param title: title of the HTML page
     :param explorer: address of the page of tbgen serve, such as https://example.org/: the HTML page has all
         games, with links to them there
@@ -116,17 +128,12 @@ def run(
     """
     if not patterns:
         raise UsageError("there is no file to score; see: tbgen score --help")
-    form = "json" if json else form
-    event = TcecEvent() if form == "tcec-json" else None
-    if out is not None and form not in ("csv", "tcec-json"):
-        raise UsageError("--out is for CSV files, one for each table: add --format csv, or tcec-json")
-    if event is not None and (out is None or ORDERS[order].lead is not Lead.CHESS):
-        raise UsageError(
-            "--format tcec-json makes two files, ordered by points in chess: add --out DIR --order tcec, or "
-            "another order of TCEC"
-        )
-    if explorer is not None and form != "html":
+    forms = _forms("json" if json else form, out, order)
+    event = TcecEvent() if "tcec-json" in forms else None
+    if explorer is not None and "html" not in forms:
         raise UsageError("--explorer is for the links of a page: add --format html")
+    if "html" in forms:
+        from tbgen.games.standings import page  # noqa: F401  # what it lacks is told now, not after all games
     if pairs and sprt is None:
         raise UsageError("--pairs needs a test: add --sprt elo0=0 elo1=5")
     if sprt is not None:
@@ -145,20 +152,41 @@ def run(
     result = replace(result, left_out=left_out, sprt=test)
     _remark_on(result)
     work.say_remarks()
-    if form == "json":
-        counts = work.document()
-        kept = ("doubts", "missing_tables", "missing_syzygy", "unknown_scorings", "unsolvable", "solving")
-        print_json(document(result) | {name: counts[name] for name in kept if name in counts})
+    counts = work.document()
+    kept = ("doubts", "missing_tables", "missing_syzygy", "unknown_scorings", "unsolvable", "solving")
+    more = {name: counts[name] for name in kept if name in counts}
+    written: dict[str, bytes] = {}
+    for each in forms:
+        keys = tables or (
+            set(KEYS) if each == "csv" else overview(result) | ({"games"} if explorer else set())
+        )
+        shown = list(all_tables(result, keys))
+        if event is not None and each == "tcec-json":
+            written |= event.documents(result)
+        elif out is not None and each == "csv":
+            written |= {f"{table.key}.csv": comma_separated(table).encode() for table in shown}
+        else:
+            written[_FILES[each]] = f"{_rendered(each, result, shown, title, more)}\n".encode()
+    if out is not None:
+        _write(out, written)
         return
-    if event is not None and out is not None:
-        _write(out, event.documents(result))
-        return
-    keys = tables or (set(KEYS) if form == "csv" else overview(result) | ({"games"} if explorer else set()))
-    shown = list(all_tables(result, keys))
+    for content in written.values():
+        print(content.decode(), end="", flush=True)
+
+
+def _forms(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
+    """Return the formats to write: the one chosen, else all that go into a directory, or text."""
+    chess = ORDERS[order].lead is Lead.CHESS
+    if form == "tcec-json" and (out is None or not chess):
+        raise UsageError(
+            "--format tcec-json makes two files, ordered by points in chess: add --out DIR --order tcec, or "
+            "another order of TCEC"
+        )
+    if form is not None:
+        return (form,)
     if out is None:
-        print(_rendered(form, result, shown, title))
-    else:
-        _write(out, {f"{table.key}.csv": comma_separated(table).encode() for table in shown})
+        return ("text",)
+    return ("html", "json", "csv", *(["tcec-json"] if chess else []))
 
 
 def _records(
@@ -208,12 +236,16 @@ def standings_text(shown: Iterable[StandingsTable]) -> str:
     return "\n".join(text(shown, shutil.get_terminal_size((_WIDTH, 24)).columns)).rstrip()
 
 
-def _rendered(form: str, result: Standings, shown: Sequence[StandingsTable], title: str) -> str:
+def _rendered(
+    form: str, result: Standings, shown: Sequence[StandingsTable], title: str, more: dict[str, Any]
+) -> str:
     match form:
         case "html":
             from tbgen.games.standings.page import page
 
             return page(result, shown, title)
+        case "json":
+            return json_text(document(result) | more)
         case "csv":
             return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in shown)
         case "markdown":

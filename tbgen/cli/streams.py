@@ -94,8 +94,13 @@ def check_output() -> None:
 
 
 def print_json(document: Any, indent: int | None = 2) -> None:
-    """Print one document on stdout; scores, paths and materials in it become texts."""
-    print(json.dumps(document, indent=indent, default=str), flush=True)
+    """Print one document on stdout, as :func:`json_text` has it."""
+    print(json_text(document, indent), flush=True)
+
+
+def json_text(document: Any, indent: int | None = 2) -> str:
+    """Return one document; scores, paths and materials in it become texts."""
+    return json.dumps(document, indent=indent, default=str)
 
 
 def fields(of: object, *names: str, **others: str) -> dict[str, Any]:

@@ -217,11 +217,10 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
             "Bayes-Elo has no model of pairs",
         ),
         ([MATCH, "--pairs"], 2, "--pairs needs a test: add --sprt elo0=0 elo1=5"),
-        (
-            [MATCH, "--out", "x"],
-            2,
-            "--out is for CSV files, one for each table: add --format csv, or tcec-json",
-        ),
+        ([MATCH, MATCH], 2, "is named twice, so its games would count twice: name it once"),
+        ([MATCH, "--syzygy", ""], 2, "--syzygy: no directory is named: give the one that"),
+        ([MATCH, "--out", MATCH], 2, "cannot make the directory"),
+        ([MATCH, "--format", "json", "--explorer", "https://x.org/"], 2, "add --format html"),
         (
             [MATCH, "--format", "tcec-json"],
             2,
@@ -373,6 +372,31 @@ def test_each_table_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert answer(capsys, MATCH, "--format", "csv", "--out", str(directory), "--tables", "games").split() == [
         str(directory / "games.csv")
     ]
+
+
+def test_an_event_is_published_by_one_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The page, its numbers as JSON and CSV, and with points in chess what TCEC's page reads."""
+    words = ("--order", "tcec", "--title", "An event", "--explorer", "https://example.org/", "--out")
+    names = [Path(line).name for line in answer(capsys, MATCH, *words, str(tmp_path / "site")).split()]
+    assert names[:3] == ["index.html", "standings.json", "standings.csv"]
+    assert names[-2:] == ["crosstable.json", "schedule.json"]
+    site = tmp_path / "site"
+    assert sorted(names) == sorted(path.name for path in site.iterdir())
+    assert "<h1>An event</h1>" in (site / "index.html").read_text()
+    found = json.loads((site / "standings.json").read_text())
+    assert found == json.loads(answer(capsys, MATCH, "--order", "tcec", "--json"))
+    assert answer(capsys, MATCH, "--out", str(tmp_path / "ours")).split()[-1].endswith("games.csv")
+
+
+@pytest.mark.parametrize(
+    ("form", "name"), [("text", "standings.txt"), ("markdown", "standings.md"), ("json", "standings.json")]
+)
+def test_one_format_to_a_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, form: str, name: str
+) -> None:
+    printed = answer(capsys, MATCH, "--format", form)
+    assert answer(capsys, MATCH, "--format", form, "--out", str(tmp_path)).split() == [str(tmp_path / name)]
+    assert (tmp_path / name).read_text() == printed
 
 
 def test_players_without_a_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
