@@ -689,8 +689,8 @@ outcome tbgen_check(const struct tbgen *tables, const char **name) {
 /* Where a table has a position. */
 struct place {
     uint32_t phase;
-    bool mirrored;            /* whether the files are mirrored, as the pawns ask */
-    uint8_t square[MOST_MEN]; /* of the free men, in the canonical image */
+    bool mirrored;     /* whether the files are mirrored, as the pawns ask */
+    uint8_t square[8]; /* of the free men, in the canonical image */
 };
 
 /* Find the table of a position, and whether it has the colours exchanged. */
@@ -746,7 +746,7 @@ static bool find_phase(const struct table *t, const struct board *b, struct plac
 
 /* Find the place of a position that has the colours of the table. */
 static bool find_place(const struct table *t, const struct board *b, struct place *place) {
-    bool both = false;
+    bool both = false, transpose = false;
     int turn = 0;
     place->phase = 0;
     place->mirrored = false;
@@ -756,19 +756,16 @@ static bool find_place(const struct table *t, const struct board *b, struct plac
     } else {
         int king = lowest(b->of[WHITE][KING]);
         turn = (king & 4 ? 7 : 0) | (king & 32 ? 56 : 0);
+        int file = (king ^ turn) & 7, rank = (king ^ turn) >> 3;
+        transpose = rank > file;
+        both = rank == file;
     }
     squares left = 0;
     for (int man = 0; man < t->free; man++) {
         if (!left) left = b->of[t->colour[man]][t->kind[man]];
-        place->square[man] = (uint8_t)(lowest(left) ^ turn);
+        int square = lowest(left) ^ turn;
+        place->square[man] = (uint8_t)(transpose ? transposed(square) : square);
         left &= left - 1;
-    }
-    if (!t->pawns) {
-        int king = place->square[0], file = king & 7, rank = king >> 3;
-        if (rank > file)
-            for (int man = 0; man < t->free; man++)
-                place->square[man] = (uint8_t)transposed(place->square[man]);
-        both = rank == file;
     }
     if (t->like_pairs) sort_like(t, place->square);
     if (both) take_smaller(t, place->square, !t->pawns);

@@ -21,7 +21,7 @@ from tests.support.random_boards import en_passant_board, random_board
 
 NATIVE = ROOT / "native"
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-FAST = ("-O2",)
+FAST = ("-O3",)
 COMMON = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", f"-I{NATIVE}")
 
 
