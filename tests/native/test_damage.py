@@ -31,9 +31,9 @@ def fuzzed(place: Path, flat: Path, rounds: int, *options: str) -> int:
 
 
 def test_damage_is_noticed(writable: Path, tmp_path: Path) -> None:
-    """Some thousand flipped bytes, and hundreds of files that are cut off."""
+    """More than a thousand flipped bytes, and dozens of files that are cut off."""
     before = {path.name: path.read_bytes() for path in writable.iterdir()}
-    rounds = sample(1000, 20_000)
+    rounds = sample(400, 20_000)
     assert fuzzed(tmp_path, writable, rounds) > rounds
     assert {path.name: path.read_bytes() for path in writable.iterdir()} == before
 
@@ -43,7 +43,7 @@ def test_what_gets_past_the_checksums_stays_within_memory(
 ) -> None:
     for path in (some_packed / "flat").glob("*vK.r.flat"):
         shutil.copy(path, writable)
-    assert fuzzed(tmp_path, writable, sample(600, 20_000), "-DTBGEN_FUZZING") > 100
+    assert fuzzed(tmp_path, writable, sample(300, 20_000), "-DTBGEN_FUZZING") > 50
 
 
 def test_a_damaged_file_is_an_error_only_of_its_positions(probe: Path, writable: Path) -> None:

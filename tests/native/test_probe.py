@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from tbgen.board.variant import Variant
+from tbgen.store.format import table_path
 from tests.native.conftest import FOUR, PACKED, THREE
 from tests.support.exhaustive import sample
 from tests.support.native import answers, differences, exported, states, with_score
+from tests.support.packed_tables import PackedTables
 from tests.support.random_boards import en_passant_board
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
@@ -38,9 +40,15 @@ def test_states_of_packed_tables(probe: Path, some_packed: Path) -> None:
     assert differences(probe, some_packed, asked) == []
 
 
-def test_states_of_whole_game_mobility(probe: Path, whole_game_tables: Path, tmp_path: Path) -> None:
+def test_states_of_whole_game_mobility(
+    probe: Path, packed: PackedTables, whole_game_tables: Path, tmp_path: Path
+) -> None:
     names, variant = (*THREE, "KPvKP"), Variant.WHOLE_GAME
-    place = exported(whole_game_tables, tmp_path, names, variant)
+    (mixed := tmp_path / "mixed").mkdir()
+    for name in names:
+        path = packed(name, variant) if name == "KNvK" else table_path(whole_game_tables, name, variant)
+        (mixed / path.name).symlink_to(path)
+    place = exported(mixed, tmp_path, names, variant)
     asked = states("whole", sample(300, 10000), names, en_passant=True)
     assert differences(probe, place, asked, "wg", moves=False) == []
     assert differences(probe, place, states("whole", 200, THREE), "wg") == []
