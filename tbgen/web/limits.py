@@ -52,21 +52,23 @@ class Limiter:
         self._under_way: Counter[str] = Counter()
 
     @contextmanager
-    def charged(self, client: str) -> Iterator[Bill]:
+    def charged(self, client: str, *, lasting: bool = False) -> Iterator[Bill]:
         """Let a client ask, and charge what stands on the bill after the block.
 
+        :param lasting: whether the answer goes on for as long as the client likes; such requests do not count
+            among those under way, and who answers them bounds their number.
         :raises Refusal: if the client has used up what it may, or asks too much at once.
         """
         bill = Bill()
         if not self._limit:
             yield bill
             return
-        self._admit(client)
-        self._under_way[client] += 1
+        self._admit(client, lasting)
+        self._under_way[client] += not lasting
         try:
             yield bill
         finally:
-            self._under_way[client] -= 1
+            self._under_way[client] -= not lasting
             if not self._under_way[client]:
                 del self._under_way[client]
             self._accounts[client] = self._left(client) - bill.seconds, self._clock()
@@ -74,7 +76,7 @@ class Limiter:
             while len(self._accounts) > _MOST_CLIENTS:
                 self._accounts.popitem(last=False)
 
-    def _admit(self, client: str) -> None:
+    def _admit(self, client: str, lasting: bool) -> None:
         left = self._left(client)
         if left <= 0:
             seconds = max(1, ceil(-left / self._limit))
@@ -82,7 +84,7 @@ class Limiter:
                 f"your requests have taken more processor time than one client may: go on in {seconds} s"
             )
             raise Refusal(429, "too_much", sentence, {"Retry-After": str(seconds)})
-        if self._under_way[client] >= _MOST_AT_ONCE:
+        if not lasting and self._under_way[client] >= _MOST_AT_ONCE:
             sentence = f"{_MOST_AT_ONCE} of your requests are under way: wait for their answers"
             raise Refusal(429, "too_much", sentence, {"Retry-After": "1"})
 

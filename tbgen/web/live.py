@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import current_thread, main_thread
 from time import perf_counter
@@ -36,8 +37,17 @@ _REST: Final = 20
 """Length of the pause between them, in times of the last one."""
 
 
+@dataclass(eq=False, slots=True)
+class Onlooker:
+    """A spectator with his seat."""
+
+    client: str
+    lost: bool = False
+    """Whether another spectator has his seat now."""
+
+
 class Audience:
-    """The spectators of an event; what each of them costs is bounded."""
+    """The spectators of an event; their number and what each of them costs are bounded."""
 
     def __init__(self) -> None:
         self._changes: deque[str] = deque(maxlen=_MOST_CHANGES)
@@ -45,7 +55,34 @@ class Audience:
         """Changes so far."""
         self._changed = asyncio.Event()
         self._closed = False
-        self.spectators = 0
+        self._seats: list[Onlooker] = []
+
+    @contextmanager
+    def seat(self, client: str) -> Iterator[Onlooker]:
+        """Let a spectator look on within the block.
+
+        If all seats are taken, he gets the oldest one of the client that has most: so all of a large
+        household may look on, and nobody is shut out by it.
+
+        :raises Refusal: if no client has more than he would have.
+        """
+        if len(self._seats) >= _MOST_SPECTATORS:
+            taken = Counter(seat.client for seat in self._seats)
+            ((other, most),) = taken.most_common(1)
+            if most <= taken[client] + 1:
+                sentence = f"there are {_MOST_SPECTATORS} spectators already: try again later"
+                raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
+            oldest = next(seat for seat in self._seats if seat.client == other)
+            oldest.lost = True
+            self._seats.remove(oldest)
+            self._wake()
+        seat = Onlooker(client)
+        self._seats.append(seat)
+        try:
+            yield seat
+        finally:
+            if not seat.lost:
+                self._seats.remove(seat)
 
     def tell(self, text: str | None) -> None:
         """Send a change to all; None sends the whole state."""
@@ -61,13 +98,13 @@ class Audience:
         self._closed = True
         self._wake()
 
-    async def events(self, everything: Callable[[], str]) -> AsyncIterator[str]:
-        """Yield what a spectator is sent: the whole state first, then the changes.
+    async def events(self, seat: Onlooker, everything: Callable[[], str]) -> AsyncIterator[str]:
+        """Yield what a spectator is sent as long as he has his seat: the whole state first, then the changes.
 
         :param everything: returns the event with the whole state.
         """
         seen = -1
-        while not (self._closed and seen == self._count):
+        while not (seat.lost or (self._closed and seen == self._count)):
             if seen == self._count:
                 await self._changed.wait()
                 continue
@@ -171,20 +208,14 @@ class LivePage:
 
     @asynccontextmanager
     async def _looking_on(self, request: Request) -> AsyncIterator[AsyncIterator[str]]:
-        if self.audience.spectators >= _MOST_SPECTATORS:
-            sentence = f"there are {_MOST_SPECTATORS} spectators already: try again later"
-            raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
-        with self._limiter.charged(client_of(request)) as bill:
+        client = client_of(request)
+        with self._limiter.charged(client, lasting=True) as bill, self.audience.seat(client) as seat:
 
             def everything() -> str:
                 with bill.timed():
                     return event("state", self._state.document())
 
-            self.audience.spectators += 1
-            try:
-                yield self.audience.events(everything)
-            finally:
-                self.audience.spectators -= 1
+            yield self.audience.events(seat, everything)
 
     async def _answer_games(self, request: Request) -> Response:
         with self._limiter.charged(client_of(request)) as bill, bill.timed():

@@ -16,8 +16,6 @@ from tbgen.web.settings import Settings
 
 _WAITING: Final = 1024
 """Connections that may wait to be accepted."""
-_MOST_CONNECTIONS: Final = 2048
-"""At once, per process; more are told to come back."""
 _SECONDS_TO_END: Final = 10
 """How long requests may go on after the server was told to end."""
 _MS_TO_TAKE: Final = 30_000
@@ -62,17 +60,20 @@ def serve_at(
     from uvicorn.supervisors import Multiprocess
 
     from tbgen.web.app import make_app
+    from tbgen.web.connections import ACCEPTED_TOGETHER, Connection, most_connections
 
     config = Config(
         partial(make_app, settings) if workers > 1 else make_app(settings),
         factory=workers > 1,
         workers=workers,
+        http=Connection,
         ws="none",
+        backlog=ACCEPTED_TOGETHER,
         log_config=None,
         log_level=logging.WARNING,
         access_log=False,
         server_header=False,
-        limit_concurrency=_MOST_CONNECTIONS,
+        limit_concurrency=most_connections(),
         timeout_graceful_shutdown=_SECONDS_TO_END,
     )
     substitute()  # shared by workers and processes that solve, which would leave behind their own

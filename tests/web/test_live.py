@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -19,6 +20,7 @@ from tbgen.games.referee.arbiter import Arbiter
 from tbgen.match.live import LiveWriter
 from tbgen.match.messages import Note
 from tbgen.solve.command import COMMAND
+from tbgen.web.errors import Refusal
 from tbgen.web.live import Audience
 from tbgen.web.live_server import LiveServer
 from tests.match.engines import MATE
@@ -248,7 +250,8 @@ def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None
     async def look_on() -> None:
         state = iter(range(100))
         audience = Audience()
-        slow, quick = (audience.events(lambda: f"all {next(state)}") for _ in range(2))
+        with audience.seat("a") as first, audience.seat("a") as second:
+            slow, quick = (audience.events(seat, lambda: f"all {next(state)}") for seat in (first, second))
         assert (await anext(slow), await anext(quick)) == ("all 0", "all 1")
         for number in range(1000):
             audience.tell(f"{number} ")
@@ -260,6 +263,38 @@ def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None
         audience.close()
         with pytest.raises(StopAsyncIteration):
             await anext(slow)
+
+    asyncio.run(look_on())
+
+
+def test_all_may_look_on_through_one_proxy(address: str) -> None:
+    """More of one address than it may have requests under way, and it is answered all the same."""
+    with ExitStack() as streams:
+        for _ in range(40):
+            stream = streams.enter_context(urlopen(f"{address}/live/stream", timeout=60))
+            assert stream.readline() == b"event: state\n"
+        assert document(address)["over"] is None
+
+
+def test_a_full_house_has_room_for_another_household(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.web.live._MOST_SPECTATORS", 3)
+
+    async def look_on() -> None:
+        audience = Audience()
+        with ExitStack() as seats:
+            first, second, third = (seats.enter_context(audience.seat("crowd")) for _ in range(3))
+            losing = audience.events(first, lambda: "all")
+            assert await anext(losing) == "all"
+            with pytest.raises(Refusal), audience.seat("crowd"):
+                pass
+            guest = seats.enter_context(audience.seat("guest"))
+            with pytest.raises(StopAsyncIteration):
+                await anext(losing)
+            with pytest.raises(Refusal), audience.seat("guest"):
+                pass
+            assert [seat.lost for seat in (first, second, third, guest)] == [True, False, False, False]
+        with ExitStack() as seats:
+            assert [seats.enter_context(audience.seat("crowd")).lost for _ in range(3)] == [False] * 3
 
     asyncio.run(look_on())
 

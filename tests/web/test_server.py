@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -124,6 +124,31 @@ def test_attacks_and_slow_clients(three_men: Path) -> None:
         code, said = end(running)
         assert code == 0
         assert set(said.splitlines()) <= {"Invalid HTTP request received."}
+
+
+def test_heads_that_do_not_arrive(three_men: Path) -> None:
+    """By halves, the first or a later one of a connection: it is ended, and other connections go on."""
+    hurry = "import tbgen.web.connections\ntbgen.web.connections._HEAD_SECONDS = 0.5"
+    whole = f"GET /r?fen={KBK} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    with serving(three_men, before=hurry) as (_, host, port):
+        for data in (b"", whole[:20], whole + whole[:20]):
+            with socket.create_connection((host, port), timeout=60) as connection:
+                connection.sendall(data)
+                received = b""
+                while part := connection.recv(65536):
+                    received += part
+                assert received.count(b"HTTP/1.1 200") == data.count(whole)
+
+
+def test_idle_connections_shut_nobody_out(three_men: Path) -> None:
+    """More than the process may have files, all of one client; the first ones make room."""
+    few = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))"
+    with serving(three_men, before=few) as (_, host, port), ExitStack() as idle:
+        for _ in range(300):
+            connection = idle.enter_context(socket.create_connection((host, port), timeout=60))
+            connection.sendall(b"GET /r?fen=")
+        with urlopen(f"http://{host}:{port}/r?fen={KBK}", timeout=5) as response:
+            assert response.status == 200
 
 
 def test_numba_is_not_imported(three_men: Path) -> None:

@@ -1,0 +1,71 @@
+"""Connections of a server process: how many there may be, and how long one may take to ask."""
+
+import resource
+from asyncio import BaseTransport, TimerHandle
+from typing import Final
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+ACCEPTED_TOGETHER: Final = 128
+"""Connections that one turn of the event loop accepts, before those that are too many are closed."""
+_MOST: Final = 2048
+_HEAD_SECONDS: Final = 10.0
+"""How long the head of a request may take to arrive, and a new connection to begin with one."""
+
+
+def most_connections() -> int:
+    """Return how many connections a process may have: as many as half of its files, for tables and
+    connections that are being closed take some too.
+
+    The process may have as many files as that needs, if the system lets it.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return _MOST
+    if soft < 2 * _MOST:
+        soft = 2 * _MOST if hard == resource.RLIM_INFINITY else min(2 * _MOST, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return min(_MOST, soft // 2)
+
+
+class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """uvicorn's protocol, but a connection waits for the head of a request for a while only.
+
+    Where there are too many connections, the one that has been waiting for longest makes room. So idle
+    connections shut nobody out, whether they come from one client or through a proxy.
+    """
+
+    _deadline: TimerHandle
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """Wait for the first request, and make room if need be."""
+        super().connection_made(transport)
+        self._wait()
+        if len(self.connections) >= self.limit_concurrency:
+            waiting = filter(Connection.waits, self.connections)
+            longest = min(waiting, key=lambda each: each._deadline.when())
+            self.connections.discard(longest)
+            longest.transport.close()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._deadline.cancel()
+        self._wait()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Wait no longer."""
+        super().connection_lost(error)
+        self._deadline.cancel()
+
+    def waits(self) -> bool:
+        """Whether no request is under way."""
+        return self.cycle is None or bool(self.cycle.response_complete)
+
+    def _wait(self) -> None:
+        self._deadline = self.loop.call_later(_HEAD_SECONDS, self._end, self.cycle)
+
+    def _end(self, last: object) -> None:
+        """End the connection if there has been no request since the last one."""
+        if self.cycle is last and self.waits():
+            self.transport.close()
