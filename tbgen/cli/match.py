@@ -189,7 +189,7 @@ class EventOptions(OptionGroup):
 
         :raises UsageError: if one is missing that every event needs, or an engine is.
         """
-        if self.pgn is None:
+        if self.pgn is None or not self.pgn.name:
             raise UsageError("an event is kept in a PGN file: name it with --pgn FILE")
         made = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
         given = {"variant": self.start, **vars(self)}

@@ -149,6 +149,10 @@ def settings_of_toml(path: Path) -> dict[str, Any]:
     """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"there is no file of an event {quote(str(path))}: name one such as EVENT.toml"
+        ) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
