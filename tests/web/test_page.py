@@ -247,6 +247,17 @@ def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Bro
     assert again.wrong == []
 
 
+def test_a_game_may_have_long_pauses(visit: Visit) -> None:
+    """Blanks before its end do not hold the page up."""
+    page = visit.page
+    page.locator("#pgn").fill(f'[White "Ada"]\n\n1. e4 e5{" " * 16_000}2. d4 {{Black resigns}} 1-0\n')
+    page.get_by_role("button", name="Referee it").click()
+    expect(page.locator("#outcome")).to_contain_text("Result G0.0 (resignation)")
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    assert "#game=" in page.url
+    assert "Black+resigns" in page.url
+
+
 def test_the_address_has_all_of_the_state(browser: Browser, address: str) -> None:
     """Position, score, moves, ply, rules and side come from it; a long line goes behind its hash."""
     query = f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5&line=Kh7_Kf7_f6&at=2&rules=wg&side=black"

@@ -6,7 +6,7 @@ const MOST_HEAD = 6000
 const OF_START = ["FEN", "SetUp", "FENAccrued"]
 const ROSTER = ["Event", "Site", "Date", "Round", "White", "Black"]
 const TAG = /^[ \t]*\[[ \t]*(\w+)(?:[ \t]+"((?:[^"\\]|\\.)*)")?[ \t]*\][ \t]*$/
-const END = /(\{[^{}]*\})?\s*(1-0|0-1|1\/2-1\/2|\*)?\s*$/
+const RESULTS = ["1-0", "0-1", "1/2-1/2", "*"]
 
 /**
  * Return the head of a game: its tags, but those of the first position, and in a last line the last comment, which may
@@ -16,10 +16,19 @@ export function headOf(pgn) {
     const lines = pgn.replace(/^\ufeff/, "").split(/\r?\n/)
     const first = lines.findIndex(line => line.trim() && !TAG.test(line))
     const tags = lines.slice(0, first < 0 ? undefined : first).filter(line => TAG.test(line) && !OF_START.includes(line.match(TAG)[1]))
-    const [, comment, result] = pgn.match(END)
+    const {comment, result} = endOf(pgn)
     if (result && !tags.some(line => line.match(TAG)[1] === "Result")) tags.push(`[Result "${result}"]`)
     const head = [...tags.map(line => line.trim()), ...(comment ? [comment.replace(/\s+/g, " ")] : [])].join("\n")
     return head.length > MOST_HEAD ? "" : head
+}
+
+/** Return the result that stands at the end of a text, and the comment before it. */
+function endOf(pgn) {
+    const text = pgn.trimEnd()
+    const result = RESULTS.find(each => text.endsWith(each))
+    const moves = text.slice(0, text.length - (result ?? "").length).trimEnd()
+    const comment = moves.endsWith("}") ? moves.slice(moves.lastIndexOf("{")) : ""
+    return {comment: /^\{[^{}]*\}$/.test(comment) && comment, result}
 }
 
 /** Return who plays whom, as far as the head of a game says it. */
