@@ -109,6 +109,8 @@ class DatasetFile:
         file = weakref.proxy(self)  # HDF5 slows down while datasets of closed files wait for the collector
         for wanted in self.schema.datasets:
             found = self._file[wanted.name]
+            if found.file.id != self._file.id or found.external or found.is_virtual:
+                raise self.damaged(f"its {wanted.name} lies in another file")
             if found.dtype not in wanted.types:
                 raise self.damaged(f"its {wanted.name} is of another type")
             shape = [

@@ -181,6 +181,30 @@ def test_what_does_not_fit_the_schema_is_refused_at_once(
         TableFile(path)
 
 
+@pytest.mark.parametrize("way", ["storage", "link", "source"])
+def test_data_in_other_files_are_refused(way: str, path: Path) -> None:
+    """HDF5 would read them, whatever files they are."""
+    secret = path.with_name("secret")
+    with h5py.File(secret, "w") as other, h5py.File(path, "r") as file:
+        file.copy("value", other)
+        shape = file["value"].shape
+
+    def replace(file: h5py.File) -> None:
+        del file["value"]
+        if way == "storage":
+            file.create_dataset("value", shape, np.uint8, external=[(str(secret), 0, h5py.h5f.UNLIMITED)])
+        elif way == "link":
+            file["value"] = h5py.ExternalLink(str(secret), "value")
+        else:
+            layout = h5py.VirtualLayout(shape, np.uint8)
+            layout[:] = h5py.VirtualSource(str(secret), "value", shape)
+            file.create_virtual_dataset("value", layout)
+
+    edit(replace, path)
+    with pytest.raises(DamagedTableError, match="its value lies in another file"):
+        TableFile(path)
+
+
 def test_files_that_cannot_be_opened(tmp_path: Path, path: Path) -> None:
     with pytest.raises(MissingTableError, match="table KRvK is missing"):
         TableFile(table_path(tmp_path, "KRvK", Variant.R_MOBILITY))
