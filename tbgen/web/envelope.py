@@ -6,6 +6,8 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tbgen.web.errors import Refusal
+from tbgen.web.exchange import refusal_answer
 from tbgen.web.monitor import Monitor
 
 _OTHER: Final = "other"
@@ -35,6 +37,7 @@ class Envelope:
             await self._app(scope, receive, send)
             return
         start = perf_counter()
+        app = _refuse_framing if _is_framed_twice(scope) else self._app
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -47,4 +50,19 @@ class Envelope:
                 self._monitor.request(path, message["status"], perf_counter() - start)
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+        await app(scope, receive, send_with_headers)
+
+
+def _is_framed_twice(scope: Scope) -> bool:
+    """Tell whether a request says by two headers how long it is, and a proxy may have believed the other
+    one [1].
+
+    [1] RFC 9112, section 6.1.
+    """
+    return {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}
+
+
+async def _refuse_framing(scope: Scope, receive: Receive, send: Send) -> None:
+    """Refuse such a request, and end the connection: nobody knows where the next one begins."""
+    sentence = "the request has both Content-Length and Transfer-Encoding: send one of them"
+    await refusal_answer(Refusal(400, "bad_input", sentence, {"Connection": "close"}))(scope, receive, send)

@@ -1,6 +1,7 @@
 """The page: its files, held in memory, with what a browser may do with them."""
 
 import gzip
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
@@ -52,11 +53,26 @@ class Page:
             if name not in self.files:
                 raise HTTPException(404)
             content, headers = self.files[name], {"Vary": "Accept-Encoding"}
-            if "gzip" in request.headers.get("accept-encoding", ""):
+            if _takes_gzip(request.headers.get("accept-encoding", "")):
                 content, headers["Content-Encoding"] = _packed(content), "gzip"
             return answer_file(request, name, content, _MAY, **headers)
 
         return handler
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Tell whether a header ``Accept-Encoding`` [1] names gzip, and not with the weight zero.
+
+    [1] RFC 9110, section 12.5.3.
+
+    >>> [_takes_gzip(text) for text in ("br, gzip", "GZIP;q=0.5", "gzip; q=0.0, br", "identity", "")]
+    [True, True, False, False, False]
+    """
+    for coding in accepted.lower().split(","):
+        name, _, weight = (part.strip() for part in coding.partition(";"))
+        if name == "gzip":
+            return not re.fullmatch(r"q\s*=\s*0(\.0*)?", weight)
+    return False
 
 
 @cache

@@ -1,6 +1,7 @@
 """The site that ``tbgen report`` has written, handed out so that its diagrams lead to the page."""
 
 import html
+import os
 import re
 from functools import partial
 from pathlib import Path
@@ -52,7 +53,10 @@ class Reports:
 
     def _read(self, name: str) -> bytes:
         try:
-            content = (self._directory / name).read_bytes()
+            path = Path(os.path.realpath(self._directory / name, strict=True))
+            if not (path.is_relative_to(os.path.realpath(self._directory)) and path.is_file()):
+                raise HTTPException(404)
+            content = path.read_bytes()
         except OSError:
             raise HTTPException(404) from None
         return with_links(content, name.count("/") + 1) if name.endswith(".html") else content

@@ -1,5 +1,6 @@
 """A report under /report/, whose diagrams lead to the page."""
 
+import os
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -29,6 +30,9 @@ def site(tmp_path: Path) -> Path:
     (tmp_path / "tables" / "KBvK.wg.html").write_bytes(page_with(diagram(KBK, "wg"), diagram(KBK, "r")))
     (tmp_path / "style.css").write_text("a { color: red }")
     (tmp_path / ".secret.html").write_text("secret")
+    (tmp_path / "out.html").symlink_to("/etc/passwd")
+    (tmp_path / "tables" / "loop.html").symlink_to("loop.html")
+    os.mkfifo(tmp_path / "pipe.html")
     return tmp_path
 
 
@@ -73,13 +77,25 @@ def test_other_files(served: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["missing.html", ".secret.html", "tables/", "..%2f..%2fetc%2fpasswd", "%00.html", "x.py"]
+    "name",
+    [
+        "missing.html",
+        ".secret.html",
+        "tables/",
+        "..%2f..%2fetc%2fpasswd",
+        "%00.html",
+        "x.py",
+        "out.html",
+        "tables/loop.html",
+        "pipe.html",
+    ],
 )
 def test_what_is_not_part_of_a_report(name: str, served: TestClient) -> None:
     address = f"/report/{name}"
     answer = served.get(address)
     assert answer.status_code == 404
     assert "secret" not in answer.text
+    assert "root:" not in answer.text
 
 
 def test_a_directory_without_a_report(

@@ -102,6 +102,7 @@ def test_attacks_and_slow_clients(three_men: Path) -> None:
         post + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
         post + b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
         b"GET /tables HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 200_000 + b"\r\n\r\n",
+        post + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /tables HTTP/1.1\r\n",
         b"\x16\x03\x01\x02\x00nonsense\r\n\r\n",
     ]
     hurry = "import tbgen.web.settings\ntbgen.web.settings.BODY_SECONDS = 1.0"
@@ -113,6 +114,7 @@ def test_attacks_and_slow_clients(three_men: Path) -> None:
             for received in pool.map(lambda data: exchange(host, port, data), attacks):
                 assert re.match(rb"HTTP/1.1 4\d\d ", received), received[:200]
                 assert b"Traceback" not in received
+                assert received.count(b"HTTP/1.1 ") == 1
         broken_off = socket.create_connection((host, port), timeout=60)
         broken_off.sendall(b"POST /r/game HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n1. e4")
         broken_off.close()
