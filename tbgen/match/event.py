@@ -312,6 +312,8 @@ def run_event(
 ) -> Summary:
     """Play an event, or resume it; Ctrl-C, SIGTERM and SIGHUP end games and engines before they take effect.
 
+    A signal that the caller ignores, as ``nohup`` does with SIGHUP, ends nothing.
+
     :param listeners: called with each message, in turn.
 
     :raises TbgenError: as :class:`Event` has it.
@@ -325,11 +327,12 @@ def run_event(
             received.append(number)
             event.cancel()
 
-        for number in _SIGNALS:
+        for number in handlers:
             asyncio.get_running_loop().add_signal_handler(number, stop, number)
         return await event
 
-    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    found = {number: signal.getsignal(number) for number in _SIGNALS}
+    handlers = {number: handler for number, handler in found.items() if handler != signal.SIG_IGN}
     try:
         return asyncio.run(play())
     except asyncio.CancelledError:
@@ -338,7 +341,7 @@ def run_event(
         for each, handler in handlers.items():
             signal.signal(each, handler)
     signal.raise_signal(received[0])
-    raise KeyboardInterrupt  # the signal is ignored, but the games are over
+    raise KeyboardInterrupt  # a handler of the caller has gone on
 
 
 def _is_due(games: int, interval: int) -> bool:

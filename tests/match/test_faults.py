@@ -171,6 +171,18 @@ def test_an_interrupted_event_leaves_nothing_running(number: int, code: int, tmp
     assert len(games_of(pgn)) >= 3
 
 
+def test_an_event_goes_on_when_its_terminal_is_closed_under_nohup(tmp_path: Path) -> None:
+    command = event(tmp_path / "games.pgn", "--rounds", "100000")
+    code = "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)"
+    code += "; os.execv(sys.executable, [sys.executable, '-m', 'tbgen', *sys.argv[1:]])"
+    with started("-c", code, *command) as running:
+        wait_for(running, "Finished game 3 ")
+        running.send_signal(signal.SIGHUP)
+        wait_for(running, "Finished game 9 ")
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(60) == 143
+
+
 def test_engines_die_with_a_runner_that_is_killed(tmp_path: Path) -> None:
     """Also those that go on when their input ends, and the children of engines, whom nobody tells."""
     pgn = tmp_path / "games.pgn"
