@@ -183,7 +183,8 @@ def _doubt(game: Game, raw: RawGame, over: str, closed: bool) -> None:
     plies = int(stated) if _PLIES.fullmatch(stated) else None
     ends = not any(game.board.generate_legal_moves())
     missing = closed and not over and said in RESULTS
-    truncated = not ends and (missing or not closed if plies is None else plies > moves)
+    cut = missing or not (closed or over)
+    truncated = not ends and (cut if plies is None else plies > moves)
     differs = bool(over) and said in (*RESULTS, "*") and said != over
     on_board = ("0-1" if game.board.turn else "1-0") if game.board.is_check() else "1/2-1/2"
     found = {

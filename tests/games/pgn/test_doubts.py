@@ -66,6 +66,7 @@ def pgn(movetext: str, **tags: str) -> str:
         ('[Event "one"\n[Round "1"]\n\n1. e4 1-0\n', [Doubt.MALFORMED_TAG]),
         (pgn(f"{MOVES} {{d=30, sd", Result="1-0"), [Doubt.TRUNCATED, Doubt.UNCLOSED_COMMENT]),
         (pgn("1. f3 e5 2. g4 Qh4# {d=30, 0-1", Result="0-1"), [Doubt.UNCLOSED_COMMENT]),
+        (pgn(f"{MOVES} 1-0 {{a long way", Result="1-0"), [Doubt.UNCLOSED_COMMENT]),
     ],
 )
 def test_doubts(text: str, doubts: list[Doubt]) -> None:
