@@ -25,6 +25,7 @@ _VALUE: Final = re.compile(r"(?!-)|-\d", re.ASCII)
 """The beginning of a word that is no option."""
 _NONE: Final = re.compile("(?!)")
 _ANY: Final = re.compile("")
+_NUMBER: Final = re.compile(r"\d+$", re.ASCII)
 _NUMBERS: Final = re.compile(r"[\d,-]+$", re.ASCII)
 _MORE: Final = re.compile(r"\w+=|(min|fi|nopgn|nojson)$", re.ASCII)
 _PGN_KEYS: Final = re.compile(
@@ -175,7 +176,7 @@ def reworded(words: Sequence[str], note: Note) -> list[str]:
             values.append(words[at])
             at += 1
         found += option.reword(values, notes.setdefault)
-    if any(word.lstrip("-") == "tcecadj" for word in words[:end]):
+    if any(word in ("-tcecadj", "--tcecadj") for word in words[:end]):
         found = [part for word in found for part in _with_both(word)]
     for sentence in notes:
         note(sentence)
@@ -184,7 +185,7 @@ def reworded(words: Sequence[str], note: Note) -> list[str]:
 
 def _with_both(word: str) -> Sequence[str]:
     """Let both engines agree to resignations, as TCEC's rules have it."""
-    return (word, "twosided=true") if word.lstrip("-") == "resign" else (word,)
+    return (word, "twosided=true") if word in ("-resign", "--resign") else (word,)
 
 
 def _pgn(words: Sequence[str], note: Note) -> Iterator[str]:
@@ -297,8 +298,8 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
     "log": _Option(_log, _ANY, _MORE),
     "openings": _Option(_openings, _ANY, _ANY),
     "pgnout": _Option(_pgn, _ANY, _PGN_KEYS),
-    "repeat": _Option(_repeat, _NUMBERS),
-    "startup-ms": _Option(_start, _NUMBERS),
+    "repeat": _Option(_repeat, _NUMBER),
+    "startup-ms": _Option(_start, _NUMBER),
     "tcecadj": _Option(_nothing, _NONE),
     "use-affinity": _Option(_affinity, _NUMBERS),
 }
