@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.errors import TbgenError
+from tbgen.index.arrays import squares_of
 from tbgen.index.exits import ExitsOfMany
 from tbgen.index.layout import Layout, Side
 from tbgen.packed.batch import BatchDecoder, room_for, room_of
 from tbgen.packed.coded_file import CodedFile
 from tbgen.packed.kernels.probe import follow
 from tbgen.packed.kernels.questions import DAMAGED, Batch, ask
-from tbgen.packed.order import rows_of
+from tbgen.packed.order import digit_order, rows_of
 from tbgen.packed.rooms import THREAD
 
 Exits: TypeAlias = NDArray[np.int64]
@@ -23,7 +24,7 @@ Exits: TypeAlias = NDArray[np.int64]
 ExitsOfArrays: TypeAlias = Callable[[Side, NDArray[np.int64], bool], Exits]
 """Takes the side to move, slots, and whether captures alone count."""
 
-_AT_ONCE: Final = 1 << 18
+_AT_ONCE: Final = 1 << 19
 """Positions whose questions are kept in memory together, some 200 MiB."""
 _PART: Final = 1 << 12
 
@@ -57,35 +58,50 @@ class ArrayDecoder(BatchDecoder):
         self._exceptions = file.exceptions()
 
     def look_up_arrays(
-        self, side: Side, slots: NDArray[np.int64], accrued: NDArray[np.int64]
+        self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return codes of W, D in plies, and codes of V(P, A).
 
-        :param slots: int64 (n,), canonical slots of legal positions, best in ascending order.
+        :param side: uint8 (n,), sides to move.
+        :param slots: int64 (n,), canonical slots of legal positions.
         :param accrued: int64 (n,), codes of A where W may not decide, which have been folded in and differ
             from g(P), or -1.
         :returns: int64 (n,) each; the third is what W is where ``accrued`` is -1 or of a greater rank.
         :raises DamagedTableError: if a block does not decode.
         """
-        parts = [
-            self._look_up_part(side, slots[first : first + _AT_ONCE], accrued[first : first + _AT_ONCE])
-            for first in range(0, len(slots), _AT_ONCE)
-        ]
-        value, depth, inherited = map(np.concatenate, zip(*parts, strict=True))
+        found, order = np.empty((3, len(slots)), np.int64), self._order_of(slots)
+        for first in range(0, len(slots), _AT_ONCE):
+            part = order[first : first + _AT_ONCE]
+            found[:, part] = self._look_up_part(side[part], slots[part], accrued[part])
+        value, depth, inherited = found
         return value, depth, inherited
 
+    def _order_of(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return the order in which most positions that need a block come one after the other.
+
+        The men of the stored side come first: they stand as before where a quiet move of the other side
+        leads.
+        """
+        layout, side = self._file.layout, self._stored
+        key, squares = slots // layout.phase_size, squares_of(layout, slots)
+        for man in sorted(digit_order(layout, side)[:-1], key=lambda man: layout.colours[man] != side):
+            key = key << 6 | squares[:, man]
+        return np.argsort(key)
+
     def _look_up_part(
-        self, side: Side, slots: NDArray[np.int64], accrued: NDArray[np.int64]
+        self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        if side == self._derived:
-            moves = ranks_of(self._file.layout, side, slots, self._threads) >> 1
-            batch = room_of(moves)
-        else:
-            batch = room_for(len(slots), 1)
-        batch.slot[:], batch.accrued[:], batch.derived[:] = slots, accrued, side == self._derived
-        batch.exits[:] = NONE, 0, 0
-        if side == self._derived:
-            self._enter_exceptions(batch)
+        derived = side == self._derived
+        questions = np.ones(len(slots), np.int64)
+        questions[derived] = ranks_of(self._file.layout, self._derived, slots[derived], self._threads) >> 1
+        batch = room_of(questions)
+        batch.slot[:], batch.accrued[:], batch.derived[:], batch.exits[:] = (
+            slots,
+            accrued,
+            derived,
+            (NONE, 0, 0),
+        )
+        self._enter_exceptions(batch)
         self._find_captures(batch, self._follow(batch))
         value, rank = batch.value, np.minimum(batch.value, 255 - batch.value)
         inherits = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= rank)
@@ -99,7 +115,7 @@ class ArrayDecoder(BatchDecoder):
         slots, values, depths = self._exceptions
         if len(slots):
             place = np.minimum(np.searchsorted(slots, batch.slot), len(slots) - 1)
-            known = slots[place] == batch.slot
+            known = batch.derived & (slots[place] == batch.slot)
             batch.known[:] = known
             batch.value[known], batch.depth[known] = values[place[known]], depths[place[known]]
 

@@ -48,12 +48,15 @@ class ArrayProbes:
         held = None if accrued is None else _array("accrued", accrued, (len(squares),), 255)
         value = np.full(len(squares), NONE, np.uint8)
         depth = np.full(len(squares), UNKNOWN, np.int32)
-        for mover in SIDES:
-            rows = np.flatnonzero(side == mover)
-            rows = rows[Boards.of_letters(men, squares[rows], mover).legal()]
-            if len(rows):
-                boards = Boards.of_letters(men, squares[rows], mover)
-                value[rows], depth[rows] = self._of_boards(boards, None if held is None else held[rows])
+        movers = [np.flatnonzero(side == mover) for mover in SIDES]
+        legal = [
+            rows[Boards.of_letters(men, squares[rows], mover).legal()]
+            for mover, rows in zip(SIDES, movers, strict=True)
+        ]
+        rows = np.concatenate(legal)
+        if len(rows):
+            told = None if held is None else held[rows]
+            value[rows], depth[rows] = self._of_squares(men, squares[rows], side[rows], told)
         return value, depth
 
     def of_slots(self, file: TableFile, side: Any, slots: Any, accrued: Any) -> tuple[Codes, Depths]:
@@ -69,19 +72,17 @@ class ArrayProbes:
         slots, side = slots.astype(np.int64), _array("side", side, slots.shape, 1)
         held = None if accrued is None else _array("accrued", accrued, slots.shape, 255)
         value, depth = np.full(len(slots), NONE, np.uint8), np.full(len(slots), UNKNOWN, np.int32)
-        plain = self._plain(material, file)
-        for mover in SIDES:
-            rows = np.flatnonzero(side == mover)
-            rows = rows[plain.fresh(mover, slots[rows])[0] != NONE]
-            told = None if held is None else held[rows]
-            value[rows], depth[rows] = self._of_slots(file, mover, slots[rows], told)
+        rows = np.flatnonzero(self._plain(material, file).fresh(side, slots)[0] != NONE)
+        told = None if held is None else held[rows]
+        value[rows], depth[rows] = self._of_slots(file, side[rows], slots[rows], told)
         return value, depth
 
     def _of_slots(
-        self, table: AnyTable, side: Side, slots: NDArray[np.int64], accrued: Codes | None
+        self, table: AnyTable, side: Codes, slots: NDArray[np.int64], accrued: Codes | None
     ) -> tuple[Codes, Depths]:
         """Return values and depths of legal positions at canonical slots of a table, in its colours.
 
+        :param side: uint8 (n,), sides to move.
         :param accrued: uint8 (n,), codes of accrued scores, NONE for none.
         :raises UsageError: if an accrued score ends a game that goes on.
         """
@@ -107,17 +108,18 @@ class ArrayProbes:
         if not resets:
             value[places], depth[places] = code, 0
         elif held is None:
-            value[places], depth[places] = plain.accrued(side, slots[places], code)
+            value[places], depth[places] = plain.accrued(side[places], slots[places], code)
         else:
             value[places] = held[places]
             depth[places] = np.where(value[places] == code, 0, UNKNOWN)
         return value, depth
 
-    def _of_boards(self, boards: Boards, accrued: Codes | None) -> tuple[Codes, Depths]:
+    def _of_squares(
+        self, letters: str, squares: NDArray[np.uint8], side: Codes, accrued: Codes | None
+    ) -> tuple[Codes, Depths]:
         """Return values and depths of legal positions, in their colours."""
-        material, swapped, columns = _arrangement(boards.letters)
-        squares = boards.squares[:, columns] ^ np.uint8(56 if swapped else 0)
-        slots = slots_of(layout_of(material), squares)
+        material, swapped, columns = _arrangement(letters)
+        slots = slots_of(layout_of(material), squares[:, columns] ^ np.uint8(56 if swapped else 0))
         order = np.argsort(slots)  # neighbours share blocks and pages
         held = None
         if accrued is not None:
@@ -125,8 +127,8 @@ class ArrayProbes:
             if swapped:
                 held = np.where(held == NONE, NONE, 255 - held).astype(np.uint8)
         value, depth = np.empty(len(slots), np.uint8), np.empty(len(slots), np.int32)
-        side = SIDES[boards.side ^ swapped]
-        value[order], depth[order] = self._of_slots(self._values.table(material), side, slots[order], held)
+        movers, table = side[order] ^ np.uint8(swapped), self._values.table(material)
+        value[order], depth[order] = self._of_slots(table, movers, slots[order], held)
         return (255 - value if swapped else value), depth
 
     def _plain(self, material: Material, file: TableFile) -> LoadedTable:
@@ -167,7 +169,8 @@ class ArrayProbes:
     def _after(self, zeroed: Zeroed) -> tuple[Codes, Depths]:
         """Return fresh values and depths after zeroing moves, in the colours of their boards."""
         boards, passed = zeroed.boards, zeroed.passed
-        value, depth = self._of_boards(boards, None)
+        side = np.full(len(boards.squares), boards.side, np.uint8)
+        value, depth = self._of_squares(boards.letters, boards.squares, side, None)
         if passed is not None:
             beside = np.zeros(len(passed), np.bool_)
             for man in boards.of_side(boards.side):
@@ -196,13 +199,16 @@ class ArrayProbes:
         return (255 - code if position.shape.swapped else code), depth
 
 
-def _inherits(layout: Layout, side: Side, slots: NDArray[np.int64], accrued: Codes) -> NDArray[np.bool_]:
+def _inherits(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: Codes) -> NDArray[np.bool_]:
     """Tell where an accrued score counts, and not the position's own."""
     from tbgen.packed.array_decoder import ranks_of
     from tbgen.packed.asking import ensure_compiled
 
     ensure_compiled()
-    own, rank = ranks_of(layout, side, slots, processors()), np.minimum(accrued, 255 - accrued)
+    own, rank = np.zeros(len(slots), np.int64), np.minimum(accrued, 255 - accrued)
+    for mover in SIDES:
+        rows = np.flatnonzero(side == mover)
+        own[rows] = ranks_of(layout, mover, slots[rows], processors())
     ended = np.flatnonzero((own >= 2) & (rank < 2))
     if len(ended):
         raise UsageError(f"{len(ended)} of the accrued scores end the game, and there it goes on")

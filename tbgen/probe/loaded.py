@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
-from tbgen.index.layout import Side
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.store import schema
 from tbgen.store.reader import TableFile
@@ -38,13 +37,17 @@ class LoadedTable:
         """What it takes in memory."""
         return sum(each.nbytes for each in vars(self).values())
 
-    def fresh(self, side: Side, slots: NDArray[np.int64]) -> tuple[Codes, Depths]:
-        """Return codes of W and D in plies; NONE and 0 where there is no position."""
+    def fresh(self, side: Codes, slots: NDArray[np.int64]) -> tuple[Codes, Depths]:
+        """Return codes of W and D in plies; NONE and 0 where there is no position.
+
+        :param side: uint8 (n,), sides to move.
+        """
         return self._value[side, slots], self._depth[side, slots].astype(np.int32)
 
-    def accrued(self, side: Side, slots: NDArray[np.int64], accrued: Codes) -> tuple[Codes, Depths]:
+    def accrued(self, side: Codes, slots: NDArray[np.int64], accrued: Codes) -> tuple[Codes, Depths]:
         """Return codes of V(P, A) and D(P, A) where W does not decide.
 
+        :param side: uint8 (n,), sides to move.
         :param accrued: codes of A, which must have been folded in and differ from g(P), and whose rank must
             not exceed that of W.
         """
@@ -53,7 +56,7 @@ class LoadedTable:
         mask = self._mask[holder, side, word]
         left = np.flatnonzero(mask >> bit & np.uint64(1))
         earlier = np.bitwise_count(mask[left] & (np.uint64(1) << bit[left]) - np.uint64(1))
-        run = self._begin[self._before[holder[left], side, word[left]] + earlier]
+        run = self._begin[self._before[holder[left], side[left], word[left]] + earlier]
         rank, found = np.minimum(accrued, 255 - accrued)[left], np.full(len(left), -1)
         at = np.arange(len(left))
         while len(at):  # all slots together go from run to run
@@ -67,5 +70,5 @@ class LoadedTable:
         places, runs = left[told], found[told]
         value[places], depth[places] = self._run_value[runs], self._run_depth[runs]
         fresh = places[value[places] == FRESH]
-        value[fresh], depth[fresh] = self.fresh(side, slots[fresh])
+        value[fresh], depth[fresh] = self.fresh(side[fresh], slots[fresh])
         return value, depth
