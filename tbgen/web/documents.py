@@ -14,6 +14,7 @@ from tbgen.probe.documents import (
     PlyDocument,
     PointsDocument,
     PositionDocument,
+    RefusalDocument,
 )
 from tbgen.store.inventory import TableDocument
 from tbgen.web.settings import MOST_BATCH, MOST_FEN_LETTERS
@@ -60,6 +61,7 @@ class LegalMovesDocument(StateDocument, kw_only=True):
     stalemate: bool
     insufficient_material: bool
     position_score: ScoreText
+    refusal: RefusalDocument | None
     moves: list[LegalMoveDocument]
 
 

@@ -22,6 +22,7 @@ from tbgen.probe.documents import (
     PlyDocument,
     PointsDocument,
     PositionDocument,
+    RefusalDocument,
     ViewCategory,
     ViewDocument,
     ViewMoveDocument,
@@ -100,6 +101,12 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
     """
     asked = _question_for_tables(fen, accrued, stock.variant)
     return _with_moves(stock, asked, stock.tables.probe(*asked), stock.tables.moves(*asked))
+
+
+def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
+    """Return why tables do not say what a position is worth, None if they do."""
+    found = _or_refusal(lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant)))
+    return found.document() if isinstance(found, Refusal) else None
 
 
 def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDocument:

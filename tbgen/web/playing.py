@@ -32,7 +32,7 @@ from tbgen.web.documents import (
     OutcomeDocument,
 )
 from tbgen.web.errors import Refusal
-from tbgen.web.lookups import end_of, question_of, require_answer
+from tbgen.web.lookups import end_of, question_of, refusal, require_answer
 from tbgen.web.settings import MOST_PLIES
 from tbgen.web.stock import Stock
 
@@ -132,6 +132,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
         **end_of(first.position_score),
         insufficient_material=first.board.is_insufficient_material(),
         position_score=str(first.position_score),
+        refusal=refusal(stock, fen, accrued),
         moves=[
             LegalMoveDocument(
                 uci=state.uci,

@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import chess
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tbgen.board.score import GScore
 from tbgen.probe.tablebase import open_tablebase
@@ -152,6 +152,46 @@ def test_set_up(visit: Visit) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#sentence")).to_have_text("Black is mated.")
     expect(page.locator("#stats-problem")).to_contain_text("tbgen build KBBNvK")
+
+
+def test_nothing_is_asked_in_vain(browser: Browser, address: str) -> None:
+    """Beyond the tables a step is one request, and no error in the browser's console."""
+    visit = Visit(browser, address, f"?fen={chess.STARTING_FEN.replace(' ', '_')}")
+    page, paths = visit.page, list[str]()
+    expect(page.locator("#problem")).to_contain_text("32 men")
+    expect(page.locator("#examples a").first).to_be_visible()
+    errors = list[str]()
+    page.on("console", lambda message: errors.append(message.text))
+    page.on(
+        "request", lambda request: paths.append(urlsplit(request.url).path.removeprefix("/page/icon.svg"))
+    )
+    for move in ("e2e4", "e7e5"):
+        page.locator(f"[data-uci={move}]").click()
+        expect(page.locator("#played [aria-current]")).to_have_text(move[2:])
+        expect(page.locator("#moves button").first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert list(filter(None, paths)) == ["/r/moves"] * 2
+    page.locator("#fen").fill("4k3/8/8/8/8/8/8/KBBN4 w - - 0 1")
+    page.keyboard.press("Enter")
+    expect(page.locator("#problem")).to_contain_text("tbgen build KBBNvK")
+    page.wait_for_load_state("networkidle")
+    assert (list(filter(None, paths)), errors) == (["/r/moves"] * 3, [])
+    visit.close()
+
+
+def test_examples_are_those_of_the_tables_there(visit: Visit) -> None:
+    page = visit.page
+    examples = page.locator("#examples a")
+    expect(examples).to_have_count(12)
+
+    def without_whole_game(route: Route) -> None:
+        found = route.fetch().json()
+        route.fulfill(json={"tables": [table for table in found["tables"] if table["rules"] == "r"]})
+
+    page.route("**/tables", without_whole_game)
+    page.reload()
+    expect(examples).to_have_count(11)
+    expect(page.get_by_text("The same without resets")).to_have_count(0)
 
 
 def test_promotion_by_the_dialog(visit: Visit) -> None:

@@ -1,6 +1,8 @@
 // Positions to begin with: from the wiki of the rules, from the documentation, and records of the tables.
 
 import {h} from "./dom.js"
+import {read, variantOf} from "./state.js"
+import {mayHold, stockUp} from "./stock.js"
 
 const EXAMPLES = [
     ["A bishop more", "fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1", "A draw in chess. Here White gets Black down to one move, and that counts."],
@@ -18,12 +20,15 @@ const EXAMPLES = [
 ]
 
 /**
- * List the examples as links.
+ * List the examples as links, those whose tables are there.
  *
  * @param {(query: string) => void} onGo told which one is followed here, and not in another window
  */
-export function showExamples(element, onGo) {
+export async function showExamples(element, onGo) {
+    await stockUp()
     for (const [name, query, text] of EXAMPLES) {
+        const {fen, rules} = read(`?${query}`)
+        if (!mayHold(fen, variantOf(rules))) continue
         const link = h("a", {href: `?${query}`, onclick: event => {
             if (event.ctrlKey || event.metaKey || event.shiftKey) return
             event.preventDefault()

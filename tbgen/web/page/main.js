@@ -10,14 +10,15 @@ import {headOf, pgnOf, playersOf} from "./game_text.js"
 import {showMoves, typedMove} from "./moves.js"
 import {offerTools, showTool} from "./palette.js"
 import {EMPTY, after, mirrored, numberOfMen, numbered, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {Running} from "./running.js"
 import {offerSamples} from "./sampling.js"
 import {Slider} from "./slider.js"
 import {offerSolving, stopSolving} from "./solving.js"
 import {DEFAULT, isView, read, variantOf, written} from "./state.js"
 import {showReport, showStats} from "./stats.js"
-import {MOST_MEN, showBeyond, showProblem, showVerdict} from "./verdict.js"
+import {MOST_MEN, mayHold} from "./stock.js"
+import {showBeyond, showProblem, showVerdict} from "./verdict.js"
 
-const PLAYING_MS = 900
 const offers = document.documentElement.dataset
 
 let state = read(location.search, location.hash)
@@ -31,9 +32,9 @@ let line = []
 let turn = 0
 /** Is kept when all of it is shown. */
 let showing = null
-let playing = 0
 
 const board = new Board($("board"), play, rows => setUp(withMen(here().fen, rows)))
+const running = new Running($("run"), first => advance(1, !first), () => state)
 const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
 
 const here = () => plies[state.at]
@@ -71,7 +72,10 @@ async function show() {
         await look(mine)
     } catch (error) {
         if (!(error instanceof Refused)) throw error
-        if (mine === turn) await refuse(error, mine)
+        if (mine !== turn) return
+        refuse(error)
+        const found = error.status === 404 ? await askMoves().catch(() => null) : null
+        if (mine === turn && found) showMovesBeyond(found)
     }
 }
 
@@ -125,11 +129,23 @@ function showPlace() {
 
 const showPlayed = () => showGame(plies, state.at, refereed !== null, at => go({at}))
 
+const asked = () => isView(state.rules) ? {fen: here().fen} : {fen: here().fen, accrued: here().accrued}
+
+/** Ask for the legal moves, which every position has. */
+const askMoves = () => ask(`${variantOf(state.rules)}/moves`, asked())
+
 /** Ask what the position is worth, and show it. */
 async function look(mine) {
-    const {fen, accrued} = here()
-    const asked = isView(state.rules) ? {fen} : {fen, accrued}
-    const found = await ask(state.rules, asked)
+    if (!mayHold(here().fen, variantOf(state.rules))) {
+        const found = await askMoves()
+        if (mine !== turn) return
+        if (found.refusal) {
+            refuse(new Refused(404, found.refusal))
+            showMovesBeyond(found)
+            return
+        }
+    }
+    const found = await ask(state.rules, asked())
     if (mine !== turn) return
     answer = found
     if (!isView(state.rules)) {
@@ -144,20 +160,21 @@ async function look(mine) {
     await Promise.all([showLine(mine), showSlider(mine), showMaterial(mine)])
 }
 
-/** Say why there is no answer, and what to do; where moves are legal all the same, play goes on. */
-async function refuse(error, mine) {
+/** Say why there is no answer, and what to do. */
+function refuse(error) {
     const {fen, accrued} = here()
     showProblem(error, state.line.length ? accrued : null)
-    stopPlaying()
+    running.stop()
     $("moves").replaceChildren()
     $("line").replaceChildren()
     const solvable = ["missing_table", "castling_rights"].includes(error.code) || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
     if (offers.solve !== undefined && state.rules === "r" && solvable) offerSolving($("problem"), fen, accrued)
     for (const id of ["step", "run", "end"]) $(id).disabled = true
-    if (![400, 404].includes(error.status)) return
+}
+
+/** Show the legal moves of a position that no table holds: play goes on. */
+function showMovesBeyond(found) {
     const view = isView(state.rules)
-    const found = await ask(`${variantOf(state.rules)}/moves`, view ? {fen} : {fen, accrued}).catch(() => null)
-    if (mine !== turn || !found) return
     // What a move is worth in r-mobility says nothing in a view.
     const moves = view ? found.moves.map(({uci, san, fen: next, zeroing}) => ({uci, san, fen: next, zeroing, value: null, depth: null})) : found.moves
     answer = {...found, moves, beyond: true}
@@ -188,7 +205,7 @@ async function showLine(mine) {
             if (mine !== turn) return
             $("line").replaceChildren(h("span", {class: "note"}, error.message))
             for (const id of ["step", "run", "end"]) $(id).disabled = true
-            stopPlaying()
+            running.stop()
             arrows()
             return
         }
@@ -203,7 +220,7 @@ async function showLine(mine) {
     const none = h("span", {class: "note"}, answer.moves.length ? nothing : "The game is over.")
     refill($("line"), line.length ? [...steps, view ? "…" : ""] : [none])
     arrows()
-    if (playing && !line.length) stopPlaying()
+    if (!line.length) running.stop()
 }
 
 /** Make the first moves of the line. */
@@ -218,7 +235,7 @@ function advance(number, replace = false) {
 }
 
 function play(move) {
-    stopPlaying()
+    running.stop()
     if (!answer?.moves.includes(move)) return undefined // of a position that is no longer shown
     const next = [...plies.slice(0, state.at + 1)]
     next.push({fen: move.fen ?? after(here().fen, move.uci), san: move.san, uci: move.uci, accrued: move.accrued ?? null, value: move.value})
@@ -234,28 +251,6 @@ function extend(next, replace = false) {
     // What accrues is not known from a view: then the referee has to say it.
     if (!isView(state.rules)) known.set(keyOf({...state, ...change}), {plies: next, refereed: null})
     return go(change, replace)
-}
-
-function run() {
-    if (playing) {
-        stopPlaying()
-        return
-    }
-    $("run").textContent = "Pause"
-    let last = null
-    const tick = async () => {
-        if (last && state !== last) return stopPlaying() // somebody has gone elsewhere
-        await advance(1, last !== null)
-        last = state
-        if (playing) playing = setTimeout(tick, PLAYING_MS)
-    }
-    playing = setTimeout(tick, 0)
-}
-
-function stopPlaying() {
-    clearTimeout(playing)
-    playing = 0
-    $("run").textContent = "Play"
 }
 
 // What the pointer rests on.
@@ -338,7 +333,7 @@ on("forward", "click", () => go({at: Math.min(state.line.length, state.at + 1)})
 on("last", "click", () => go({at: state.line.length}))
 on("step", "click", () => advance(1))
 on("end", "click", () => advance(line.length))
-on("run", "click", run)
+on("run", "click", () => running.toggle())
 for (const [id, letter] of [["white", "w"], ["black", "b"]]) on(id, "change", () => begin(withTurn(here().fen, letter)))
 
 on("position", "submit", event => {
@@ -387,14 +382,14 @@ addEventListener("keydown", event => {
     event.preventDefault()
 })
 addEventListener("popstate", () => {
-    stopPlaying()
+    running.stop()
     state = read(location.search, location.hash)
     showing = show()
 })
 
-showExamples($("examples"), query => fromAbove(() => go({...DEFAULT, ...read(query)})))
 $("live").hidden = offers.live === undefined
 $("reports").hidden = offers.report === undefined
 $("material").open = matchMedia("(min-width: 60rem)").matches
 
 showing = show()
+showing.then(() => showExamples($("examples"), query => fromAbove(() => go({...DEFAULT, ...read(query)}))))

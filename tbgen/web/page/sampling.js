@@ -2,6 +2,7 @@
 
 import {ask, attempt} from "./api.js"
 import {$, h} from "./dom.js"
+import {stockUp} from "./stock.js"
 
 /**
  * Let random positions be found.
@@ -18,8 +19,7 @@ export function offerSamples(variant, onFound) {
         })
     })
     $("sample-material").addEventListener("focus", async () => {
-        const {tables} = await ask("tables").catch(() => ({tables: []}))
-        const names = tables.filter(table => table.rules === variant()).map(table => table.material)
+        const names = (await stockUp()).filter(table => table.rules === variant()).map(table => table.material)
         $("materials").replaceChildren(...names.map(value => h("option", {value})))
     })
 }

@@ -4,9 +4,6 @@ import {copy} from "./copying.js"
 import {$, h, score} from "./dom.js"
 import {headline, plies, pointsText, sentence} from "./score.js"
 
-/** Most men of a position that a table may hold. */
-export const MOST_MEN = 5
-
 export function showVerdict(answer) {
     document.body.classList.remove("refused", "beyond")
     $("value").classList.remove("soft")

@@ -1,0 +1,28 @@
+// Which tables the server has, so that nothing is asked of those that are missing.
+
+import {ask} from "./api.js"
+import {parse} from "./position.js"
+
+/** Most men of a position that a table may hold. */
+export const MOST_MEN = 5
+
+let tables = null
+
+/** Hear which tables there are; they are known from then on, unless the server does not say. */
+export async function stockUp() {
+    tables ??= await ask("tables").then(found => found.tables, () => null)
+    return tables ?? []
+}
+
+/** Whether a table may hold a position, as far as is known. */
+export function mayHold(fen, variant) {
+    const {men, castling} = parse(fen)
+    if (men.size > MOST_MEN || castling !== "-") return false
+    const letters = [...men.values()]
+    const sides = [letters.filter(man => man < "a"), letters.filter(man => man > "Z")]
+    const wanted = materialOf(sides.map(side => side.join("").toUpperCase()))
+    return !tables?.length || tables.some(({material, rules}) => rules === variant && materialOf(material.split("v")) === wanted)
+}
+
+/** Return a name that is the same whichever colour has which men. */
+const materialOf = sides => sides.map(side => [...side].sort().join("")).sort().join("v")
