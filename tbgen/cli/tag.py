@@ -3,12 +3,14 @@
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Final
 
 from tbgen.cli.games import Adjudication, AdjudicationOptions
 from tbgen.cli.options import AsJson, Setting, command
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError
+from tbgen.files import make_directory
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.files import is_stream, matching, reading, writing
 from tbgen.games.tagging import Tally
@@ -19,12 +21,16 @@ _HELD: Final = 16 << 20
 _BLANK: Final = re.compile(rb"(?:\r\n|\n|\r){2}\Z")
 
 
+class _UnreadableError(UsageError):
+    """No game can be read of all that were to go into a file."""
+
+
 @command
 def run(
     *names: Annotated[str, Setting(metavar="IN.pgn... OUT.pgn")],
     json: AsJson,
     adjudication: AdjudicationOptions,
-) -> None:
+) -> int:
     """Add to every game its r-mobility result as tags.
 
     The tags are RMobilityResult, Points, RMobilityCutoff, RMobilityScoring, Komi (if it counts), the 50-move
@@ -51,8 +57,8 @@ def run(
     MiB).
 
     The games of several files, or of patterns such as "round*.pgn", go into OUT in this order; if OUT is a
-    directory, those of each file into a file of its name there. With several files in, OUT must not be a
-    file that is there already.
+    directory, or ends in a slash, those of each file into a file of its name there. With several files in,
+    OUT must not be a file that is there already.
 
     IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is accepted;
     OUT is compressed if its name ends in .gz, .bz2, .xz or .zst. OUT gets its name when it is complete.
@@ -75,21 +81,32 @@ def run(
     if json and target == "-":
         raise UsageError("--json prints to standard output, where the games go too: name a file for them")
     outputs = _outputs(sources, target)
+    code = 0
     with adjudication.adjudicating(sources) as work:
         for output, inputs in outputs.items():
-            _tag(inputs, output, work, several=len(sources) > 1)
+            try:
+                _tag(inputs, output, work, several=len(sources) > 1)
+            except _UnreadableError as error:
+                if len(outputs) == 1:
+                    raise
+                say(f"tbgen: {error}")
+                code = error.exit_code
     work.say_remarks()
     if json:
         print_json({"sources": sources, "target": target, **work.document()})
     else:
         say(f"tbgen: {_summary(work.tally)}")
+    return code
 
 
 def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
     """Return the files to write, and the files whose games go there.
 
     :raises UsageError: if there is none to be written.
+    :raises TbgenError: if a directory cannot be made.
     """
+    if target.endswith(os.sep):
+        make_directory(Path(target))
     if os.path.isdir(target):
         outputs = {os.path.join(target, os.path.basename(source)): [source] for source in sources}
         if len(outputs) < len(sources) or "-" in sources:
@@ -104,7 +121,7 @@ def _tag(sources: list[str], target: str, work: Adjudication, *, several: bool) 
     """Write the games of some files with their tags into one.
 
     :param several: whether to say the file of a game.
-    :raises UsageError: if no game can be read.
+    :raises _UnreadableError: if no game can be read.
     """
     held: list[bytes] = []
     size, room = 0, _HELD if is_stream(target) else 0
@@ -119,7 +136,7 @@ def _tag(sources: list[str], target: str, work: Adjudication, *, several: bool) 
         if tally.broken > broken and tally.games == games:
             what = {1: "standard input" if sources == ["-"] else sources[0]}.get(len(sources), "these files")
             fate = "they went on as they are" if size > room > 0 else "so nothing is written"
-            raise UsageError(f"no game of {what} can be read, {fate}")
+            raise _UnreadableError(f"no game of {what} can be read, {fate}")
         sink.write(b"".join(held))
 
 

@@ -90,6 +90,19 @@ def test_each_file_into_a_directory(place: Path, capsys: pytest.CaptureFixture[s
     assert (place / "round1.pgn").read_bytes() == tagged(MATE.encode())
 
 
+def test_a_slash_makes_a_directory_and_a_file_without_games_stops_no_other(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "round0.pgn").write_text("garbage")
+    _, said = run(capsys, "tag", "round[01]*", "made/tagged/", code=2)
+    assert said == [
+        "tbgen: round0.pgn, game 1, line 1: no PGN, as it has neither tags nor moves; left as it is",
+        "tbgen: no game of round0.pgn can be read, so nothing is written",
+        "tbgen: 1 game tagged (1 mate), 1 broken and left as it is",
+    ]
+    assert [path.name for path in (place / "made" / "tagged").iterdir()] == ["round1.pgn"]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
