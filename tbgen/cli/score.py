@@ -66,6 +66,7 @@ def run(
     tiebreaks: Annotated[tuple[str, ...] | None, Parsed("NAMES", names, lambda: (*TIEBREAKS, BALANCES))],
     sprt: Annotated[TestSettings | None, WordList(sprt_settings, is_of_test)],
     sprt_model: EloModel | None,
+    sprt_player: Annotated[str, Setting(metavar="NAME")] = "",
     pairs: bool,
     tables: Annotated[set[str] | None, Parsed("NAMES", _table_keys, lambda: KEYS)],
     form: Annotated[
@@ -107,10 +108,11 @@ def run(
         rmobility, direct, direct-fide, wins, black-wins, double-wins, sb, buchholz, buchholz-cut1,
         buchholz-cut2, buchholz-median1, koya, progressive, crashes, forfeits, games, won-moves, lost-moves,
         stalemates, g1.0 and so on, balances for all of these
-    :param sprt: elo0=E elo1=E [alpha=P beta=P model=M], or the numbers in this order: test the player that
-        appears first against the other player (alpha and beta default to 0.05)
+    :param sprt: elo0=E elo1=E [alpha=P beta=P model=M], or the numbers in this order: test a player
+        against the other player (alpha and beta default to 0.05)
     :param sprt_model: the model of elo0 and elo1: logistic, normalised, or bayesian as in Cute Chess
         (default: that of --sprt, else logistic)
+    :param sprt_player: the player to test (default: White of the first game, by the tags Round)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
     :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, bounds,
         scorings, ratings, colours, meetings, given, suffered, endings, left_out, doubtful, changed_games,
@@ -134,8 +136,8 @@ def run(
         raise UsageError("--explorer is for the links of a page: add --format html")
     if "html" in forms:
         from tbgen.games.standings import page  # noqa: F401  # what it lacks is told now, not after all games
-    if pairs and sprt is None:
-        raise UsageError("--pairs needs a test: add --sprt elo0=0 elo1=5")
+    if (pairs or sprt_player) and sprt is None:
+        raise UsageError(f"--{'pairs' if pairs else 'sprt-player'} needs a test: add --sprt elo0=0 elo1=5")
     if sprt is not None:
         model = sprt_model or sprt.model
         check_test([], *sprt.numbers, model=model, pairs=pairs)  # refused now, and not after all games
@@ -148,8 +150,9 @@ def run(
         raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
     rules = ORDERS[order] if tiebreaks is None else ORDERS[order].with_tiebreaks(tiebreaks)
     result = standings(games, adjudication.referee.points.scheme or _common_scheme(games), rules)
-    test = None if sprt is None else result.test(*sprt.numbers, model=model, pairs=pairs)
-    result = replace(result, left_out=left_out, sprt=test)
+    result = replace(result, left_out=left_out, tested=sprt_player)
+    if sprt is not None:
+        result = replace(result, sprt=result.test(*sprt.numbers, model=model, pairs=pairs))
     _remark_on(result)
     work.say_remarks()
     counts = work.document()

@@ -217,6 +217,8 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
             "Bayes-Elo has no model of pairs",
         ),
         ([MATCH, "--pairs"], 2, "--pairs needs a test: add --sprt elo0=0 elo1=5"),
+        ([MATCH, "--sprt-player", "sf"], 2, "--sprt-player needs a test: add --sprt elo0=0 elo1=5"),
+        ([MATCH, "--sprt", "0", "5", "--sprt-player", "x"], 2, "no player is called 'x'"),
         ([MATCH, MATCH], 2, "is named twice, so its games would count twice: name it once"),
         ([MATCH, "--syzygy", ""], 2, "--syzygy: no directory is named: give the one that"),
         ([MATCH, "--out", MATCH], 2, "cannot make the directory"),
@@ -249,6 +251,15 @@ def test_files_may_follow_the_numbers(capsys: pytest.CaptureFixture[str]) -> Non
     assert document["sprt"]["verdict"] == "continue"
     for words in (["elo0=-5 elo1=5 beta=0.1"], ["-5", "5", "beta=0.1"], ["elo1=5", "elo0=-5", "beta=.1"]):
         assert json.loads(answer(capsys, "--sprt", *words, MATCH, "--json")) == document
+
+
+def test_a_test_by_games_says_that_there_are_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (MATCH, "--sprt", "0", "5", "--sprt-player", "greedy")
+    assert json.loads(answer(capsys, *words, "--json"))["sprt"]["player"] == "greedy"
+    told = " ".join(answer(capsys, *words, "--tables", "sprt").split())
+    assert "greedy against sf, by games;" in told
+    assert "12 of these games make pairs of reversed colours; tbgen score --pairs tests these." in told
+    assert "these games" not in answer(capsys, *words, "--tables", "sprt", "--pairs")
 
 
 def test_csv_quotes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

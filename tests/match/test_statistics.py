@@ -57,6 +57,16 @@ def test_half_an_encounter_does_not_count() -> None:
     ]
 
 
+def test_with_colours_exchanged_the_test_is_still_of_the_first_engine() -> None:
+    found = Encounters("AB", 2, TestSettings(0, 100))
+    found.add(kept("1.1.1", "B", "A", "0-1"))
+    found.add(kept("1.1.2", "A", "B", "1-0"))
+    told = found.standings(Scheme.CLASSICAL)
+    assert told is not None
+    assert told.names == ["A", "B"]
+    assert told.sprt == sprt([1.0], 0, 100, pairs=True)
+
+
 def test_a_duel_of_several_encounters_in_a_round() -> None:
     """As in a knockout of two players."""
     found = course(("1.1", "1-0"), ("1.2", "1-0"))

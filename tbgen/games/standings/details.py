@@ -124,9 +124,11 @@ def test_table(result: Standings) -> StandingsTable | None:
         note += " This model does not go by them but by the points themselves."
     elif test.wins < 1 or test.losses < 1:
         note += " There is no ratio before one win and one loss; the other models have one."
+    paired = 2 * len(result.players[0].pairs.shares)
     if test.pairs:
-        alone = sum(player.results.games - 2 * len(player.pairs.shares) for player in result.players) // 2
-        note += f" {counted(alone, 'game')} without a partner left aside."
+        note += f" {counted(len(result.games) - paired, 'game')} without a partner left aside."
+    elif 2 * paired > test.count:
+        note += f" {paired:,} of these games make pairs of reversed colours; tbgen score --pairs tests these."
     columns = [Column("quantity", "quantity", word=True), Column("value", "value", show=_plain)]
     return StandingsTable("sprt", "SPRT", note, columns, list(facts.items()))
 

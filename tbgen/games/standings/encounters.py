@@ -145,7 +145,9 @@ class Encounters:
     def standings(self, scheme: Scheme) -> Standings | None:
         """Return the standings by whole encounters, with the test; None before there is one."""
         records = self.whole()
-        return replace(standings(records, scheme), sprt=self.test()) if records else None
+        if not records:
+            return None
+        return replace(standings(records, scheme), sprt=self.test(), tested=self._players[0])
 
     def _members(self, key: Key) -> list[GameRecord]:
         """Return the finished games of the encounter of a game."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from tbgen.board.scoring import Scheme
-from tbgen.errors import UsageError
+from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.certainty import Certainty
 from tbgen.games.standings.orders import Order, order_of
@@ -64,6 +65,8 @@ class Standings:
     left_out: LeftOut = field(default_factory=LeftOut)
     sprt: Sprt | None = None
     """Where a test of the first player against the other stands, if one was asked for."""
+    tested: str = ""
+    """The player that a test is of; else White of the first game, by rounds."""
 
     @cached_property
     def bases(self) -> Mapping[Basis, int]:
@@ -87,8 +90,10 @@ class Standings:
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The players in the order in which they appear."""
-        return list(dict.fromkeys(name for game in self.games for name in (game.white, game.black)))
+        """The players in the order in which they appear, by rounds; the one that a test is of first."""
+        games = sorted(self.games, key=_round_numbers)  # games played at once end in any order
+        found = (name for game in games for name in (game.white, game.black))
+        return list(dict.fromkeys([self.tested, *found] if self.tested else found))
 
     @cached_property
     def settings(self) -> Mapping[str, Sequence[str]]:
@@ -117,18 +122,25 @@ class Standings:
         return gains
 
     def test(self, *numbers: float, model: EloModel | str = EloModel.LOGISTIC, pairs: bool = False) -> Sprt:
-        """Return the SPRT of the player that appears first against the other one, see :func:`sprt`.
+        """Return the SPRT of the first of :attr:`names` against the other one, see :func:`sprt`.
 
         :param numbers: elo0 and elo1, and maybe alpha and beta.
         :param pairs: whether to test pairs of games; games without a partner do not count then.
 
-        :raises UsageError: if there are not two players, or the numbers make no test.
+        :raises UsageError: if there are not two players, or none of the name, or the numbers make no test.
         """
+        if self.tested and all(player.name != self.tested for player in self.players):
+            players = ", ".join(quote(player.name) for player in self.players)
+            raise UsageError(f"no player is called {quote(self.tested)}: expected one of {players}")
         if len(self.names) != 2:
             raise UsageError(f"an SPRT needs two players, and there are {len(self.names)}")
         first = next(player for player in self.players if player.name == self.names[0])
         points = first.pairs.shares if pairs else first.shares
         return sprt(points, *numbers, model=model, pairs=pairs)
+
+
+def _round_numbers(game: GameRecord) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", game.round)]
 
 
 def standings(

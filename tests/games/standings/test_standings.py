@@ -196,6 +196,17 @@ def test_sprt_is_between_two() -> None:
         standings([game("A", "B", "G0.0"), game("C", "D", "G1.0")]).test(0, 5)
 
 
+def test_sprt_is_of_white_in_the_first_round_or_of_whom_one_names() -> None:
+    """A game that has ended earlier stands before it in the file."""
+    games = [("B", "A", "G1.0", "1.1.2"), ("B", "A", "G1.0", "1.10.1"), ("A", "B", "G0.0", "1.1.1")]
+    found = standings([game(*players, round_=number) for *players, number in games])
+    assert (found.names, found.test(0, 5).wins) == (["A", "B"], 1)
+    other = replace(found, tested="B")
+    assert (other.names, other.test(0, 5).losses) == (["B", "A"], 1)
+    with pytest.raises(UsageError, match="no player is called 'C': expected one of 'A', 'B'"):
+        replace(found, tested="C").test(0, 5)
+
+
 values = st.builds(lambda rank, white: str(GScore(rank, white)), st.integers(0, 20), st.booleans())
 played = st.lists(st.tuples(st.sampled_from("ABCD"), st.sampled_from("ABCD"), values), min_size=1)
 
