@@ -1,6 +1,7 @@
 """Numbers as readers want them: with nouns, as shares, sizes and times; and rows as CSV files want them."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -33,6 +34,22 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     ('1 table', '1,200 tables', '2 plies')
     """
     return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def screen_width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: letters of East Asia and emoji two, marks none.
+
+    >>> screen_width("Zoë"), screen_width("Zoe\u0308"), screen_width("象棋")
+    (3, 3, 4)
+    """
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.category(letter) in ("Mn", "Me", "Cf") for letter in text)
+
+
+def padded(text: str, width: int, *, left: bool) -> str:
+    """Return a text with spaces, at its left or its right, for so many columns of a terminal."""
+    spaces = " " * (width - screen_width(text))
+    return spaces + text if left else text + spaces
 
 
 def plies(count: int) -> str:

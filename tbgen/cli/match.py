@@ -331,9 +331,7 @@ class EventReport:
 
 
 def _elo_text(elo: "Elo") -> str:
-    from tbgen.games.standings.table import margin_text
-
-    return f"{elo.difference:+.1f} +- {margin_text(elo.margin)}, LOS {elo.superiority:.1%}"
+    return f"{elo}, LOS {elo.superiority:.1%}"
 
 
 def _score_line(score: "MatchScore", elo: str) -> str:

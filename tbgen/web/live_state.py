@@ -214,7 +214,6 @@ def _row(raw: RawGame, record: GameRecord) -> dict[str, Any]:
     """Return what the list of finished games has of one."""
     start, end = raw.data.rfind(b"{"), raw.data.rfind(b"}")
     comment = raw.data[start + 1 : end].decode("utf-8", "replace") if 0 <= start < end else ""
-    plies = raw.values.get("PlyCount", "")
     outcome = record.outcome
     return _fields(record, "number", "white", "black", "classical") | {
         "key": record.round,
@@ -223,6 +222,6 @@ def _row(raw: RawGame, record: GameRecord) -> dict[str, Any]:
         "basis": outcome.basis,
         "accrued": str(outcome.accrued),
         "points": outcome.settings.scoring.points(record.value)._asdict(),
-        "plies": int(plies[:6]) if plies.isascii() and plies.isdecimal() else 0,
+        "plies": raw.plies or 0,
         "reason": " ".join(comment.split()).rpartition(", ")[2],
     }

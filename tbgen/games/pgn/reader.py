@@ -40,7 +40,6 @@ _OFF_BOARD: Final = frozenset(basis.value for basis in Basis if basis.off_board)
 """The grounds of a result that was won off the board."""
 _UNKNOWN: Final = ("", "?")
 """Values of a tag that say as much as no tag."""
-_PLIES: Final = re.compile(r"\d{1,6}", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -179,8 +178,7 @@ def _doubt(game: Game, raw: RawGame, over: str, closed: bool) -> None:
     :param over: the result after its moves; empty if there is none.
     :param closed: whether all comments are.
     """
-    said, stated, moves = game.tags.get("Result", "").strip(), game.tags.get("PlyCount", ""), len(game.moves)
-    plies = int(stated) if _PLIES.fullmatch(stated) else None
+    said, plies, moves = game.tags.get("Result", "").strip(), raw.plies, len(game.moves)
     ends = not any(game.board.generate_legal_moves())
     missing = closed and not over and said in RESULTS
     cut = missing or not (closed or over)

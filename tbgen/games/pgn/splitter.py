@@ -17,6 +17,7 @@ _NEEDED: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b")
 _EVENT: Final = re.compile(rb'\[\s*Event\b|Event\s+"')
 """The begin of a tag ``Event``, one of whose brackets may be missing."""
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
+_PLIES: Final = re.compile(r"\d{1,6}", re.ASCII)
 _RESULTS: Final = (b"1-0", b"0-1", b"1/2-1/2", b"*")
 _COME_AND_GO: Final = frozenset({tags.KOMI}).union(*tags.REPLACED.values())
 """The tags that tagging adds and replaces, so that they do not tell games apart."""
@@ -69,6 +70,12 @@ class RawGame:
         for tag in self.tags:
             found.setdefault(tag.name, tag.value)
         return found
+
+    @property
+    def plies(self) -> int | None:
+        """How many there are by the tag ``PlyCount``; None if that says no number."""
+        said = self.values.get("PlyCount", "").strip()
+        return int(said) if _PLIES.fullmatch(said) else None
 
     @property
     def empty(self) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from tbgen.games.outcome import Basis
+from tbgen.games.standings.players import Player
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel
 from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, aligned
@@ -27,15 +29,19 @@ def bounds(result: Standings) -> StandingsTable:
     """Return what sums and places may be by values that are not proved; no rows if all are."""
     certainty, chess = result.certainty, result.order.lead is Lead.CHESS
     row = TIEBREAKS["rmobility" if chess else "points"]
-    show = aligned(end for player in result.players for end in certainty.sums(row, player))
 
+    def total(player: Player) -> Cell:
+        return row.value(player, (), certainty.field)
+
+    shown = result.players if certainty.unproven else ()
+    show = aligned(each for player in shown for each in (total(player), *certainty.sums(row, player)))
     columns = [
         Column("place", "", word=True),
         Column("player", "player", "name", word=True),
         Column("best", "best", lambda player: certainty.places[player.name].best),
         Column("worst", "worst", lambda player: certainty.places[player.name].worst),
         Column("unproven", "unproven", certainty.count),
-        Column(row.key, row.title, lambda player: row.value(player, (), certainty.field), show),
+        Column(row.key, row.title, total, show),
         Column("least", "at least", lambda player: certainty.sums(row, player).least, show),
         Column("most", "at most", lambda player: certainty.sums(row, player).most, show),
     ]
@@ -43,7 +49,6 @@ def bounds(result: Standings) -> StandingsTable:
         f"{certainty.sentence} Best and worst are places, at least and at most are sums, by all values that "
         "are not disproved."
     )
-    shown = result.players if certainty.unproven else ()
     return StandingsTable.of("bounds", "What is proved of places and sums", columns, shown, note)
 
 
@@ -152,9 +157,8 @@ _ELO: Final = {
 
 
 def game_list(result: Standings) -> StandingsTable:
-    """Return all games, with White's points."""
+    """Return all games, with White's points; readers see no file if there is only one."""
     columns = [
-        Column("file", "file", word=True),
         Column("number", "game", word=True),
         Column("round", "round", lambda game: game.round or None),
         Column("white", "white", word=True),
@@ -165,7 +169,12 @@ def game_list(result: Standings) -> StandingsTable:
         Column("basis", "basis", "outcome.basis.value", word=True),
         Column("points", "points", lambda game: game.share(result.scheme), None),
     ]
-    return StandingsTable.of("games", "Games", columns, result.games, "Points are White's.")
+    file = Column("file", "file", word=True)
+    note = "Points are White's."
+    full = StandingsTable.of("games", "Games", [file, *columns], result.games, note)
+    if len({game.file for game in result.games}) > 1:
+        return full
+    return replace(StandingsTable.of("games", "Games", columns, result.games, note), data=full)
 
 
 def _result(game: GameRecord) -> Cell:

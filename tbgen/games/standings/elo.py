@@ -35,8 +35,21 @@ class Elo(Struct, frozen=True, rename={"superiority": "los"}):
     """The same of the 95 % interval; infinite if the points do not spread."""
 
     def __str__(self) -> str:
-        margin = f"{self.margin:.1f}" if math.isfinite(self.margin) else "unbounded"
-        return f"{self.difference:+.1f} +- {margin}"
+        return f"{elo_text(self.difference)} +- {margin_text(self.margin)}"
+
+
+def elo_text(value: float) -> str:
+    """Return a difference in Elo points.
+
+    >>> elo_text(-0.04), elo_text(-0.06)
+    ('+0.0', '-0.1')
+    """
+    return f"{value:+z.1f}"
+
+
+def margin_text(value: float) -> str:
+    """Return a margin in Elo points."""
+    return f"{value:.1f}" if math.isfinite(value) else "unbounded"
 
 
 def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:

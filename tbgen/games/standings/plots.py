@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from tbgen.board.score import GScore
+from tbgen.games.standings.elo import elo_text, margin_text
 from tbgen.games.standings.players import Player
-from tbgen.games.standings.table import elo_text, margin_text
 from tbgen.games.standings.tiebreaks import Lead
 from tbgen.games.standings.tournament import Standings
 from tbgen.html.plots import FIRST, FIRST_FILL, INK, SECOND_FILL, SOFT, bare, embedded, figure, svg

@@ -58,8 +58,7 @@ class GameRecord:
             return unknown if found in _UNKNOWN else found
 
         white, black = (value(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
-        start, plies = _start(value("FEN", "")), value("PlyCount", "")
-        moves = (int(plies) + 1) // 2 if plies.isascii() and plies.isdecimal() else None
+        start, moves = _start(value("FEN", "")), None if raw.plies is None else (raw.plies + 1) // 2
         link = explorer and explorer + explorer_link(raw.data, outcome.settings.variant)
         return cls(file, raw.number, white, black, outcome, value("Round", ""), start, moves, link)
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from textwrap import wrap
 
 from tbgen.games.standings.table import Cell, Link, StandingsTable
-from tbgen.text import csv_text
+from tbgen.text import csv_text, padded, screen_width
 
 _SENTENCES = 110
 """Letters in a line of sentences at the most."""
@@ -17,14 +17,11 @@ def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
         yield table.title
         yield from wrap(table.note, min(width, _SENTENCES))
         rows = [table.titles, *table.shown()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths = [max(map(screen_width, column)) for column in zip(*rows, strict=True)]
         for block in _blocks(widths, table.texts, table.gap, width):
             yield ""
             for row in rows:
-                cells = [
-                    row[at].ljust(widths[at]) if table.columns[at].word else row[at].rjust(widths[at])
-                    for at in block
-                ]
+                cells = [padded(row[at], widths[at], left=not table.columns[at].word) for at in block]
                 yield (" " * table.gap).join(cells).rstrip()
         yield ""
 

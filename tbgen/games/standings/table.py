@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -121,16 +120,6 @@ def aligned(values: Iterable[Cell]) -> Callable[[Any], str]:
 def signed(value: float) -> str:
     """Return a difference with its sign; none of 0."""
     return f"{value:+}" if value else "0"
-
-
-def elo_text(value: float) -> str:
-    """Return a difference in Elo points."""
-    return f"{value:+.1f}"
-
-
-def margin_text(value: float) -> str:
-    """Return a margin in Elo points."""
-    return f"{value:.1f}" if math.isfinite(value) else "unbounded"
 
 
 def percent(value: Fraction) -> str:

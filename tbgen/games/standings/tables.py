@@ -20,13 +20,12 @@ from tbgen.games.standings.details import (
     left_out_games,
     test_table,
 )
+from tbgen.games.standings.elo import elo_text, margin_text
 from tbgen.games.standings.players import Meeting, Player, Results
 from tbgen.games.standings.table import (
     Cell,
     Column,
     StandingsTable,
-    elo_text,
-    margin_text,
     percent,
 )
 from tbgen.games.standings.tiebreaks import Lead

@@ -280,3 +280,11 @@ def test_files_of_cutermob_are_those_of_python_chess(name: str) -> None:
     """But for the tags that it does not understand: FENs of seven fields."""
     text = (DATA / f"{name}.pgn").read_text()
     assert_as_python_chess(re.sub(r' -?G\d+\.\d"\]', '"]', text).replace("[Legacy]\n", ""))
+
+
+@pytest.mark.parametrize(
+    ("said", "plies"), [("93", 93), (" 7 ", 7), ("", None), ("-1", None), ("²", None), ("9" * 5000, None)]
+)
+def test_the_number_of_plies_is_read_if_it_is_one(said: str, plies: int | None) -> None:
+    (game,) = split_games(io.BytesIO(f'[PlyCount "{said}"]\n\n1. e4 *\n'.encode()))
+    assert game.plies == plies

@@ -100,4 +100,13 @@ def test_it_suits_screens_phones_and_keyboards(
         place = player.bounding_box()
         assert place is not None
         assert 0 <= place["x"] < 30  # it stays where its row is looked at
+        box = visit.page.get_by_role("region", name="Crosstable", exact=True)
+        box.evaluate("box => { box.scrollLeft = 200 }")
+        cells = [box.locator(f"tbody tr:first-child > :nth-child({at})").bounding_box() for at in (1, 2)]
+        edges = [cell["x"] for cell in cells if cell is not None]
+        assert 0 <= edges[0] < edges[1] < 60  # so do the numbers that its columns have, too
+        assert box.evaluate("box => box.scrollLeft") > 100
+    visit.page.emulate_media(media="print")
+    hidden = "boxes => boxes.filter(box => getComputedStyle(box).overflowX != 'visible').length"
+    assert visit.page.locator(".wide, figure.plot").evaluate_all(hidden) == 0  # paper does not scroll
     visit.close()

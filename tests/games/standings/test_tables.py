@@ -112,3 +112,43 @@ def test_doubtful_games_are_a_table() -> None:
     assert [row[1:3] for row in table.rows] == [["A - B", "truncated, result"]]
     assert Doubt.RESULT.sentence in table.note
     assert list(tables(standings([game("A", "B", "G1.0")]), {"doubtful"})) == []
+
+
+def test_letters_that_take_two_columns_are_counted_so() -> None:
+    """Widths are those of Unicode's annex 11: letters of East Asia and emoji take two columns."""
+    names = {"象棋": 4, "Zoe\u0308": 3, "\N{FISH} fish": 7, "abc": 3}
+    games = [game(name, "X", "G0.0") for name in names]
+    lines = list(text(tables(standings(games), {"colours"}), 100))
+    heading = next(line for line in lines if line.startswith("player"))
+    assert heading.startswith("player   as")
+    found = {name: line for name in names for line in lines if line.startswith(name)}
+    assert {name: line[len(name) :].index("Black") for name, line in found.items()} == {
+        name: 9 - width for name, width in names.items()
+    }
+
+
+def test_sums_and_their_bounds_have_the_same_decimals() -> None:
+    """The ends of a sum are whole, the sum is not."""
+    (table,) = tables(standings([game("A", "B", "G3.5", basis=Basis.PLAYED)], order="tcec"), {"bounds"})
+    shown = [dict(zip(table.titles, row, strict=True)) for row in table.shown()]
+    assert [(row["player"], row["r-mobility"], row["at least"], row["at most"]) for row in shown] == [
+        ("A", "0.5039", "0.0000", "1.0000"),
+        ("B", "0.4961", "0.0000", "1.0000"),
+    ]
+
+
+def test_no_difference_looks_like_less_than_none() -> None:
+    games = [game("A", "B", "G0.0"), game("A", "B", "-G0.0"), game("B", "A", "G15.0")]
+    (table,) = tables(standings(games), {"standings"})
+    shown = [dict(zip(table.titles, row, strict=True)) for row in table.shown()]
+    assert [row["player"] for row in shown] == ["B", "A"]
+    assert [row["Elo"] for row in shown] == ["+0.0", "+0.0"]
+
+
+def test_readers_see_no_file_if_there_is_only_one() -> None:
+    games = [game("A", "B", "G0.0"), replace(game("B", "A", "G0.0"), file="y.pgn")]
+    one, two = (next(tables(standings(found), {"games"})) for found in (games[:1], games))
+    assert one.titles[:2] == ["game", "round"]
+    assert two.titles[:2] == ["file", "game"]
+    for table in (one, two):
+        assert comma_separated(table).startswith("file,number,round,")
