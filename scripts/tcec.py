@@ -252,11 +252,11 @@ def _decided(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
     yield from _ties(bonus, events[bonus.file])
     yield (
         "[TCEC's wiki](https://wiki.chessdom.org/R-Mobility) of November 2020 says that this was the only "
-        "event in which the tiebreak was needed. Since then there has been a second one. In the "
-        f"{league.title} three engines were level for the last of two places in the next round, also in the "
-        "games between them, and Berserk went on. The next tiebreak then was r-mobility, and it puts "
-        "Berserk first. By wins Stoofvlees would have gone on; by Sonneborn-Berger Berserk and Minic would "
-        "still have been level."
+        "event in which the tiebreak was needed. Since then it has been needed again, as in two of the "
+        f"events below (season 20, league 3, and FRC 5, league B). In the {league.title} three engines were "
+        "level for the last of two places in the next round, also in the games between them, and Berserk "
+        "went on. The next tiebreak then was r-mobility, and it puts Berserk first. By wins Stoofvlees would "
+        "have gone on; by Sonneborn-Berger Berserk and Minic would still have been level."
     )
     yield from _ties(league, events[league.file])
 

@@ -1,15 +1,13 @@
 """The page about TCEC's games is made of its saved data, and these agree with what TCEC has published."""
 
-import csv
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tbgen.board.score import GScore
 from tbgen.games.standings import ORDERS, standings
-from tests.support.paths import DATA, ROOT
+from tests.support.paths import ROOT
 from tests.support.script_modules import load_script
 
 tcec = load_script("tcec")
@@ -36,24 +34,6 @@ def test_the_event_that_r_mobility_decided() -> None:
     assert "| AllieStein | 1 | 22.5 | 7 | 3 (1) | 459.75 (1) | 22.4959 (1) |" in text
     assert "| LCZero | 2 | 22.5 | 7 | 3 (1) | 459.75 (1) | 21.9816 (2) |" in text
     assert sum(path.stat().st_size for path in SAVED.iterdir()) < 300_000
-
-
-def test_scores_are_those_that_tcec_published() -> None:
-    """G-scores given and suffered in the leagues of season 18: ten players and twenty or three scores."""
-    events = tcec.events_in(SAVED)
-    players = {
-        event: {player.name: player for player in standings(games).players} for event, games in events.items()
-    }
-    lines = (DATA / "tcec_scores.csv").read_text().splitlines()
-    cells = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-    assert len(cells) == 10 * (20 + 3 + 3)
-    for cell in cells:
-        player, rank = players[cell["event"]][cell["player"]], GScore.parse(cell["score"]).rank
-        given, suffered = (
-            sum(held[white].get(rank, 0) for white in (True, False))
-            for held in (player.given, player.suffered)
-        )
-        assert (given - suffered, given + suffered) == (int(cell["net"]), int(cell["games"])), cell
 
 
 def test_who_went_on_is_who_the_rules_name() -> None:

@@ -1,42 +1,35 @@
 """Tiebreaks as they were published: the tables of r-mobility and the ties of TCEC's season 18."""
 
 import csv
-from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
 
 import pytest
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
-from tbgen.games.outcome import Basis
 from tbgen.games.standings import ORDERS, GameRecord, Standings, standings
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.tiebreaks import Field, Lead, tiebreak
-from tests.support.paths import DATA
-from tests.support.tournaments import game
+from tests.support.paths import DATA, ROOT
+from tests.support.script_modules import load_script
 
-
-def rows(name: str) -> Iterator[dict[str, str]]:
-    lines = (DATA / name).read_text().splitlines()
-    return csv.DictReader(line for line in lines if not line.startswith("#"))
+EVENTS = {
+    "QL": "TCEC_Season_18_-_Qualification_League",
+    "L1": "TCEC_Season_18_-_League_1",
+    "L2": "TCEC_Season_18_-_League_2",
+    "L3": "TCEC_Season_18_-_League_3",
+    "Top4": "TCEC_Season_18_-_Top_of_The_Top_Bonus",
+    "S19 L2": "TCEC_Season_19_-_League_2",
+    "FRC4 D": "TCEC_Season_21_-_Frc4_League_D",
+    "FRC6 D": "TCEC_Season_24_-_Frc6_League_D",
+}
 
 
 @cache
 def events() -> dict[str, list[GameRecord]]:
-    found = defaultdict(list)
-    for row in rows("tcec_events.csv"):
-        record = game(
-            row["white"],
-            row["black"],
-            row["value"],
-            accrued=row["accrued"],
-            basis=Basis(row["basis"]),
-            result=row["result"],
-            round_=row["round"],
-        )
-        found[row["event"]].append(record)
-    return found
+    """The games of docs/tcec.md."""
+    found = load_script("tcec").events_in(ROOT / "docs" / "tcec")
+    return {short: found[name] for short, name in EVENTS.items()}
 
 
 def places(result: Standings, first: int, *names: str) -> list[str]:
@@ -48,15 +41,16 @@ def places(result: Standings, first: int, *names: str) -> list[str]:
 
 def test_the_tables_of_r_mobility_of_season_18() -> None:
     """All 260 cells that the stored pages have."""
-    published = list(rows("tcec_balances.csv"))
+    lines = (DATA / "tcec_scores.csv").read_text().splitlines()
+    published = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     assert len(published) == 260
     players: dict[tuple[str, str], tuple[Player, Field]] = {}
     for event in ("QL", "L3", "L2"):
-        scores = {row["score"].lower() for row in published if row["event"] == event}
+        scores = {row["score"].lower() for row in published if row["event"] == EVENTS[event]}
         assert len(scores) == (20 if event == "QL" else 3)
         result = standings(events()[event], order="points")
         players |= {
-            (event, player.name): (player, Field.of(result.players, Lead.POINTS, result.scheme))
+            (EVENTS[event], player.name): (player, Field.of(result.players, Lead.POINTS, result.scheme))
             for player in result.players
         }
     for row in published:
@@ -65,7 +59,7 @@ def test_the_tables_of_r_mobility_of_season_18() -> None:
             held.get(score.rank, 0) for each in (player.given, player.suffered) for held in each.values()
         ]
         balance = tiebreak(row["score"].lower()).value(player, [player], field)
-        assert (balance, sum(by_rank)) == (int(row["balance"]), int(row["games"])), row
+        assert (balance, sum(by_rank)) == (int(row["net"]), int(row["games"])), row
 
 
 @pytest.mark.parametrize(
