@@ -130,6 +130,10 @@ def run(
     """
     if not patterns:
         raise UsageError("there is no file to score; see: tbgen score --help")
+    if json and out is not None:
+        raise UsageError(
+            "--json prints the document: for a file in the directory of --out write --format json"
+        )
     forms = _forms("json" if json else form, out, order)
     event = TcecEvent() if "tcec-json" in forms else None
     if explorer is not None and "html" not in forms:
@@ -142,6 +146,8 @@ def run(
         model = sprt_model or sprt.model
         check_test([], *sprt.numbers, model=model, pairs=pairs)  # refused now, and not after all games
     files = matching(patterns)
+    if out is not None:
+        _make(out)
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
         records = list(_records(files, work, explorer or "", event))
     games = [record for record in records if record.classical in RESULTS]
@@ -256,12 +262,16 @@ def _rendered(
     return standings_text(shown)
 
 
-def _write(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Write files, and tell their names."""
+def _make(directory: Path) -> None:
+    """Make a directory for files, before the work of which they tell."""
     try:
         make_directory(directory)
     except TbgenError as error:
         raise UsageError(str(error)) from None
+
+
+def _write(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Write files, and tell their names."""
     for name, content in files.items():
         write_file(directory / name, content)
         print(directory / name)

@@ -223,6 +223,11 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
         ([MATCH, MATCH], 2, "is named twice, so its games would count twice: name it once"),
         ([MATCH, "--syzygy", ""], 2, "--syzygy: no directory is named: give the one that"),
         ([MATCH, "--out", MATCH], 2, "cannot make the directory"),
+        (
+            [MATCH, "--out", "x", "--json"],
+            2,
+            "--json prints the document: for a file in the directory of --out",
+        ),
         ([MATCH, "--format", "json", "--explorer", "https://x.org/"], 2, "add --format html"),
         (
             [MATCH, "--format", "tcec-json"],
