@@ -112,6 +112,23 @@ def test_keys_alone(visit: Visit) -> None:
     expect(sentence).to_have_text("Black keeps -G3.5: White will be down to three moves in 4 plies.")
 
 
+def test_keys_after_the_mouse(visit: Visit) -> None:
+    """The arrows step through the game after a move by mouse; letters set up where it has pointed."""
+    page, sentence = visit.page, visit.page.locator("#sentence")
+    page.locator("#fen").focus()
+    visit.drag("g5", "h5")
+    expect(sentence).to_contain_text("in 3 plies")
+    page.keyboard.press("ArrowLeft")
+    expect(sentence).to_contain_text("in 4 plies")
+    page.keyboard.press("ArrowRight")
+    expect(sentence).to_contain_text("in 3 plies")
+    expect(page.locator("#board .keyboard-focus")).to_have_count(0)
+    page.locator("#setup").click()
+    page.mouse.click(*visit.square("b2"))
+    page.keyboard.press("P")
+    expect(page.locator("#fen")).to_have_value("8/8/8/4KB1k/8/8/1P6/8 w - - 0 1")
+
+
 def test_set_up(visit: Visit) -> None:
     """Men by clicks, from the palette, by letters; moved, taken off the board; what is wrong is said."""
     page, value = visit.page, visit.page.locator("#value")
@@ -130,7 +147,7 @@ def test_set_up(visit: Visit) -> None:
     expect(value).to_have_text("-G8.5")
     assert asked(visit) == {"fen": "8/8/8/2K3k1/8/8/8/8 w - - 0 1", "setup": ""}
     page.locator("#board svg.cm-chessboard").focus()
-    visit.go_to_square("b2")
+    visit.go_to_square("b2", "h5")
     page.keyboard.press("P")
     expect(value).to_have_text("G0.0")
     page.locator("#black").check()

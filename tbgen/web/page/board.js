@@ -50,6 +50,7 @@ export class Board {
         })
         this.keys = this.board.getExtension(Accessibility).components.find(each => each.getCurrentSquare)
         this.board.enableMoveInput(event => this.input(event))
+        element.addEventListener("mousedown", event => this.press(event))
         element.addEventListener("click", event => this.click(event))
         element.addEventListener("keydown", event => this.key(event))
     }
@@ -119,6 +120,19 @@ export class Board {
             if (chosen) this.onMove(chosen)
             else this.board.setPosition(this.fen, true)
         })
+    }
+
+    /** Leave the arrow keys to the game where moves are made by mouse; letters go where the mouse has pointed. */
+    press(event) {
+        const square = event.target.getAttribute?.("data-square")
+        if (!this.editing) {
+            event.preventDefault()
+            document.activeElement.blur()
+        } else if (square) {
+            this.keys.focusedFile = square.charCodeAt(0) - "a".charCodeAt(0)
+            this.keys.focusedRank = Number(square[1]) - 1
+            this.keys.redrawFocusIndicator()
+        }
     }
 
     click(event) {
