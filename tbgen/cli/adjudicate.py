@@ -142,12 +142,12 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
     worst = 0
     documents: list[dict[str, Any]] = []
     for name, game in _games(names):
-        number, file = f"game {game.number}", f"{name}, " if len(names) > 1 else ""
-        place = f"{number}, line {game.line}"
+        file, place = f"{name}, " if len(names) > 1 else "", f"game {game.number}, line {game.line}"
         facts = {"file": name, "number": game.number, "file_line": game.line}
         players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
         documents.append({**facts, **players, "result": game.result})
-        judge.watch.begin(game.tags, f"{file}{number}")
+        judge.watch.place = file
+        judge.watch.begin(game.number, game.tags)
         try:
             report = judge.report(game)
             documents[-1] |= _document(report, report.arbiter.board.fen())
@@ -160,7 +160,7 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
             sentence = str(error) if error is game.error else f"{place}: {error}"
             documents[-1]["error"] = sentence
             if not as_json:
-                say(f"tbgen: {sentence}")
+                say(f"tbgen: {file}{sentence}")
         if judge.watch.interrupted:
             break
     if not documents:

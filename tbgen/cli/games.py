@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from tbgen.board.variant import Variant
@@ -104,6 +104,7 @@ class AdjudicationOptions(OptionGroup):
                 syzygy=self.syzygy,
                 solver=watch.solver,
                 trust_tags=trust_tags,
+                begin=lambda raw: watch.begin(raw.number, raw.values),
             )
             work = Adjudication(adjudicator, watch, self.jobs, self.strict)
             if watch.solver is not None and not any(map(is_stream, files)):
@@ -147,11 +148,9 @@ class Adjudication:
         :raises UsageError: about a broken or doubtful game, if that is an error.
         """
         start, watch = time.monotonic(), self.watch
-        adjudicator = replace(
-            self.adjudicator, begin=lambda raw: watch.begin(raw.values, f"{place}game {raw.number}")
-        )
+        watch.place = place
         with watch.line as line:
-            for done, game in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
+            for done, game in enumerate(tag_games(source, self.adjudicator, jobs=self.jobs), 1):
                 remarks: Iterable[str] = ()
                 if game.error is not None:
                     self.tally.broken += 1

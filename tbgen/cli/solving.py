@@ -93,6 +93,8 @@ class Watch:
         self.solver: Solver | None = None
         self.games: int | None = None
         """How many games are to be solved, if that is known."""
+        self.place = ""
+        """What to say before the number of a game: its file, if there are several."""
         self.game = ""
         """Which game is at work, for a reader."""
         self._interrupt: KeyboardInterrupt | None = None
@@ -102,11 +104,11 @@ class Watch:
         """How far solving has come."""
         return Course() if self.solver is None else self.solver.course
 
-    def begin(self, tags: Mapping[str, str], place: str) -> None:
-        """Go on to a game, with its number, and its file if there are several, in ``place``."""
+    def begin(self, number: int, tags: Mapping[str, str]) -> None:
+        """Go on to a game of the file at work."""
         white, black, of_round = (printable(tags.get(name, "?")) for name in ("White", "Black", "Round"))
         before = "" if of_round in ("", "?", "-") else f"round {of_round}, "
-        self.game = f"{place} ({before}{white} - {black})"
+        self.game = f"{self.place}game {number} ({before}{white} - {black})"
 
     def interrupt(self, interrupt: KeyboardInterrupt) -> None:
         """Take note of an interrupt, which has ended the work on a position."""

@@ -4,11 +4,13 @@ import gzip
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tbgen.cli.main import main
 from tbgen.games.tagging import Adjudicator, tag_games
+from tbgen.probe.tablebase import Tablebase
 
 MATE = '[White "A"]\n[Black "B"]\n[Result "0-1"]\n\n1. f3 e5 2. g4 Qh4# 0-1'
 CUT = '[White "B"]\n[Black "A"]\n[Result "1/2-1/2"]\n[PlyCount "93"]\n\n1. e4 e5\n\n'
@@ -131,6 +133,25 @@ def test_a_name_that_looks_like_a_pattern(place: Path, capsys: pytest.CaptureFix
     (place / "round[1].pgn").write_text(MATE)
     out, _ = run(capsys, "adjudicate", "round[1].pgn", "--json")
     assert [game["file"] for game in json.loads(out)["games"]] == ["round[1].pgn"]
+
+
+def test_a_broken_game_is_named_with_its_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "round4.pgn").write_text('[Event "1"]\n\n1. Ke2 *\n')
+    sentence = "round4.pgn, game 1, line 3, ply 1: 'Ke2' is not a legal move"
+    assert run(capsys, "adjudicate", "round[14]*", code=2)[1] == [f"tbgen: {sentence}"]
+    assert run(capsys, "score", "round[14]*")[1][0] == f"tbgen: {sentence}; left out"
+
+
+def test_tables_stay_open_from_file_to_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Tablebase] = []
+
+    def opening(*words: Any, **options: Any) -> Tablebase:
+        opened.append(Tablebase(*words, **options))
+        return opened[-1]
+
+    monkeypatch.setattr("tbgen.games.tagging.tagged.Tablebase", opening)
+    assert main(["tag", "round*", "all.pgn", "--jobs", "1"]) == 0
+    assert len(opened) == 1
 
 
 def test_strict_refuses_doubtful_games(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

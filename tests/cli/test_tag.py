@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import multiprocessing
 import os
 import resource
 import signal
@@ -110,6 +111,16 @@ def test_adjudication(place: Path, reference_dir: Path, capsys: pytest.CaptureFi
         assert main([*words, *options]) == 0
         assert capsys.readouterr().err == "tbgen: 2 games tagged (1 mate, 1 tablebase)\n"
         assert b'[RMobilityResult "G1.5"]' in (place / "out.pgn").read_bytes()
+
+
+@pytest.mark.slow
+def test_processes_that_share_no_memory(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As everywhere but on Linux, and there since Python 3.14."""
+    (place / "in.pgn").write_bytes(DATA * 20)
+    context = multiprocessing.get_context("spawn")
+    monkeypatch.setattr("tbgen.games.tagging.tagged.get_context", lambda: context)
+    assert main(["tag", str(place / "in.pgn"), str(place / "out.pgn"), "--jobs", "2"]) == 0
+    assert (place / "out.pgn").read_bytes() == expected(DATA * 20)
 
 
 def test_a_file_in_its_own_place(place: Path) -> None:

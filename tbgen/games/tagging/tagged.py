@@ -62,7 +62,7 @@ def _unnoticed(_raw: RawGame) -> None:
 
 @dataclass(frozen=True)
 class Adjudicator:
-    """Adjudicates games one by one; can be sent to other processes if it has no solver.
+    """Adjudicates games one by one.
 
     :ivar options: what games are refereed and scored by; by default all is left to their tags, by r-mobility.
     :ivar directory: where the tables lie; None for the default one.
@@ -88,11 +88,11 @@ class Adjudicator:
     def unsolving(self) -> Adjudicator:
         """Return an adjudicator that finds the same but for what takes solving.
 
-        It requires no proof either, for that is to be asked when all has been tried. Without a solver it is
-        this one.
+        It requires no proof either, for that is to be asked when all has been tried; but it does so without a
+        solver. It can be sent to other processes.
         """
         if self.solver is None:
-            return self
+            return replace(self, begin=_unnoticed)
         return Adjudicator(self.options, self.directory, syzygy=self.syzygy, trust_tags=self.trust_tags)
 
     def outcome(self, raw: RawGame) -> Outcome:

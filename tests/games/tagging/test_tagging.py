@@ -309,6 +309,11 @@ def test_an_adjudicator_travels_with_its_settings() -> None:
     assert pickle.loads(pickle.dumps(adjudicator)) == adjudicator
 
 
+def test_what_is_told_of_games_to_solve_does_not_travel() -> None:
+    adjudicator = Adjudicator(begin=lambda _: None)
+    assert pickle.loads(pickle.dumps(adjudicator.unsolving())) == Adjudicator()
+
+
 def test_an_adjudicator_with_open_tables_travels(reference_dir: Path) -> None:
     adjudicator = Adjudicator(directory=reference_dir)
     game = f'[FEN "{BISHOP}"]\n\n*\n'.encode()
