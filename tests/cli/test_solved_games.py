@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -251,7 +252,8 @@ def test_an_interrupted_adjudication_says_what_is_proved(
     assert output.err == "tbgen: interrupted\n"
     assert main(["adjudicate", fen, "--solve", "--json"]) == 130
     assert json.loads(capsys.readouterr().out)["bounds"] == {"lower": "G5.0", "upper": "G1.0"}
-    names = [str(place / "in.pgn")] * 2
+    names = [str(place / "in.pgn"), str(place / "again.pgn")]
+    shutil.copy(*names)
     assert main(["adjudicate", *names, "--solve"]) == 130
     output = capsys.readouterr()
     assert len(output.out.splitlines()) == 1
