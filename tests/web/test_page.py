@@ -297,11 +297,40 @@ def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Bro
     expect(again.page.locator("#outcome")).to_have_text(outcome.inner_text())
     expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
     again.page.locator("[data-uci=g5h4]").click()
-    expect(again.page.locator("#game-label")).to_have_text("The game so far")
+    expect(again.page.locator("#game-label")).to_have_text('Aside of Ada – Ben "B" B.')
     again.page.go_back()
     expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
     again.close()
     assert again.wrong == []
+
+
+def test_another_move_leaves_the_game_as_it_is(visit: Visit) -> None:
+    """Its rest and its players are there again by a button or by its own move; the address keeps them."""
+    page = visit.page
+    head = f'[White "Ada"]\n[SetUp "1"]\n[FEN "{KBK}"]'
+    pgn = f"{head}\n\n1... Kh5 (1... Kh6 (1... Kh4)) 2. Kf4 {{or (2. Kf5)}} Kh6 *"
+    page.locator("#pgn").fill(pgn)
+    page.get_by_role("button", name="Referee it").click()
+    expect(page.locator("#outcome")).to_contain_text("Its 2 variations are left out.")
+    label, steps = page.locator("#game-label"), page.locator("#played .step")
+    game = ["start", "Kh5", "Kf4", "Kh6"]
+    page.locator("[data-uci=g5h5]").click()
+    expect(steps).to_have_text(game)  # it is the move of the game
+    page.locator("[data-uci=e5f6]").click()
+    expect(steps).to_have_text(["start", "Kh5", "Kf6"])
+    page.reload()
+    expect(label).to_have_text("Aside of Ada – ?")
+    page.locator("#back-to-game").click()
+    expect(steps).to_have_text(game)
+    expect(page.locator("#played [aria-current]")).to_have_text("Kh5")
+    expect(label).to_have_text("Ada – ?")
+    expect(page.locator("#outcome")).to_contain_text("Result")
+    page.locator("[data-uci=e5f6]").click()
+    expect(label).to_have_text("Aside of Ada – ?")
+    page.locator("#back").click()
+    page.locator("[data-uci=e5f4]").click()
+    expect(label).to_have_text("Ada – ?")
+    expect(steps).to_have_text(game)
 
 
 def test_a_game_may_have_long_pauses(visit: Visit) -> None:

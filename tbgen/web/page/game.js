@@ -34,11 +34,12 @@ export function showOutcome(element, refereed) {
         element.replaceChildren()
         return
     }
-    const {outcome, plies, missing_tables: missing} = refereed
+    const {outcome, plies, missing_tables: missing, variations} = refereed
     const first = plies.find(ply => ply.value)
     element.replaceChildren(...[
         "Result ", score(outcome.value), ` (${BASES[outcome.basis] ?? outcome.basis}), accrued at the end `, score(plies.at(-1).accrued), ". ",
         !first ? "No table reaches it." : first.ply ? `Tables begin at ply ${first.ply}.` : "",
+        variations ? ` ${variations === 1 ? "Its variation is" : `Its ${variations} variations are`} left out.` : "",
         missing.length ? [" More is known after ", h("code", {}, `tbgen build ${missing.join(" ")}`), "."] : "",
     ].flat())
 }

@@ -17,7 +17,7 @@ export function headOf(pgn) {
     const first = lines.findIndex(line => line.trim() && !TAG.test(line))
     const tags = lines.slice(0, first < 0 ? undefined : first).filter(line => TAG.test(line) && !OF_START.includes(line.match(TAG)[1]))
     const {comment, result} = endOf(pgn)
-    if (result && !tags.some(line => line.match(TAG)[1] === "Result")) tags.push(`[Result "${result}"]`)
+    if (!tags.some(line => line.match(TAG)[1] === "Result")) tags.push(`[Result "${result ?? "*"}"]`)
     const head = [...tags.map(line => line.trim()), ...(comment ? [comment.replace(/\s+/g, " ")] : [])].join("\n")
     return head.length > MOST_HEAD ? "" : head
 }
@@ -31,15 +31,27 @@ function endOf(pgn) {
     return {comment: /^\{[^{}]*\}$/.test(comment) && comment, result}
 }
 
+/** Return how the moves made so far are called. */
+export function titleOf({head, main}) {
+    const players = playersOf(head)
+    return main ? `Aside of ${players || "the game"}` : players || "The game so far"
+}
+
 /** Return who plays whom, as far as the head of a game says it. */
-export function playersOf(head) {
+function playersOf(head) {
     const tags = new Map(split(head).tags.map(line => line.match(TAG).slice(1)))
     const [white, black] = ["White", "Black"].map(name => (tags.get(name) ?? "?").replace(/\\(.)/g, "$1"))
     return white === "?" && black === "?" ? "" : `${white} – ${black}`
 }
 
-/** Return moves from a position as PGN, with the head of their game if they have one. */
-export function pgnOf({fen, accrued, head}, sans) {
+/** Return how many variations a text has. */
+export function variationsOf(pgn) {
+    return pgn.replace(/^\[.*$|\{[^}]*\}?|;.*$/gm, "").split("(").length - 1
+}
+
+/** Return moves from a position as PGN, with the head of their game if they are those of it. */
+export function pgnOf({fen, accrued, head: own, main}, sans) {
+    const head = main ? "" : own
     const start = accrued ? `${withScore(fen)} ${accrued}` : fen
     const {tags, comment} = split(head)
     const known = tags.length ? tags : [...ROSTER.map(name => `[${name} "?"]`), '[Result "*"]']

@@ -6,7 +6,7 @@ import {copy, fenOf, svgOf} from "./copying.js"
 import {$, h, refill, settled} from "./dom.js"
 import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
-import {headOf, pgnOf, playersOf} from "./game_text.js"
+import {headOf, pgnOf, titleOf, variationsOf} from "./game_text.js"
 import {showMoves, typedMove} from "./moves.js"
 import {offerTools, showTool} from "./palette.js"
 import {EMPTY, after, mirrored, numberOfMen, numbered, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
@@ -14,7 +14,7 @@ import {Running} from "./running.js"
 import {offerSamples} from "./sampling.js"
 import {Slider} from "./slider.js"
 import {offerSolving, stopSolving} from "./solving.js"
-import {DEFAULT, isView, read, variantOf, written} from "./state.js"
+import {DEFAULT, common, isView, read, variantOf, written} from "./state.js"
 import {showReport, showStats} from "./stats.js"
 import {MOST_MEN, mayHold} from "./stock.js"
 import {showBeyond, showProblem, showVerdict} from "./verdict.js"
@@ -38,7 +38,7 @@ const running = new Running($("run"), first => advance(1, !first), () => state)
 const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
 
 const here = () => plies[state.at]
-const keyOf = ({fen, accrued, rules, line: moves, head}) => JSON.stringify([fen, accrued, variantOf(rules), moves, head])
+const keyOf = ({fen, accrued, rules, line: moves, head, main}) => JSON.stringify([fen, accrued, variantOf(rules), moves, main ? "" : head])
 
 /** Go to another state; it is a new entry of the history unless it takes the place of the last one. */
 function go(change, replace = false) {
@@ -55,7 +55,7 @@ function fromAbove(call) {
 }
 
 /** Begin anew with a position. */
-const begin = (fen, accrued = null, more = {}) => go({fen, accrued, line: [], at: 0, head: "", ...more})
+const begin = (fen, accrued = null, more = {}) => go({fen, accrued, line: [], at: 0, head: "", main: null, ...more})
 const setUp = fen => begin(fen, null, {setup: true})
 
 async function show() {
@@ -81,7 +81,7 @@ async function show() {
 
 /** Give up a line that cannot be played; what it begins with is shown. */
 function forgetLine() {
-    state = {...state, line: [], at: 0, head: ""}
+    state = {...state, line: [], at: 0, head: "", main: null}
     plies = [{fen: state.fen, san: null, accrued: state.accrued}]
     refereed = null
     showPlace()
@@ -119,7 +119,8 @@ function showPlace() {
     $("fen").value = fen
     $(parse(fen).turn === "w" ? "white" : "black").checked = true
     showPlayed()
-    $("game-label").textContent = playersOf(state.head) || "The game so far"
+    $("game-label").textContent = titleOf(state)
+    $("aside").hidden = !state.main
     showOutcome($("outcome"), refereed)
     $("back").disabled = $("first").disabled = state.at === 0
     $("forward").disabled = $("last").disabled = state.at === state.line.length
@@ -247,7 +248,10 @@ function extend(next, replace = false) {
     // A line that only goes on keeps what is known of what comes later.
     const same = change.line.every((san, index) => state.line[index] === san)
     if (same) return go({at: change.at, setup: false}, replace)
-    change.head = "" // it is another game now
+    // The game of a head stays: one can go back to it, also by playing its moves.
+    const main = state.main ?? (state.head ? state.line : null)
+    if (main && common(change.line, main) === change.line.length) return go({...change, line: main, main: null}, replace)
+    change.main = main
     // What accrues is not known from a view: then the referee has to say it.
     if (!isView(state.rules)) known.set(keyOf({...state, ...change}), {plies: next, refereed: null})
     return go(change, replace)
@@ -299,7 +303,7 @@ function accrue(accrued, done) {
     const own = accrued === slider.own
     const replace = slider.moving
     slider.moving = !done
-    return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0, head: ""}, replace)
+    return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0, head: "", main: null}, replace)
 }
 
 // The material.
@@ -331,6 +335,7 @@ on("first", "click", () => go({at: 0}))
 on("back", "click", () => go({at: Math.max(0, state.at - 1)}))
 on("forward", "click", () => go({at: Math.min(state.line.length, state.at + 1)}))
 on("last", "click", () => go({at: state.line.length}))
+on("back-to-game", "click", () => go({line: state.main, at: common(state.line, state.main), main: null}))
 on("step", "click", () => advance(1))
 on("end", "click", () => advance(line.length))
 on("run", "click", () => running.toggle())
@@ -358,8 +363,8 @@ on("refereeing", "submit", event => {
         const game = await post(`${variantOf(state.rules)}/game`, $("pgn").value)
         const [start] = game.plies
         const own = start.accrued === start.position_score
-        const change = {fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: game.plies.slice(1).map(ply => ply.san), head: headOf($("pgn").value), setup: false}
-        known.set(keyOf({...state, ...change}), {plies: game.plies, refereed: game})
+        const change = {fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: game.plies.slice(1).map(ply => ply.san), head: headOf($("pgn").value), main: null, setup: false}
+        known.set(keyOf({...state, ...change}), {plies: game.plies, refereed: {...game, variations: variationsOf($("pgn").value)}})
         const first = game.plies.findIndex(ply => ply.value)
         fromAbove(() => go({...change, at: first < 0 ? game.plies.length - 1 : first}))
     })
