@@ -68,6 +68,7 @@ def run(
     sprt_model: EloModel | None,
     sprt_player: Annotated[str, Setting(metavar="NAME")] = "",
     pairs: bool,
+    byes: bool,
     tables: Annotated[set[str] | None, Parsed("NAMES", _table_keys, lambda: KEYS)],
     form: Annotated[
         str | None,
@@ -114,6 +115,7 @@ def run(
         (default: that of --sprt, else logistic)
     :param sprt_player: the player to test (default: White of the first game, by the tags Round)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
+    :param byes: count each game that a player has fewer than the others as won: the byes of a Swiss event
     :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, bounds,
         scorings, ratings, colours, meetings, given, suffered, endings, left_out, doubtful, changed_games,
         changed_players, sprt, games; or all (default: all but meetings and games, for CSV all)
@@ -155,7 +157,8 @@ def run(
     if not games:
         raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
     rules = ORDERS[order] if tiebreaks is None else ORDERS[order].with_tiebreaks(tiebreaks)
-    result = standings(games, adjudication.referee.points.scheme or _common_scheme(games), rules)
+    scheme = adjudication.referee.points.scheme or _common_scheme(games)
+    result = standings(games, scheme, rules, byes=byes)
     result = replace(result, left_out=left_out, tested=sprt_player)
     if sprt is not None:
         result = replace(result, sprt=result.test(*sprt.numbers, model=model, pairs=pairs))

@@ -69,7 +69,9 @@ class Certainty:
         found = self._sums.get((each.key, player.name))
         if found is None:
             terms = [_terms(each, self.field, seat.game, seat.white) for seat in player.seats]
-            found = self._sums[each.key, player.name] = Sums(sum(map(min, terms)), sum(map(max, terms)))
+            byes = player.byes if each.rank is None else 0
+            found = Sums(sum(map(min, terms), byes), sum(map(max, terms), byes))
+            self._sums[each.key, player.name] = found
         return found
 
     @cached_property

@@ -78,6 +78,7 @@ def _player(player: Player, certainty: Certainty) -> dict[str, Any]:
         "share": results.share,
         "points": player.points,
         "lead": 2 * results.points - results.games,
+        "byes": player.byes,
         "direct": player.tiebreaks.get("direct"),
         "tiebreaks": player.tiebreaks,
         "sums": {key: certainty.sums(TIEBREAKS[key], player)._asdict() for key in ("points", "rmobility")},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Final
@@ -49,11 +49,11 @@ class Results:
     losses: int
 
     @classmethod
-    def of(cls, seats: Sequence[Seat]) -> Results:
-        """Count games."""
+    def of(cls, seats: Sequence[Seat], byes: int = 0) -> Results:
+        """Count games, and byes as won ones."""
         counts = Counter(seat.halves for seat in seats)
-        points = sum((seat.points for seat in seats), Fraction())
-        return cls(len(seats), points, counts[2], counts[1], counts[0])
+        points = sum((seat.points for seat in seats), Fraction(byes))
+        return cls(len(seats) + byes, points, counts[2] + byes, counts[1], counts[0])
 
     @property
     def share(self) -> Fraction:
@@ -114,6 +114,8 @@ class Player:
     """Its games, in order."""
     paired: list[tuple[Seat, Seat]] = field(default_factory=list)
     """Its pairs of games."""
+    byes: int = 0
+    """Games without an opponent, which count as won."""
     place: int = 0
     """Counted from 1; level players share one."""
     tiebreaks: Mapping[str, Fraction | int | None] = field(default_factory=dict)
@@ -121,8 +123,8 @@ class Player:
 
     @cached_property
     def results(self) -> Results:
-        """Of all its games."""
-        return Results.of(self.seats)
+        """Of all its games and byes."""
+        return Results.of(self.seats, self.byes)
 
     @cached_property
     def points(self) -> Mapping[Scheme, Fraction | None]:
@@ -177,7 +179,7 @@ class Player:
             shares = [(seat.white, seat.game.share(scheme)) for seat in self.seats]
         except UsageError:
             return None
-        return sum((share if white else 1 - share for white, share in shares), Fraction())
+        return sum((share if white else 1 - share for white, share in shares), Fraction(self.byes))
 
     def _count_held(self, *, given: bool) -> dict[bool, Counter[int]]:
         found: dict[bool, Counter[int]] = {white: Counter() for white in _COLOURS}
@@ -204,3 +206,9 @@ def players_of(games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Schem
         players[one.white].paired.append((white, others_black))
         players[one.black].paired.append((black, others_white))
     return list(players.values())
+
+
+def with_byes(players: Sequence[Player]) -> list[Player]:
+    """Return the players with a bye for each game that one has fewer than the others."""
+    most = max((len(player.seats) for player in players), default=0)
+    return [replace(player, byes=most - len(player.seats)) for player in players]

@@ -118,6 +118,9 @@ def _places_note(result: Standings) -> str:
             ties += ", all of them per game"
         else:
             order += f", although they have {number}"
+    byes = [f"{player.name} {player.byes}" for player in result.players if player.byes]
+    if byes:
+        order += f". Byes count as won games: {', '.join(byes)}"
     if result.order.rules:
         ties += f", as by the rules of {result.order.rules}"
     return (

@@ -123,7 +123,7 @@ class Tiebreak:
 
     def parts(self, player: Player, field: Field) -> int:
         """Return by what its number is divided."""
-        return len(player.seats) if self.per_game and field.lead is Lead.PERCENT else 1
+        return player.results.games if self.per_game and field.lead is Lead.PERCENT else 1
 
     def weight(self, value: Number, player: Player, field: Field) -> float | Fraction:
         """Return what a player is ordered by, the greater the better."""
@@ -133,11 +133,11 @@ class Tiebreak:
 
 
 def _sum(term: _Term) -> _Value:
-    """Return the tiebreak that adds up a term over all games."""
+    """Return the tiebreak that adds up points over all games, a bye being a point."""
 
     def total(player: Player, _: _Level, field: Field) -> Number:
         terms = (term(field, seat.game, seat.game.value, seat.white) for seat in player.seats)
-        return sum(terms)
+        return sum(terms, Fraction(player.byes))
 
     return total
 
@@ -205,8 +205,15 @@ def _sonneborn_berger(player: Player, _: _Level, field: Field) -> Fraction:
 
 
 def _buchholz(worst: int, best: int, player: Player, _: _Level, field: Field) -> Fraction:
-    """Return the points of the opponents of each game, without so many of the worst and the best."""
-    found = sorted(field.total(field.players[seat.opponent]) for seat in player.seats)
+    """Return the points of the opponents of each game, without so many of the worst and the best.
+
+    In a bye the opponent is taken to have made as much as the player, but at most a half in each game: C.07
+    of 2026, article 16.4.
+    """
+    games = player.results.games
+    found = [field.total(field.players[seat.opponent]) for seat in player.seats]
+    found += [min(field.total(player), Fraction(games, 2))] * player.byes
+    found.sort()
     return sum(found[worst : max(len(found) - best, worst)], Fraction())
 
 
@@ -214,7 +221,7 @@ def _koya(player: Player, _: _Level, field: Field) -> Fraction:
     """Return the points against opponents that have at least half of theirs."""
 
     def strong(other: Player) -> bool:
-        return 2 * field.total(other) >= len(other.seats)
+        return 2 * field.total(other) >= other.results.games
 
     made = (field.made(seat) for seat in player.seats if strong(field.players[seat.opponent]))
     return sum(made, Fraction())
@@ -297,7 +304,7 @@ _ROWS: Final = (
     Tiebreak("progressive", "progr.", "the sum of progressive points (progr.)", _progressive, by_points=True),
     Tiebreak("crashes", "crashes", "fewest crashes", partial(_lost, _CRASHES), fewest=True),
     Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_lost, _FORFEITS), fewest=True),
-    Tiebreak("games", "games", "fewest games", _alone(lambda p: len(p.seats)), True, per_game=False),
+    Tiebreak("games", "games", "fewest games", _alone(lambda p: p.results.games), True, per_game=False),
     Tiebreak(
         "won-moves", "m won", "fewest moves of won games (m won)", partial(_moves, 2), True, per_game=False
     ),

@@ -16,7 +16,7 @@ from tbgen.games.standings.certainty import Certainty
 from tbgen.games.standings.orders import Order, order_of
 from tbgen.games.standings.pairs import paired
 from tbgen.games.standings.places import placed
-from tbgen.games.standings.players import Player, players_of
+from tbgen.games.standings.players import Player, players_of, with_byes
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel, Sprt, sprt
 from tbgen.games.standings.tiebreaks import Field, Tiebreak, tiebreaks
@@ -144,13 +144,18 @@ def _round_numbers(game: GameRecord) -> list[int]:
 
 
 def standings(
-    games: Iterable[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL, order: Order | str = "percent"
+    games: Iterable[GameRecord],
+    scheme: Scheme = Scheme.EXPONENTIAL,
+    order: Order | str = "percent",
+    *,
+    byes: bool = False,
 ) -> Standings:
     """Return the standings of games by a scheme, in an order.
 
     Bounds of results decide anew whether they say the points, if the scheme is not a game's own.
 
     :param order: an order, or the name of one of :data:`tbgen.games.standings.orders.ORDERS`.
+    :param byes: whether each game that a player has fewer than the others was a bye, and counts as won.
 
     :raises UsageError: if there are no games, or the scheme has no points for the komi of one, or there is no
         such order or tiebreak.
@@ -160,5 +165,7 @@ def standings(
         raise UsageError("there are no games to score")
     order = order_of(order) if isinstance(order, str) else order
     players = players_of(records, paired(records), scheme)
+    if byes:
+        players = with_byes(players)
     breaks, field = tiebreaks(order.tiebreaks, players), Field.of(players, order.lead, scheme)
     return Standings(scheme, order, breaks, placed(players, breaks, field), records)

@@ -14,6 +14,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.cli.score import run
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import ORDERS, GameRecord, standings
+from tbgen.games.standings.tables import tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Field, Lead
 from tbgen.games.tagging import tag_games
 from tests.support.exhaustive import sample
@@ -67,6 +68,23 @@ def test_buchholz_of_a_small_swiss_by_hand() -> None:
         "D": [1, 2 + 1 + 2, 4, 2, 2, 0.5 + 1],
         "F": [1, 1.5 + 1 + 1, 2.5, 1.5, 1, 0.75 + 0.5],
     }
+
+
+def test_byes_count_as_won_games() -> None:
+    """Two rounds of three: C has no opponent in the first, B none in the second."""
+    games = [match("A", "B", "1-0"), match("C", "A", "1/2-1/2")]
+    names = ("classical", "points", "rmobility", "wins", "buchholz", "sb", "koya")
+    found = standings(games, order=replace(ORDERS["tcec"], tiebreaks=names), byes=True)
+    drawn = found.games[1].share(Scheme.EXPONENTIAL)
+    assert {player.name: [player.tiebreaks[name] for name in names] for player in found.players} == {
+        "A": [1.5, 2 - drawn, 2 - drawn, 1, 1 + 1.5, 1 + 0.5 * 1.5, 1 + 0.5],
+        "C": [1.5, 1 + drawn, 1 + drawn, 1, 1.5 + 1, 0.5 * 1.5, 0.5],
+        "B": [1, 1, 1, 1, 1.5 + 1, 0, 0],
+    }
+    assert {player.name: player.results.games for player in found.players} == dict.fromkeys("ABC", 2)
+    assert found.certainty.sums(TIEBREAKS["rmobility"], found.players[2]) == (1, 1)
+    assert "Byes count as won games: C 1, B 1." in next(iter(tables(found, {"standings"}))).note
+    assert [player.place for player in standings(games, order="tcec").players] == [1, 2, 3]
 
 
 def test_direct_encounters_once_and_again() -> None:
