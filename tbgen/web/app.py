@@ -63,7 +63,7 @@ class _Service:
         self._openapi = openapi(tbgen.__version__)
         page = Page(name for name in ("report", "solve", "live") if getattr(settings, name) is not None)
         self._pages: list[Page | Reports | LivePage] = [page]
-        self._solving = Solving(settings.directories, settings.solve, limiter)
+        self._solving = Solving(settings.directories, settings.solve, Limiter(settings.limit, settings.burst))
         if settings.report is not None:
             self._pages.append(Reports(settings.report, self._slow))
         self._live: LivePage | None = None

@@ -10,7 +10,7 @@ import json
 import os
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -19,18 +19,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tbgen.board.variant import Variant
+from tbgen.compiler.cache import is_compiled
 from tbgen.errors import UsageError
 from tbgen.solve.budget import Budget
-from tbgen.solve.command import COMMAND
+from tbgen.solve.command import COMMAND, COMPILE, KERNELS
 from tbgen.web.endpoints import STATE
 from tbgen.web.errors import Refusal
 from tbgen.web.events import EventStream, event
 from tbgen.web.exchange import parameters_of
-from tbgen.web.limits import Limiter, client_of
+from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.lookups import Question, question_of
 
 _MORE_SECONDS: Final = 300.0
-"""What a process may take beyond its budget: it may have to compile, and look through large tables."""
+"""What a process may take beyond its budget: it may have to look through large tables."""
+_COMPILING: Final = (
+    "compiling the kernels that solve cells, once for this version of tbgen: about two minutes, which do not "
+    "count as time for the position"
+)
 _MOST_LINE: Final = 1 << 22
 """Bytes of the longest line that a process may write."""
 _NICE: Final = 10
@@ -66,23 +71,42 @@ class Solving:
 
         :raises Refusal: if another position is being solved, or the client has asked too much.
         """
-        with self._limiter.charged(client) as bill, bill.timed():
+        with self._limiter.charged(client) as bill:
             if self._turn.locked():
                 sentence = "the server is solving another position: try again later"
                 raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
-            async with self._turn:
-                words = [*COMMAND, *_arguments(asked, budget), *self._tables]
-                process = await asyncio.create_subprocess_exec(
-                    *words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, limit=_MOST_LINE
-                )
-                try:
-                    with suppress(OSError):  # it has ended already
-                        os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
-                    yield _events(process, monotonic() + budget.seconds + _MORE_SECONDS)
-                finally:
-                    with suppress(ProcessLookupError):
-                        process.kill()
-                    await asyncio.shield(process.wait())
+            async with self._turn, AsyncExitStack() as stack:
+                yield self._told(asked, budget, bill, stack)
+
+    async def _told(
+        self, asked: Question, budget: Budget, bill: Bill, stack: AsyncExitStack
+    ) -> AsyncIterator[str]:
+        """Yield the events; what compiles and what solves is ended with the stack."""
+        if not is_compiled(KERNELS):
+            yield event("compiling", {"message": _COMPILING})
+            compiling = await stack.enter_async_context(_running(COMPILE, DEVNULL))
+            await compiling.wait()
+        stack.enter_context(bill.timed())  # what is compiled once for all is charged to nobody
+        words = [*COMMAND, *_arguments(asked, budget), *self._tables]
+        process = await stack.enter_async_context(_running(words, PIPE))
+        async for text in _events(process, monotonic() + budget.seconds + _MORE_SECONDS):
+            yield text
+
+
+@asynccontextmanager
+async def _running(words: Sequence[str], output: int) -> AsyncIterator[Process]:
+    """Run a command of low priority, and end it with the block."""
+    process = await asyncio.create_subprocess_exec(
+        *words, stdin=DEVNULL, stdout=output, stderr=output, limit=_MOST_LINE
+    )
+    try:
+        with suppress(OSError):  # it has ended already
+            os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await asyncio.shield(process.wait())
 
 
 def _arguments(asked: Question, budget: Budget) -> list[str]:

@@ -56,6 +56,7 @@ Program = Callable[[str], Solving]
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     path = tmp_path / "solve.py"
     path.write_text(SCRIPT)
+    monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: True)
 
     def solving(mode: str) -> Solving:
         monkeypatch.setattr("tbgen.web.solving.COMMAND", (sys.executable, str(path), mode))
@@ -141,6 +142,21 @@ def test_solving_is_charged_to_the_client(program: Program, tmp_path: Path) -> N
     with TestClient(make_app(settings)) as client:
         assert client.get("/r/solve", params={"fen": LOCKED}).status_code == 200
         assert client.get("/r/solve", params={"fen": LOCKED}).json()["code"] == "too_much"
+        look_up = client.get("/r", params={"fen": "8/8/8/4KBk1/8/8/8/8 b - - 0 1"})
+        assert look_up.json()["code"] == "missing_table"  # which is what it would be without solving
+
+
+def test_compiling_is_said_and_does_not_count(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of its own before the time of the process begins; the client pays nothing for it."""
+    solving = program("answers")
+    solving._limiter = Limiter(1e-6, 2)
+    monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: False)
+    monkeypatch.setattr("tbgen.web.solving.COMPILE", (sys.executable, "-c", "import time; time.sleep(2.1)"))
+    found = events(asyncio.run(told(solving)))
+    assert [name for name, _ in found] == ["compiling", "interval", "solution"]
+    assert "about two minutes" in found[0][1]["message"]
+    monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: True)
+    assert events(asyncio.run(told(solving)))[-1][0] == "solution"
 
 
 @pytest.fixture

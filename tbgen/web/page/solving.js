@@ -38,6 +38,9 @@ const show = {
         const known = unknown({lower, upper}) ? ["Not known yet"] : ["Between ", score(lower), " and ", score(upper)]
         element.replaceChildren(...known, `, ${cells} cells solved …`)
     },
+    compiling(element, {message}) {
+        element.textContent = `Solving begins soon: the server is ${message}.`
+    },
     refusal(element, {message}) {
         element.textContent = message
     },
