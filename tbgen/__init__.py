@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from tbgen.errors import UsageError as UsageError
     from tbgen.games.outcome import Basis as Basis
     from tbgen.games.outcome import Outcome as Outcome
+    from tbgen.games.pgn.doubts import Doubt as Doubt
     from tbgen.games.referee import Arbiter as Arbiter
     from tbgen.games.referee import adjudicate as adjudicate
     from tbgen.games.settings import GameSettings as GameSettings
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from tbgen.probe.view_tables import ViewResult as ViewResult
     from tbgen.probe.view_tables import ViewTables as ViewTables
     from tbgen.probe.views import View as View
+    from tbgen.solve.budget import Stop as Stop
     from tbgen.solve.hold import Hold as Hold
     from tbgen.solve.proof import ForwardProof as ForwardProof
     from tbgen.solve.solution import Solution as Solution
@@ -117,6 +119,7 @@ _MODULES = {
     "board.variant": ["Variant"],
     "errors": ["DamagedTableError", "MissingTableError", "TbgenError", "UsageError"],
     "games.outcome": ["Basis", "Outcome"],
+    "games.pgn.doubts": ["Doubt"],
     "games.referee": ["Arbiter", "adjudicate"],
     "games.settings": ["GameSettings"],
     "probe.line": ["LinePly"],
@@ -126,6 +129,7 @@ _MODULES = {
     "probe.tablebase": ["Tablebase", "open_tablebase"],
     "probe.view_tables": ["ClassicalTables", "ViewMove", "ViewResult", "ViewTables"],
     "probe.views": ["View"],
+    "solve.budget": ["Stop"],
     "solve.hold": ["Hold"],
     "solve.proof": ["ForwardProof"],
     "solve.solution": ["Solution", "SolvedMove"],
