@@ -64,7 +64,7 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
 
     def _print(self, text: str, end: str = "\n") -> None:
         try:
-            print(text, end=end, file=sys.stderr, flush=True)
+            print(text + end, end="", file=sys.stderr, flush=True)  # in one piece, whatever interrupts
         except OSError:
             discard(sys.stderr.fileno())
 

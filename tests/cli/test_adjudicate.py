@@ -200,7 +200,9 @@ def test_a_line_that_cannot_be_shown_costs_nothing_else(
 def test_several_files(capsys: pytest.CaptureFixture[str], games: str, tmp_path: Path) -> None:
     other = tmp_path / "8.pgn"
     other.write_text('[White "\N{ESCAPE}[31m"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
-    assert main(["adjudicate", str(other), str(other)]) == 0
+    again = tmp_path / "9.pgn"
+    again.write_bytes(other.read_bytes())
+    assert main(["adjudicate", str(other), str(again)]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
     assert first.startswith("1. \N{REPLACEMENT CHARACTER}[31m - ?  0-1  accrued -G0.0  result -G0.0  (mate)")

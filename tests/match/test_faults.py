@@ -45,7 +45,8 @@ def test_a_fault_loses_the_game(mode: str, tmp_path: Path, capsys: pytest.Captur
     assert [len(game.moves) for game in games] == [1, 0]  # what was wrong is not there (fastchess 942)
     assert tagged(pgn) == pgn.read_bytes()
     assert "B has lost 2 by " + termination in capsys.readouterr().err
-    assert (children(), len(os.listdir("/proc/self/fd"))) == (before, descriptors)
+    assert children() == before
+    assert len(os.listdir("/proc/self/fd")) <= descriptors  # tests before may have left some to the collector
 
 
 def test_time_is_counted(tmp_path: Path) -> None:
