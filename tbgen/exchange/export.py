@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from tbgen.board.material import Material, closure
+from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError, NoTablesError
+from tbgen.errors import MissingTableError
+from tbgen.exchange.chosen import chosen_tables
 from tbgen.exchange.flat import flat_path, is_flat_file_of, write_flat
 from tbgen.files import make_directory
-from tbgen.store.format import table_path, tables_in
+from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 
 
@@ -48,15 +49,7 @@ def export(
     :raises DamagedTableError: if one cannot be used.
     :raises TbgenError: if a file cannot be written.
     """
-    variants = tuple(variants)
-    named = None if materials is None else closure(materials)
-    wanted = [
-        (material, variant)
-        for variant in variants
-        for material in (tables_in(directory, variant) if named is None else named)
-    ]
-    if not wanted:
-        raise NoTablesError(directory, variants[0])
+    wanted = chosen_tables(directory, tuple(variants), materials)
     for material, variant in reversed(wanted):  # building the largest one builds what it rests on
         if not table_path(directory, material.name, variant).exists():
             raise MissingTableError(material.name, directory, variant)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from tbgen.board.material import Material, closure
+from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError, NoTablesError
+from tbgen.errors import MissingTableError
 from tbgen.exchange.check import check_table
+from tbgen.exchange.chosen import chosen_tables
 from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable, sha256_of, size_of
 from tbgen.files import make_directory, write_errors, write_file, written_aside
-from tbgen.store.format import table_path, tables_in
+from tbgen.store.format import table_path
 
 SUMS_NAME = "SHA256SUMS"
 """The same in the form that ``sha256sum -c`` reads."""
@@ -37,15 +38,7 @@ def publish(
     :raises MissingTableError: if one of them is missing, and was not published there before.
     :raises DamagedTableError: if one cannot be used.
     """
-    variants = tuple(variants)
-    named = None if materials is None else closure(materials)
-    wanted = [
-        (material, variant)
-        for variant in variants
-        for material in (tables_in(directory, variant) if named is None else named)
-    ]
-    if not wanted:
-        raise NoTablesError(directory, variants[0])
+    wanted = chosen_tables(directory, tuple(variants), materials)
     known = {table.file: table for table in _published(target)}
     for material, variant in reversed(wanted):  # building the largest one builds what it rests on
         path = table_path(directory, material.name, variant)
