@@ -1,0 +1,90 @@
+"""The cells that a cell rests on, directly or by way of others, in an order in which they can be solved.
+
+Captures and pawn moves cannot be undone, so these cells form a graph without circles: each can be solved
+once, when all that its moves lead to is known.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Self
+
+from tbgen.cells.cell import Cell
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.routes import routes_of
+from tbgen.costs import memory_of, seconds_of
+from tbgen.solve.solved_cells import home_of_route
+
+
+@dataclass(frozen=True)
+class Structures:
+    """A cell and those below it; all are canonical.
+
+    :ivar root: the cell that all the others lie below.
+    :ivar below: the cells that captures and pawn moves lead to directly, by cell: small ones first. A cell
+        comes after all that it rests on, so the root is last.
+    """
+
+    root: Cell
+    below: dict[Cell, tuple[Cell, ...]]
+
+    @classmethod
+    def of(
+        cls, root: Cell, held: Callable[[Cell], bool], *, promotions: bool = False, most: int | None = None
+    ) -> Self:
+        """Return the cells below one that need solving, itself among them.
+
+        :param root: a canonical cell.
+        :param held: whether something else says what a cell's positions are worth, such as tables: neither
+            it nor what it alone rests on is among the cells. It is not asked about the root.
+        :param promotions: whether to include the cells that promotions lead to.
+        :param most: stop after so many cells; without the root then.
+        """
+        return cls(root, dict(islice(_walked(root, held, promotions), most)))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all cells below the root are there."""
+        return self.root in self.below
+
+    @property
+    def sizes(self) -> Counter[int]:
+        """How many cells there are, by slots for one side to move."""
+        return Counter(cell.size for cell in self.below)
+
+    def seconds(self, threads: int = 2) -> float:
+        """Return the wall time in which all of them are solved, by the rates of :mod:`tbgen.costs`."""
+        return sum(count * seconds_of("cell", size, threads) for size, count in self.sizes.items())
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the largest of them takes while it is solved."""
+        return memory_of("cell", max(self.sizes, default=0))
+
+
+def homes_below(cell: Cell, *, promotions: bool = False) -> list[Cell]:
+    """Return the canonical cells that captures and pawn moves of a cell lead to directly, small ones first.
+
+    :param promotions: whether to include those that promotions lead to.
+    """
+    zeroing = (route for route in routes_of(frame_of_cell(cell)) if not route.quiet)
+    homes = {home_of_route(route).canonical()[0] for route in zeroing if promotions or route.promoted is None}
+    return sorted(homes, key=lambda home: (home.size, home))
+
+
+def _walked(
+    root: Cell, held: Callable[[Cell], bool], promotions: bool
+) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
+    """Yield cells with those directly below them, each after all that it rests on."""
+    seen = {root}
+
+    def walk(cell: Cell) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
+        below = tuple(home for home in homes_below(cell, promotions=promotions) if not held(home))
+        for home in below:
+            if home not in seen:
+                seen.add(home)
+                yield from walk(home)
+        yield cell, below
+
+    return walk(root)
