@@ -60,9 +60,10 @@ OPTIONS: Final = {
     "Accrued": EngineOption("accrued", _TEXT, "", lambda text: GScore.parse(text) if text else None),
     "FiftyMoveRule": EngineOption("rule", _one_of(*FiftyMoveRule), FiftyMoveRule.NONE, FiftyMoveRule),
     "Solve": EngineOption("solve", _one_of("off", "auto", "on"), "off"),
+    "Wait": EngineOption("wait", _YES_NO, "true", "true".__eq__),
     "Strength": EngineOption("blunders", _number(0, 100), "100", lambda text: 1 - int(text) / 100),
     "MultiPV": EngineOption("best", _number(1, 256), "1", int),
-    "Move Overhead": EngineOption("overhead", _number(0, 10_000), "50", lambda text: int(text) / 1000),
+    "Move Overhead": EngineOption("overhead", _number(0, 10_000), "100", lambda text: int(text) / 1000),
     "Ponder": EngineOption("ponder", _YES_NO, "false"),
     "UCI_Chess960": EngineOption("chess960", _YES_NO, "false", "true".__eq__),
     "UCI_Variant": EngineOption("variant", _one_of("chess", "rmobility"), "rmobility"),
@@ -80,6 +81,7 @@ class Options:
     :ivar accrued: the score accrued before a FEN that does not say it.
     :ivar rule: the 50-move rule.
     :ivar solve: when to solve: ``off``, ``auto`` or ``on``.
+    :ivar wait: whether ``readyok`` waits for tables and compiled code.
     :ivar blunders: the chance that a move is made at random.
     :ivar best: how many of the best moves are reported.
     :ivar overhead: seconds that get lost on the way to the clock.
@@ -91,6 +93,7 @@ class Options:
     accrued: GScore | None
     rule: FiftyMoveRule
     solve: str
+    wait: bool
     blunders: float
     best: int
     overhead: float

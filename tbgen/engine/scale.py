@@ -14,7 +14,11 @@ MATE: Final = 10**9
 REACH: Final = 1000
 """Plies that are told apart; scores up to G218.0 lie further apart than twice as much."""
 LAST_RANK: Final = 437
-"""Ranks above are those of no position; an estimate there is an even game."""
+"""Ranks above are those of no position."""
+_MOST_OF_PLAY: Final = 2 * 50 + 1
+"""An estimate nearer to nothing than G50.5 is called even: positions of games have fewer moves."""
+_MOST_IN_CHECK: Final = 16
+"""With more than eight moves a side is hardly ever in check, and no estimate says that it is."""
 CENTIPAWNS: Final = 1000
 """What a mate is worth in the units that user interfaces know: 1000 times the lead by harmonic scoring."""
 
@@ -48,13 +52,15 @@ def reached(score: GScore, held: GScore, plies: int | None) -> int:
 
 
 def nearest(value: int) -> GScore | None:
-    """Return the score that is worth about as much, None for an even game.
+    """Return the score of positions in games that is worth about as much, None for an even game.
 
-    >>> print(nearest(worth(GScore("-G7.5"))), nearest(0))
-    -G7.5 None
+    >>> print(nearest(worth(GScore("-G7.5"))), nearest(worth(GScore("G31.0"))), nearest(0))
+    -G7.5 G31.5 None
     """
     rank = round(MATE / abs(value)) - 1 if value else MATE
-    return GScore(max(rank, 0), value > 0) if rank <= LAST_RANK else None
+    if rank > _MOST_IN_CHECK:
+        rank |= 1
+    return GScore(max(rank, 0), value > 0) if rank <= _MOST_OF_PLAY else None
 
 
 def centipawns(value: int) -> int:

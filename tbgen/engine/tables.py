@@ -4,12 +4,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import permutations
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import chess
 
 from tbgen.board.material import MAX_MEN, Material
+from tbgen.board.mobility import own_score
 from tbgen.board.score import GScore
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import SearchGame
@@ -22,12 +24,15 @@ from tbgen.probe.moves import RankedMove
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
+from tbgen.text import counted
 
 _WAIT: Final = 0.02
 """Seconds between two looks at the timer."""
 _LONGEST_LINE: Final = 256
 _CASTLING_MEN: Final = 4
 """Most men of positions with castling rights that are asked about: more take minutes."""
+_APART: Final = (chess.A2, chess.H7, chess.B5, chess.G4, chess.D2, chess.E7, chess.C3, chess.F6)
+"""Squares that men stand on where any position will do."""
 _PATIENCE: Final = 60.0
 """Seconds to look for depths at most, also where only ``stop`` ends it: what is looked at takes memory."""
 
@@ -39,8 +44,8 @@ _Compile: TypeAlias = Callable[[Callable[[str], object]], None]
 class EngineTables:
     """The tables of some directories, for play: what is wrong with one is said once, and it is left out.
 
-    Packed tables and castling rights take compiled code. It is loaded, or compiled, aside when it is first
-    needed, and until it is there no such position is asked for.
+    Packed tables and castling rights take compiled code. It is loaded, or compiled, aside by :meth:`load` or
+    when it is first needed, and until it is there no such position is asked for.
 
     :param directories: where tables lie; none for the default directory.
     :param say: told in a sentence what is wrong.
@@ -57,6 +62,24 @@ class EngineTables:
         self._lost: set[Material] = set()
         self._packed: dict[Material, bool] = {}
         self._loading: dict[_Compile, threading.Thread] = {}
+        self._opened = False
+
+    def load(self, wait: bool) -> None:
+        """Open all tables, have the code of packed ones loaded or compiled, and say how long it takes.
+
+        :param wait: whether to return only when the code is there.
+        """
+        if not self._opened:
+            self._opened, began = True, time.perf_counter()
+            packed = [material for material in sorted(self._there) if self._is_packed(material)]
+            if self._there:
+                self._say(f"opening {counted(len(self._there), 'table')} took {_seconds(began)}")
+            if packed:
+                board = _some_board(packed[0])
+                self._start_loading(asking.ensure_compiled, board, own_score(board))
+        if wait:
+            for thread in self._loading.values():
+                thread.join()
 
     def known(self, game: SearchGame) -> tuple[GScore, int | None] | None:
         """Return value and depth of the current state, None if tables do not tell them at once.
@@ -163,11 +186,13 @@ class EngineTables:
         else:
             return True
         if compiled not in self._loading:
-            self._loading[compiled] = threading.Thread(
-                target=self._load, args=(compiled, board.copy(stack=False), game.accrued), daemon=True
-            )
-            self._loading[compiled].start()
+            self._start_loading(compiled, board.copy(stack=False), game.accrued)
         return not self._loading[compiled].is_alive()
+
+    def _start_loading(self, compiled: _Compile, board: chess.Board, accrued: GScore) -> None:
+        asked = compiled, board, accrued
+        self._loading[compiled] = threading.Thread(target=self._load, args=asked, daemon=True)
+        self._loading[compiled].start()
 
     def _is_packed(self, material: Material) -> bool:
         for directory in () if material in self._packed else self._base.directories:
@@ -178,9 +203,11 @@ class EngineTables:
 
     def _load(self, compiled: _Compile, board: chess.Board, accrued: GScore) -> None:
         """Have code compiled if that is still to do, and ask for a value, which loads all that it takes."""
+        began = time.perf_counter()
         try:
             compiled(self._say)
             self._base.get(board, accrued)
+            self._say(f"loading the code that reads such tables took {_seconds(began)}")
         except TbgenError as error:
             self._say_once(error)
 
@@ -189,6 +216,26 @@ class EngineTables:
         if sentence not in self._said:
             self._said.add(sentence)
             self._say(sentence)
+
+
+def _some_board(material: Material) -> chess.Board:
+    """Return a legal position of a material, the same each time, in which White has a move."""
+    pieces = [
+        chess.Piece.from_symbol(man.upper() if white else man.lower())
+        for men, white in ((material.white, True), (material.black, False))
+        for man in men
+    ]
+    for squares in permutations(_APART, len(pieces)):
+        board = chess.Board(None)
+        board.set_piece_map(dict(zip(squares, pieces, strict=True)))
+        if not board.was_into_check() and not board.is_check() and any(board.legal_moves):
+            return board
+    raise AssertionError(f"{material} has no position on these squares")
+
+
+def _seconds(began: float) -> str:
+    """Return the seconds since a time of the clock as text."""
+    return f"{time.perf_counter() - began:.2f} s"
 
 
 def _compile_cells(note: Callable[[str], object]) -> None:

@@ -42,7 +42,7 @@ class UciEngine:
         self._thinking: tuple[threading.Thread, Timer] | None = None
         self._commands: dict[str, Callable[[list[str]], None]] = {
             "uci": self._uci,
-            "isready": lambda _: self._say("readyok"),
+            "isready": self._is_ready,
             "setoption": self._set_option,
             "ucinewgame": self._new_game,
             "position": self._set_position,
@@ -81,6 +81,14 @@ class UciEngine:
         about = f"id name tbgen {tbgen.__version__}", "id author the tbgen developers"
         for line in (*about, *self._options.lines(), "uciok"):
             self._say(line)
+
+    def _is_ready(self, _words: list[str]) -> None:
+        """Say so once tables and compiled code are there; at once while a move is thought about."""
+        if self._thinking is None or not self._thinking[0].is_alive():
+            tables = self._open_tables()
+            if tables:
+                tables.load(wait=self._options.wait)
+        self._say("readyok")
 
     def _set_option(self, words: list[str]) -> None:
         """``setoption name NAME [value VALUE]``; both may have spaces."""

@@ -25,11 +25,12 @@ def test_what_is_set_is_there() -> None:
         ("UCI_Variant", "chess"),
         ("Directory", os.pathsep.join(["a b", "c"])),
         ("Solve", "auto"),
+        ("Wait", "false"),
     ):
         assert options.set(name, text).lower() == name.lower()
     assert (options.hash, options.accrued, options.rule) == (128, GScore("-G3.5"), FiftyMoveRule.LEGACY)
     assert (options.blunders, options.overhead, options.chess960) == (0.75, 0.2, True)
-    assert (options.directories, options.solve) == ([Path("a b"), Path("c")], "auto")
+    assert (options.directories, options.solve, options.wait) == ([Path("a b"), Path("c")], "auto", False)
     options.set("Accrued", "<empty>")
     options.set("Directory", "")
     assert (options.accrued, options.directories) == (None, [])

@@ -4,14 +4,19 @@ import os
 import random
 import re
 import subprocess
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import chess
 import chess.engine
 import pytest
 
-from tbgen.probe.tablebase import open_tablebase
+from tbgen.engine.tables import EngineTables
+from tbgen.packed import asking
+from tbgen.probe.states import ProbeResult
+from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.engines import COMMAND, Talk, talk
 from tests.support.paths import ROOT
 from tests.support.processes import end, started, wait_for
@@ -309,7 +314,45 @@ def test_starting_it_loads_no_compiler(tables: Path) -> None:
     assert "bestmove g5h5" in done.stdout
 
 
+def test_ready_means_loaded(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first look into a packed table takes long, as if its code were compiled; ``readyok`` comes after
+    it, and what has taken how long before."""
+    looked, look_up = [], Tablebase.get
+
+    def slowly(*given: Any) -> ProbeResult | None:
+        time.sleep(0.2)
+        looked.append(given)
+        return look_up(*given)
+
+    monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
+    monkeypatch.setattr(asking, "ensure_compiled", lambda note: note("compiling the kernels"))
+    monkeypatch.setattr(Tablebase, "get", slowly)
+    with talk(tables) as engine:
+        said = engine.say("isready")
+        assert len(looked) == 1
+        assert re.fullmatch(r"info string opening \d+ tables took \d+\.\d\d s", said[0])
+        assert said[1] == "info string compiling the kernels"
+        assert re.fullmatch(r"info string loading the code that reads such tables took \d+\.\d\d s", said[2])
+        assert said[3:] == ["readyok"]
+        assert engine.say("isready") == ["readyok"]
+
+
+def test_without_waiting_it_is_ready_at_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = threading.Event()
+    monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
+    monkeypatch.setattr(asking, "ensure_compiled", lambda note: note("compiling") or compiled.wait())
+    with talk(tables) as engine:
+        said = engine.say("setoption name Wait value false", "isready")
+        assert "readyok" in said
+        assert not any("loading the code" in line for line in said)
+        assert engine.move(f"position fen {KBK}", "go movetime 100") in ("g5h4", "g5h5", "g5h6")
+        compiled.set()
+        engine.say("setoption name Wait value true", "isready")
+        assert engine.said[-2].startswith("info string loading the code")
+        assert engine.said[-1] == "readyok"
+
+
 def test_talk_hears_everything_said() -> None:
     """The helper of these tests, which would hide a bug if it lost lines."""
     engine = Talk()
-    assert engine.say("isready", "isready") == ["readyok", "readyok"]
+    assert [line for line in engine.say("isready", "isready") if line[:4] != "info"] == ["readyok", "readyok"]
