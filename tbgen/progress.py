@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
@@ -16,12 +16,25 @@ def silent(step: str, done: int | None, total: int) -> None:
     """Ignore progress."""
 
 
-SolveProgress = Callable[[GScore, GScore, int], None]
-"""Called while a position is being solved, with the lower and the upper end of what it lies between now, and
-the number of cells solved."""
+class SolveStage(NamedTuple):
+    """How far the solving of a position has come."""
+
+    lower: GScore
+    upper: GScore
+    """The ends of what the value is proved to lie between."""
+    cells: int = 0
+    """How many cells have been solved, those solved again counted again."""
+    left: int | None = None
+    """How many more are known to be needed; None where that is not known."""
+    seconds_left: float | None = None
+    """What these should take."""
 
 
-def silent_solving(lower: GScore, upper: GScore, cells: int) -> None:
+SolveProgress = Callable[[SolveStage], None]
+"""Called while a position is being solved."""
+
+
+def silent_solving(stage: SolveStage) -> None:
     """Ignore progress."""
 
 

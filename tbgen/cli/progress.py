@@ -6,9 +6,11 @@ import time
 from contextlib import AbstractContextManager
 from typing import Final
 
+from tbgen.board.interval import ScoreInterval
 from tbgen.board.material import Material
 from tbgen.cli.streams import discard
-from tbgen.text import duration
+from tbgen.progress import SolveStage
+from tbgen.text import counted, duration, number
 
 _ON_TERMINAL: Final = 0.1
 _ELSEWHERE: Final = 60.0
@@ -67,6 +69,17 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
             print(text + end, end="", file=sys.stderr, flush=True)  # in one piece, whatever interrupts
         except OSError:
             discard(sys.stderr.fileno())
+
+
+def stage_text(stage: SolveStage) -> str:
+    """Say how far the solving of a position has come: interval, cells, time left."""
+    cells = counted(stage.cells, "cell")
+    if stage.left is not None:
+        cells = f"{number(stage.cells)} of {counted(stage.cells + stage.left, 'cell')}"
+    text = f"{ScoreInterval(stage.lower, stage.upper).words}, {cells} solved"
+    if stage.seconds_left is not None:
+        text += f", about {duration(stage.seconds_left)} left"
+    return text
 
 
 def _columns() -> int:

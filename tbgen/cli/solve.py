@@ -1,14 +1,13 @@
 """``tbgen solve``: the value of a position beyond the tables, or an interval that is proved."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.board.interval import ANYTHING, ScoreInterval
-from tbgen.board.score import GScore
+from tbgen.board.interval import ANYTHING
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import board_text, diagram, line_text, mover
@@ -28,13 +27,14 @@ from tbgen.cli.options import (
     command,
 )
 from tbgen.cli.probe import positions_of
-from tbgen.cli.progress import ProgressLine
+from tbgen.cli.progress import ProgressLine, stage_text
 from tbgen.cli.streams import print_json
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import make_directory, write_file
 from tbgen.html.pictures import picture
+from tbgen.progress import SolveStage
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.solve.documents import IntervalDocument, SolutionDocument
+from tbgen.solve.documents import SolutionDocument, StageDocument
 from tbgen.solve.hold import Hold
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.proof import SHARE, ForwardProof
@@ -133,7 +133,7 @@ def run(
                 syzygy=syzygy,
                 verify=verify,
                 line=line,
-                progress=_streamed if stream else _shown(shown),
+                progress=_streamed if stream else lambda stage: shown.show(stage_text(stage)),
             )
         except SolvingInterruptedError as error:
             solution, interrupt = error.solution, error.interrupt
@@ -151,16 +151,9 @@ def run(
         raise interrupt
 
 
-def _streamed(lower: GScore, upper: GScore, cells: int) -> None:
-    """Print an interval on the way, for a program that waits for it."""
-    print_json(IntervalDocument(str(lower), str(upper), cells).plain(), indent=None)
-
-
-def _shown(line: ProgressLine) -> Callable[[GScore, GScore, int], None]:
-    """Return what shows an interval on the way to a reader."""
-    return lambda lower, upper, cells: line.show(
-        f"{ScoreInterval(lower, upper).words}, {counted(cells, 'cell')} solved"
-    )
+def _streamed(stage: SolveStage) -> None:
+    """Print how far it is, for a program that waits for it."""
+    print_json(StageDocument.of(stage).plain(), indent=None)
 
 
 def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:

@@ -7,14 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from tbgen.board.interval import ScoreInterval
-from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.cli.options import CellDirectory, Count, OptionGroup, Setting, Size, Time
-from tbgen.cli.progress import ProgressLine
+from tbgen.cli.progress import ProgressLine, stage_text
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError, printable
 from tbgen.probe.syzygy import Syzygy
+from tbgen.progress import SolveStage
 from tbgen.solve.budget import Budget
 from tbgen.solve.budgeted import Course, Solver, prove
 from tbgen.solve.results import open_results
@@ -127,7 +126,7 @@ class Watch:
         if self._interrupt is not None:
             raise self._interrupt
 
-    def show(self, lower: GScore, upper: GScore, cells: int) -> None:
+    def show(self, stage: SolveStage) -> None:
         """Show what is known of the position at work."""
         course, total = self.course, self.games
         text = f"solving {self.game or 'the position'}"
@@ -138,7 +137,7 @@ class Watch:
             if worked and total >= course.asked:
                 left = course.seconds / worked * (total - course.asked + 1)
                 text += f", about {duration(left)} left"
-        self.line.show(f"{text}: {ScoreInterval(lower, upper).words}, {counted(cells, 'cell')} solved")
+        self.line.show(f"{text}: {stage_text(stage)}")
 
     def document(self) -> dict[str, Any]:
         """Return what has become of the games to solve, for JSON; nothing if there was nothing to solve."""

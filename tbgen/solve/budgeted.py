@@ -15,7 +15,7 @@ from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
-from tbgen.progress import SolveProgress, silent_solving
+from tbgen.progress import SolveProgress, SolveStage, silent_solving
 from tbgen.solve.budget import Budget, SolvingInterruptedError
 from tbgen.solve.results import Effort, SolveResults, StateName
 
@@ -142,7 +142,7 @@ class Solver:
         if effort.seconds <= 0:
             course.out_of_time += 1
             return known
-        self._progress(*(known.bounds if known else ANYTHING), 0)
+        self._progress(SolveStage(*(known.bounds if known else ANYTHING)))
         began, interrupt = time.perf_counter(), None
         try:
             budget = Budget(effort.seconds, effort.memory, threads=self._threads)

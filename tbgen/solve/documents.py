@@ -9,6 +9,7 @@ from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
 from tbgen.documents import UNSET, Count, Document, Plies, ScoreText, Share, SideName, UnsetType
 from tbgen.probe.documents import PlyDocument, PointsDocument, points_document
+from tbgen.progress import SolveStage
 from tbgen.solve.budget import Stop
 from tbgen.solve.hold import Hold
 from tbgen.solve.line import Line
@@ -25,12 +26,19 @@ class EndsDocument(Document, Generic[End]):
     upper: End
 
 
-class IntervalDocument(Document):
-    """An interval on the way to a solution."""
+class StageDocument(Document):
+    """How far it is to a solution."""
 
     lower: ScoreText
     upper: ScoreText
     cells: Count
+    left: Count | None
+    seconds_left: float | None
+
+    @classmethod
+    def of(cls, stage: SolveStage) -> "StageDocument":
+        """Return the document of a stage."""
+        return cls(str(stage.lower), str(stage.upper), *stage[2:])
 
 
 class SolvedMoveDocument(Document):

@@ -25,7 +25,7 @@ from tbgen.probe.castling.homes import needs
 from tbgen.probe.states import AnyPosition, AnyScore, folded_score, read
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
-from tbgen.progress import SolveProgress, silent_solving
+from tbgen.progress import SolveProgress, SolveStage, silent_solving
 from tbgen.solve.budget import Budget, SolvingInterruptedError
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
@@ -78,8 +78,7 @@ def solve(
     :param verify: whether to prove forward all that is found in cells, in time that does not count; tables
         are proved by ``tbgen verify``.
     :param line: whether to add the play that shows what is proved.
-    :param progress: called with the lower end, the upper end and the number of solved cells whenever they
-        change.
+    :param progress: called with how far it has come.
     :raises SolvingInterruptedError: if it is interrupted (Ctrl-C), with the solution by then.
     :raises WrongBoundError: if the proof finds something wrong.
     :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
@@ -150,8 +149,9 @@ def _by_cells(
     meter = Meter(budget)
     prover = Prover(known, meter) if verify else None
 
-    def report(interval: Interval, cells: int) -> None:
-        progress(*scores(collection.answer.value.within(interval)), collection.cells + cells)
+    def report(interval: Interval, cells: int, left: int | None = None, seconds: float | None = None) -> None:
+        lower, upper = scores(collection.answer.value.within(interval))
+        progress(SolveStage(lower, upper, collection.cells + cells, left, seconds))
 
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))

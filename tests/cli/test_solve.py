@@ -11,6 +11,7 @@ import pytest
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import Bounds, Games
 from tbgen.cli.main import main
+from tbgen.progress import SolveProgress, SolveStage
 from tbgen.solve.budget import Stop
 from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
@@ -59,6 +60,41 @@ def test_why_it_stopped(
     document = json.loads(answer(capsys, *words, "--json"))
     assert document["stopped_by"] == "missing tables"
     assert (document["missing_tables"], document["build"]) == (["KPvKP", "KNPvK"], command)
+
+
+def test_how_far_it_has_come(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a reader on stderr, for a program in lines of JSON."""
+    score = GScore("G2.0")
+    given = score, score, GScore("-G4.5"), score
+    stages = [
+        SolveStage(*given[2:], 1),
+        SolveStage(*given[2:], 3, 1200),
+        SolveStage(*given[2:], 12, 24, 75.0),
+    ]
+
+    def solve(*_: object, progress: SolveProgress, **__: object) -> Solution:
+        for stage in stages:
+            progress(stage)
+        return Solution(*given, None, (), 12, Stop.TIME)
+
+    monkeypatch.setattr("tbgen.cli.solve.solve", solve)
+    monkeypatch.setattr("tbgen.cli.progress._ELSEWHERE", 0.0)
+    words = "solve", LOCKED, "--dir", str(tmp_path)
+    assert main([*words]) == 0
+    assert [line[20:] for line in capsys.readouterr().err.splitlines()] == [
+        "between -G4.5 and G2.0, 1 cell solved",
+        "between -G4.5 and G2.0, 3 of 1,203 cells solved",
+        "between -G4.5 and G2.0, 12 of 36 cells solved, about 1 min 15 s left",
+    ]
+    told = answer(capsys, *words, "--json", "--stream").splitlines()[:-1]
+    ends = {"lower": "-G4.5", "upper": "G2.0"}
+    assert [json.loads(line) for line in told] == [
+        {**ends, "cells": 1, "left": None, "seconds_left": None},
+        {**ends, "cells": 3, "left": 1200, "seconds_left": None},
+        {**ends, "cells": 12, "left": 24, "seconds_left": 75.0},
+    ]
 
 
 def test_an_interruption(

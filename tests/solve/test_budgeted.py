@@ -152,7 +152,7 @@ def test_progress(tables: Tablebase) -> None:
         Solver(
             seconds=seconds,
             results=results,
-            progress=lambda lower, upper, cells: told.append(f"{lower} {upper}, {cells}"),
+            progress=lambda stage: told.append(f"{stage.lower} {stage.upper}, {stage.cells}"),
             prove=prover,
         ).solve(BOARD, G4, tables)
     assert told == ["-G0.0 G0.0, 0", "-G4.5 G2.0, 1", "-G4.5 G2.0, 0", "-G9.0 G3.0, 1"]

@@ -8,7 +8,7 @@ from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
-from tbgen.progress import SolveProgress
+from tbgen.progress import SolveProgress, SolveStage
 from tbgen.solve.budget import Budget
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
@@ -49,5 +49,5 @@ class Prover:
             raise UsageError("the position has castling rights: cells are solved without them")
         found = self._answers[board.board_fen()]
         answer = found.pop(0) if len(found) > 1 else found[0]
-        progress(*answer.bounds, 1)
+        progress(SolveStage(*answer.bounds, 1))
         return answer
