@@ -1,103 +1,200 @@
-"""What is proved of positions in which real games were given up as drawn, with a fixed budget for each.
+"""What `tbgen solve` proves of positions in which real games were given up as drawn, and how soon.
 
-    python benchmarks/real_endings.py FILE.jsonl --dir data --time 60s --memory 12G --results proved.jsonl
+    python benchmarks/real_endings.py FILE.jsonl --dir data --results proved.jsonl --times 60s,5m,30m
+    python benchmarks/real_endings.py FILE.jsonl --results proved.jsonl --count
 
-The file has an object a line: ``fen``, ``accrued``, and what else describes the position. Results are added
-to ``--results`` one by one, and positions found there are left out: what was stopped goes on. At the end, and
-with ``--count`` at once, it prints by number of pieces and pawns how many values are known, how many points
-(those of the winner scoring, cutoff G6.0), and how many intervals are narrower than at the beginning.
+The file has an object a line: ``fen``, ``accrued``, ``men``, ``pieces`` (without kings and pawns), and what
+else describes the position. Each position has a process of its own and the longest of the times. Every
+narrower interval is kept with its time, from the start of the process, so one run tells what was proved by
+the shorter times. Results are added to ``--results`` one by one, and positions found there are left out,
+unless they had less time: what was stopped goes on. At the end, and with ``--count`` at once, tables say how
+many values are known, and how many points (those of the winner scoring, cutoff G6.0), by each of the times.
+Options of `tbgen solve` may follow after ``--``.
 """
 
 import argparse
 import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Final
 
-import tbgen
-from tbgen.board.score import GScore
+from tbgen.board.interval import ANYTHING, ScoreInterval
+from tbgen.board.material import MAX_MEN
 from tbgen.board.scoring import Scoring
-from tbgen.solve.budget import Budget
-from tbgen.text import parse_duration, parse_size
+from tbgen.text import duration, parse_duration, share
 
-WORST = ["-G0.0", "G0.0"]
+SCORING: Final = Scoring.parse("winner", "G6.0")
+GROUPS: Final = ("6", "7", "8", "9", "10+")
+"""Numbers of men that are counted together."""
+FEW: Final = 2
+"""Pieces, besides kings and pawns, up to which the values are counted by men."""
+_INTERRUPTED: Final = 130
+"""The exit code of a command that was interrupted."""
+
+Position = dict[str, Any]
+"""A line of the file."""
+Result = dict[str, Any]
+"""A line of the results: the position; ``lower`` and ``upper``; ``time``, the seconds that it was given;
+``seconds`` and ``memory`` (bytes at most) that the process took; ``history``: seconds, lower end, upper end
+and cells solved of each interval; ``answer``: the document of `tbgen solve`, or ``error``: why there is
+none."""
 
 
 def main() -> None:
     """Solve what is asked for, and count what is known."""
+    end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    arguments, options = _parser().parse_args(sys.argv[1:end]), sys.argv[end + 1 :]
+    positions = chosen(map(json.loads, arguments.positions.read_text().splitlines()), arguments.half)
+    known = read_results(arguments.results)
+    longest = max(arguments.times)
+    for position in () if arguments.count else positions:
+        name = name_of(position)
+        asked = position["pieces"] <= arguments.pieces and (
+            arguments.men is None or men_of(position) in arguments.men
+        )
+        if asked and not (name in known and is_final(known[name], longest)):
+            result = known[name] = solved(position, longest, arguments.dir, arguments.memory, options)
+            with arguments.results.open("a") as file:
+                file.write(json.dumps(result) + "\n")
+            print(name, result["lower"], result["upper"], f"{result['seconds']:.0f} s", flush=True)
+    print("\n".join(counts(positions, known, arguments.times)))
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("positions", type=Path)
-    parser.add_argument("--dir", type=Path, default=Path("data"))
-    parser.add_argument("--time", type=parse_duration, default=60.0)
-    parser.add_argument("--memory", type=parse_size, default=12 << 30)
+    parser.add_argument("--dir", type=Path, default=Path("data"), help="tables")
+    parser.add_argument(
+        "--times",
+        type=lambda text: sorted(map(parse_duration, text.split(","))),
+        default=[60.0],
+        help="what is known by these is counted, such as 60s,5m,30m; each position has the longest",
+    )
+    parser.add_argument("--memory", default="12G", help="for each position")
     parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--pieces", type=int, default=2, help="most pieces besides kings and pawns")
-    parser.add_argument("--men", type=int, default=6, help="fewest men")
-    parser.add_argument("--seed", type=int, default=1, help="of the order")
+    parser.add_argument("--half", type=int, metavar="SEED", help="take a random half of the positions only")
+    parser.add_argument("--pieces", type=int, default=FEW, help="solve those with at most so many pieces")
+    parser.add_argument("--men", type=lambda text: text.split(","), help="solve those only, such as 6,7,10+")
     parser.add_argument("--count", action="store_true", help="only count what is known")
-    arguments = parser.parse_args()
-    positions = [json.loads(line) for line in arguments.positions.read_text().splitlines()]
-    Random(arguments.seed).shuffle(positions)
-    known = _read(arguments.results)
-    asked = [
-        position
-        for position in positions
-        if position["pieces"] <= arguments.pieces and position["men"] >= arguments.men
-    ]
-    if not arguments.count:
-        for number, position in enumerate(asked, 1):
-            key = f"{position['fen']} {position['accrued']}"
-            if key not in known:
-                known[key] = _solve(position, arguments)
-                with arguments.results.open("a") as results:
-                    results.write(json.dumps(known[key]) + "\n")
-                result = known[key]
-                print(number, key, result["lower"], result["upper"], f"{result['seconds']:.0f} s", flush=True)
-    print(_counted(known.values()))
+    return parser
 
 
-def _read(path: Path) -> dict[str, dict[str, Any]]:
+def chosen(positions: Iterable[Position], half: int | None) -> list[Position]:
+    """Return the positions, or a half of them by a seed, in a random order, so that any part is a sample."""
+    shuffled = list(positions)
+    Random(half or 0).shuffle(shuffled)
+    return shuffled if half is None else shuffled[: (len(shuffled) + 1) // 2]
+
+
+def name_of(position: Position) -> str:
+    """Return what the results know a position by."""
+    return f"{position['fen']} {position['accrued']}"
+
+
+def men_of(position: Position) -> str:
+    """Return the group of :data:`GROUPS` that a position is in, or how many men it has if these are fewer."""
+    return GROUPS[-1] if position["men"] >= 10 else str(position["men"])
+
+
+def read_results(path: Path) -> dict[str, Result]:
+    """Return the results of a file by position, none if there is no file; of several, the last one counts."""
     lines = path.read_text().splitlines() if path.exists() else []
-    found = [json.loads(line) for line in lines]
-    return {f"{each['fen']} {each['accrued']}": each for each in found}
+    return {name_of(result): result for result in map(json.loads, lines)}
 
 
-def _solve(position: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+def ends_of(result: Result) -> ScoreInterval:
+    """Return what was proved in the end."""
+    return ScoreInterval.parse(f"{result['lower']} {result['upper']}")
+
+
+def is_final(result: Result, seconds: float) -> bool:
+    """Tell whether so much time would bring no more than a result has."""
+    return ends_of(result).exact or result["time"] >= seconds
+
+
+def ends_by(result: Result, seconds: float) -> ScoreInterval:
+    """Return what was proved within a time; by the time that the position was given, all there is."""
+    if seconds >= result["time"]:
+        return ends_of(result)
+    found = [f"{lower} {upper}" for when, lower, upper, _ in result["history"] if when <= seconds]
+    return ScoreInterval.parse(found[-1]) if found else ANYTHING
+
+
+def solved(position: Position, seconds: float, tables: Path, memory: str, options: Sequence[str]) -> Result:
+    """Solve a position in a process of its own, with the lines that show the ends."""
+    command = [sys.executable, "-m", "tbgen", "solve", name_of(position), "--json", "--stream", "--line"]
+    command += ["--time", f"{seconds:g}s", "--memory", memory, "--dir", str(tables), *options]
     began = time.perf_counter()
-    budget = Budget(seconds=arguments.time, memory=arguments.memory)
-    try:
-        solution = tbgen.solve(position["fen"], position["accrued"], tables=arguments.dir, budget=budget)
-        lower, upper = str(solution.lower), str(solution.upper)
-        said: dict[str, Any] = {"cells": solution.cells, "stopped_by": solution.stopped_by}
-    except tbgen.TbgenError as error:
-        (lower, upper), said = WORST, {"error": str(error)}
-    return {
-        **position,
-        "lower": lower,
-        "upper": upper,
-        "seconds": round(time.perf_counter() - began, 1),
-        **said,
-    }
+    history: list[tuple[float, str, str, int]] = []
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                last = json.loads(line)
+                ends = last["lower"], last["upper"]
+                if not history or ends != history[-1][1:3]:
+                    history.append((round(time.perf_counter() - began, 1), *ends, last["cells"]))
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        took = {"seconds": round(time.perf_counter() - began, 1), "memory": usage.ru_maxrss << 10}
+        errors.seek(0)
+        said = errors.read().strip()
+    if process.returncode == _INTERRUPTED:
+        raise KeyboardInterrupt
+    lower, upper = history[-1][1:3] if history else map(str, ANYTHING)
+    code = process.returncode
+    ended = {"error": said or f"exit code {code}"} if code else {"answer": last}
+    return {**position, "lower": lower, "upper": upper, "time": seconds, **took, "history": history, **ended}
 
 
-def _counted(results: Iterable[dict[str, Any]]) -> str:
-    """Return a table of what is known, by pieces and pawns."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for result in results:
-        groups[str(result["pieces"]), str(result["pawns"])].append(result)
-        groups["all", ""].append(result)
-    scoring = Scoring.parse("winner", "G6.0")
-    rows = [["pieces", "pawns", "positions", "exact", "points", "narrowed"]]
-    for group in sorted(groups):
-        ends = [(GScore.parse(each["lower"]), GScore.parse(each["upper"])) for each in groups[group]]
-        exact = sum(lower == upper for lower, upper in ends)
-        decided = sum(scoring.points(lower) == scoring.points(upper) for lower, upper in ends)
-        narrowed = sum([str(lower), str(upper)] != WORST for lower, upper in ends)
-        rows.append([*group, str(len(ends)), str(exact), str(decided), str(narrowed)])
-    return "\n".join("".join(f"{cell:>10}" for cell in row) for row in rows)
+def counts(positions: Sequence[Position], known: dict[str, Result], times: Sequence[float]) -> Iterator[str]:
+    """Yield tables of what is known by each of the times.
+
+    First of the positions with few pieces that no table holds, by their men: of those solved, how many values
+    and how many points are known. Then of all positions, those that were not solved counting as not known.
+    """
+    few = [each for each in positions if each["pieces"] <= FEW and each["men"] > MAX_MEN]
+    heads = [f"{what} by {duration(seconds)}" for what in ("exact", "points") for seconds in times]
+    yield from _row("men", "positions", "solved", *heads)
+    yield from _row("---", *["--:"] * (2 + len(heads)))
+    for group in (*GROUPS, "all"):
+        ours = [each for each in few if group in (men_of(each), "all")]
+        found = [known[name_of(each)] for each in ours if name_of(each) in known]
+        rates = [
+            _rate(sum(test(each, limit) for each in found), len(found))
+            for test in (_exact, _decided)
+            for limit in times
+        ]
+        yield from _row(group, str(len(ours)), str(len(found)), *rates)
+    yield ""
+    found = [known[name_of(each)] for each in positions if name_of(each) in known]
+    for limit in times:
+        rate = _rate(sum(_decided(each, limit) for each in found), len(positions))
+        yield f"of all {len(positions)}, decided by {duration(limit)} (table, value or points): {rate}"
+    yield f"solved: {len(found)} of {len(positions)}"
+
+
+def _exact(result: Result, seconds: float) -> bool:
+    return ends_by(result, seconds).exact
+
+
+def _decided(result: Result, seconds: float) -> bool:
+    return ends_by(result, seconds).agree(SCORING)
+
+
+def _rate(count: int, total: int) -> str:
+    return f"{count} ({share(count / total)})" if total else "0"
+
+
+def _row(*cells: str) -> Iterator[str]:
+    yield f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
