@@ -12,13 +12,12 @@ from typing import Final
 import chess
 
 from tbgen.board.kinds import KINDS, KING, NO_PROMOTION, PROMOTIONS, attacks
-from tbgen.cells.cell import PAWN, Cell, Man, man_of
-from tbgen.cells.frames import Castling, CellFrame
+from tbgen.cells.cell import MOST_MOBILE, PAWN, Cell, Man, man_of
+from tbgen.cells.lineup import Castling, Lineup
 from tbgen.index.layout import SIDES, Side
-from tbgen.retro.kernels.targets import NO_SQUARE, ROUTE_VICTIMS
+from tbgen.index.zeroing import NO_SQUARE, ROUTE_VICTIMS
 
 _NOBODY: Final = -1
-_NOWHERE: Final = int(NO_SQUARE)
 
 
 @dataclass(frozen=True)
@@ -40,20 +39,29 @@ class Route:
     """Whether it is castling, after which its side has no right left, wherever its men stand."""
 
 
-def routes_of(frame: CellFrame) -> Iterator[Route]:
+def home_of_route(route: Route) -> Cell:
+    """Return the cell whose solution says what a route is worth: with a promoted man mobile if there may be
+    one more."""
+    cell = route.destination
+    if route.promoted is not None and len(cell.mobile) < MOST_MOBILE:
+        cell = cell.freed([route.promoted])
+    return cell
+
+
+def routes_of(lineup: Lineup) -> Iterator[Route]:
     """Yield all ways out of a cell; no legal move may take some of them."""
     for side in SIDES:
-        yield from _Walker(frame, side).all()
+        yield from _Walker(lineup, side).all()
 
 
 class _Walker:
     """The ways out by moves of one side."""
 
-    def __init__(self, frame: CellFrame, side: Side) -> None:
-        self.cell, self.side, self.castlings = frame.cell, side, frame.castlings
-        self.standing = frame.cell.standing
-        self.number = [man for man, square in enumerate(frame.squares) if square < 0]
-        """Of each mobile man in the frame."""
+    def __init__(self, lineup: Lineup, side: Side) -> None:
+        self.cell, self.side, self.castlings = lineup.cell, side, lineup.castlings
+        self.standing = lineup.cell.standing
+        self.number = [man for man, square in enumerate(lineup.squares) if square < 0]
+        """Of each mobile man among all."""
         self.enemies = [place for place, man in enumerate(self.cell.mobile) if self._may_capture(man)]
         self.taken = {square for square, man in self.standing.items() if self._may_capture(man)}
 
@@ -66,8 +74,8 @@ class _Walker:
             if self.standing[castling.king].colour == self.side:
                 yield self._castled(castling)
         if any(man.colour == self.side for man in self.cell.mobile):
-            yield from (self._route(_NOWHERE, square) for square in self.taken)
-            yield from (self._route(_NOWHERE, _NOWHERE, victim) for victim in self.enemies)
+            yield from (self._route(NO_SQUARE, square) for square in self.taken)
+            yield from (self._route(NO_SQUARE, NO_SQUARE, victim) for victim in self.enemies)
 
     def _may_capture(self, man: Man) -> bool:
         return man.colour != self.side and man.kind != KING
@@ -131,4 +139,4 @@ class _Walker:
 
 
 def _number(origin: int, target: int, captured: int = 0, promotion: int = NO_PROMOTION) -> int:
-    return ((origin * (_NOWHERE + 1) + target) * ROUTE_VICTIMS + captured) * len(KINDS) + promotion
+    return ((origin * (NO_SQUARE + 1) + target) * ROUTE_VICTIMS + captured) * len(KINDS) + promotion

@@ -18,13 +18,12 @@ from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Interval, Knowledge, SomeKnowledge, side_after
 from tbgen.cells.cell import Cell
 from tbgen.cells.position import CellPosition
-from tbgen.cells.routes import Route
+from tbgen.cells.routes import Route, home_of_route
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES
 from tbgen.solve.cell_proof import CellProof, prove_by_ply
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
-from tbgen.solve.solved_cells import home_of_route
 
 _WHOLE: Final = 64**3
 """Slots of a cell up to which all positions are proved."""

@@ -27,16 +27,15 @@ from tbgen.cells.bounds import (
     SomeKnowledge,
 )
 from tbgen.cells.cell import Cell, side_of
-from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition, Step
-from tbgen.cells.routes import Route, routes_of
+from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Stop
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
-from tbgen.solve.solved_cells import home_of_route
 
 if TYPE_CHECKING:  # not needed without proofs
     from tbgen.solve.proof import Prover
@@ -216,7 +215,7 @@ class Search:
 
     def _unknown_homes(self, cell: Cell) -> list[Cell]:
         """Return the cells that a cell rests on and that might be solved, small ones first."""
-        routes = routes_of(frame_of_cell(cell))
+        routes = routes_of(lineup_of_cell(cell))
         homes = {home_of_route(route).canonical()[0] for route in routes if not route.quiet}
         unsolved = (home for home in homes - self._given_up if home not in self.known.cells)
         unknown = (home for home in unsolved if not self.known.tables.has_cell(home))

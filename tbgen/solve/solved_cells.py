@@ -7,9 +7,9 @@ import numpy as np
 from tbgen.board.score import Code
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Interval, side_after
-from tbgen.cells.cell import MOST_MOBILE, Cell, side_of
+from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.position import CellPosition
-from tbgen.cells.routes import Route
+from tbgen.cells.routes import Route, home_of_route
 from tbgen.index.layout import Side
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.exits import ExitSource
@@ -96,15 +96,6 @@ class SolvedCells(ExitSource):
             end = 1 - end_of(side_of(position.board))
             found[end] = WORST[end]
         return Interval(*found)
-
-
-def home_of_route(route: Route) -> Cell:
-    """Return the cell whose solution says what a route is worth: with a promoted man mobile if there may be
-    one more."""
-    cell = route.destination
-    if route.promoted is not None and len(cell.mobile) < MOST_MOBILE:
-        cell = cell.freed([route.promoted])
-    return cell
 
 
 def end_of(side: Side) -> int:

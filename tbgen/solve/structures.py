@@ -11,10 +11,9 @@ from itertools import islice
 from typing import Self
 
 from tbgen.cells.cell import Cell
-from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.routes import routes_of
+from tbgen.cells.lineup import lineup_of_cell
+from tbgen.cells.routes import home_of_route, routes_of
 from tbgen.costs import memory_of, seconds_of
-from tbgen.solve.solved_cells import home_of_route
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def homes_below(cell: Cell, *, promotions: bool = False) -> list[Cell]:
 
     :param promotions: whether to include those that promotions lead to.
     """
-    zeroing = (route for route in routes_of(frame_of_cell(cell)) if not route.quiet)
+    zeroing = (route for route in routes_of(lineup_of_cell(cell)) if not route.quiet)
     homes = {home_of_route(route).canonical()[0] for route in zeroing if promotions or route.promoted is None}
     return sorted(homes, key=lambda home: (home.size, home))
 

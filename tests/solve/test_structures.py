@@ -1,5 +1,7 @@
 """The cells below a cell, compared with all moves of all its positions by python-chess."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import chess
@@ -94,3 +96,9 @@ def test_a_graph_that_is_too_large() -> None:
     for cell, below in structures.below.items():
         assert set(below) <= seen
         seen.add(cell)
+
+
+def test_they_are_found_without_a_compiler() -> None:
+    script = "import sys, tbgen.solve.structures; print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.cells.cell import Cell, mobile_squares
-from tbgen.cells.frames import Castling, frame_of_cell
+from tbgen.cells.lineup import Castling, lineup_of_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.costs import RATES, memory_of
 
@@ -61,7 +61,7 @@ def cells_before(home: Home, solved: Container[Home]) -> set[Home]:
         if one in solved or one in found:
             continue
         found.add(one)
-        routes = routes_of(frame_of_cell(one.cell, one.castlings))
+        routes = routes_of(lineup_of_cell(one.cell, one.castlings))
         waiting |= {home_after(route, left) for route in routes if (left := rights_left(one, route))}
     return found
 

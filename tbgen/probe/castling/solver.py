@@ -21,7 +21,8 @@ from tbgen.board.signed import code_of, of_code
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, side_after
 from tbgen.cells.cell import Cell, side_of
-from tbgen.cells.frames import Castling, frame_of_cell
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.lineup import Castling
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.warmup import compile_kernels

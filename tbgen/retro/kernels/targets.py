@@ -55,10 +55,8 @@ class Targets(Struct):
     """Where the en passant positions start in the pool."""
 
 
-NO_SQUARE = int64(64)
-"""In routes: no frozen man and no pawn has moved, or none is captured."""
-ROUTE_VICTIMS = 32
-"""Mobile men that a route may capture, and 0 for none."""
+NO_SQUARE = int64(zeroing.NO_SQUARE)
+ROUTE_VICTIMS = zeroing.ROUTE_VICTIMS
 ROUTES = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
 """Number of routes that can be told apart."""
 
