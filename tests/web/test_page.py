@@ -15,7 +15,6 @@ from tbgen.board.score import GScore
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.browsing import Visit
 from tests.support.paths import ROOT
-from tests.support.serving import serving
 
 pytestmark = pytest.mark.slow
 
@@ -25,24 +24,11 @@ expect.set_options(timeout=60_000)  # a slow machine is no failure
 GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
 
 
-@pytest.fixture(scope="module")
-def address(
-    browser: Browser, whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    site = tmp_path_factory.mktemp("site")
-    (site / "tables").mkdir()
-    for name in ("index.html", "tables/KBvK.r.html"):
-        (site / name).write_text(f"<!DOCTYPE html><title>{name}</title>")
-    words = ("--limit", "0", "--solve-time", "20s", "--report", str(site))
-    with serving(whole_game_tables, *words) as (_, host, port):
-        yield f"http://{host}:{port}"
-
-
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Visit]:
     visit = Visit(browser, address)
     expect(visit.page.locator("#sentence")).to_have_text(
-        "White keeps G1.5: Black will be down to one move in 4 plies."
+        "White wins by a little: Black gets down to one move in 4 plies."
     )
     yield visit
     visit.close()
@@ -109,7 +95,7 @@ def test_keys_alone(visit: Visit) -> None:
     expect(sentence).to_contain_text("in 4 plies")
     page.locator("#fen").fill(f"{PAWN} -G2.5")
     page.keyboard.press("Enter")
-    expect(sentence).to_have_text("Black keeps -G3.5: White will be down to three moves in 4 plies.")
+    expect(sentence).to_have_text("Black wins by very little: White gets down to three moves in 4 plies.")
 
 
 def test_keys_after_the_mouse(visit: Visit) -> None:

@@ -77,6 +77,18 @@ export class Board {
         this.moves = []
     }
 
+    /** Mark the squares of the last move, as UCI; null for none. */
+    last(uci) {
+        this.board.removeMarkers(MARKER_TYPE.square)
+        for (const square of uci ? [uci.slice(0, 2), uci.slice(2, 4)] : []) this.board.addMarker(MARKER_TYPE.square, square)
+    }
+
+    /** Mark squares that moves lead to. */
+    spot(squares) {
+        this.board.removeMarkers(MARKER_TYPE.circle)
+        for (const square of new Set(squares)) this.board.addMarker(MARKER_TYPE.circle, square)
+    }
+
     /** Draw arrows: `{uci, kind}`, the kind one of those of cm-chessboard. */
     arrows(list) {
         this.board.removeArrows()

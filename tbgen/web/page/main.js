@@ -3,13 +3,18 @@
 import {Refused, ask, attempt, post} from "./api.js"
 import {Board} from "./board.js"
 import {copy, fenOf, svgOf} from "./copying.js"
-import {$, h, refill, settled} from "./dom.js"
+import {$, h, settled} from "./dom.js"
 import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
-import {headOf, pgnOf, titleOf, variationsOf} from "./game_text.js"
+import {pgnOf, titleOf} from "./game_text.js"
+import {Guide} from "./guide.js"
+import {showLine} from "./line.js"
+import {Mobility} from "./mobility.js"
 import {showMoves, typedMove} from "./moves.js"
 import {offerTools, showTool} from "./palette.js"
-import {EMPTY, after, mirrored, numberOfMen, numbered, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {Pointing} from "./pointing.js"
+import {EMPTY, after, mirrored, numberOfMen, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {offerReferee} from "./refereeing.js"
 import {Running} from "./running.js"
 import {offerSamples} from "./sampling.js"
 import {Slider} from "./slider.js"
@@ -34,8 +39,14 @@ let turn = 0
 let showing = null
 
 const board = new Board($("board"), play, rows => setUp(withMen(here().fen, rows)))
+const mobility = new Mobility(board)
+const pointing = new Pointing(board, () => state.rules)
 const running = new Running($("run"), first => advance(1, !first), () => state)
+const guide = new Guide((fen, accrued) => fromAbove(() => go({...DEFAULT, fen: accrued ? withScore(fen) : fen, accrued})))
 const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
+
+/** What the moves of an answer do. */
+const does = {play, look: move => pointing.look(move), leave: () => pointing.leave()}
 
 const here = () => plies[state.at]
 const keyOf = ({fen, accrued, rules, line: moves, head, main}) => JSON.stringify([fen, accrued, variantOf(rules), moves, main ? "" : head])
@@ -115,15 +126,15 @@ function showPlace() {
     board.show(fen, state.flipped)
     board.play([])
     $("said").textContent = ""
-    board.arrows([])
+    pointing.rest(null, null)
+    board.last(state.setup ? null : here().uci ?? null)
     $("fen").value = fen
     $(parse(fen).turn === "w" ? "white" : "black").checked = true
     showPlayed()
     $("game-label").textContent = titleOf(state)
     $("aside").hidden = !state.main
     showOutcome($("outcome"), refereed)
-    $("back").disabled = $("first").disabled = state.at === 0
-    $("forward").disabled = $("last").disabled = state.at === state.line.length
+    offerSteps()
     showTool(board.tool)
     if (state.setup) board.edit(board.tool)
 }
@@ -155,22 +166,25 @@ async function look(mine) {
         showPlayed()
     }
     showVerdict(found)
+    mobility.show(isView(state.rules) ? null : found, state.flipped)
     if (!state.setup) board.play(found.moves)
-    showMoves($("moves"), found, state.rules, {play, look: lookAt, leave})
-    leave()
-    await Promise.all([showLine(mine), showSlider(mine), showMaterial(mine)])
+    showMoves($("moves"), found, state.rules, does)
+    pointBest()
+    pointing.leave()
+    await Promise.all([lookAhead(mine), showSlider(mine), showMaterial(mine)])
 }
 
 /** Say why there is no answer, and what to do. */
 function refuse(error) {
     const {fen, accrued} = here()
     showProblem(error, state.line.length ? accrued : null)
+    mobility.show(null, state.flipped)
     running.stop()
     $("moves").replaceChildren()
     $("line").replaceChildren()
     const solvable = ["missing_table", "castling_rights"].includes(error.code) || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
     if (offers.solve !== undefined && state.rules === "r" && solvable) offerSolving($("problem"), fen, accrued)
-    for (const id of ["step", "run", "end"]) $(id).disabled = true
+    offerSteps()
 }
 
 /** Show the legal moves of a position that no table holds: play goes on. */
@@ -183,14 +197,27 @@ function showMovesBeyond(found) {
         here().accrued = found.accrued
         showPlayed()
     }
+    pointing.rest(answer, null)
     showBeyond(found, view)
+    mobility.show(view ? null : answer, state.flipped)
     if (!state.setup) board.play(moves)
-    showMoves($("moves"), answer, state.rules, {play, look: lookAt, leave})
+    showMoves($("moves"), answer, state.rules, does)
+}
+
+/** Let be stepped where there is something to step to: back and forth through the game, and on by best play. */
+function offerSteps() {
+    const {at, line: {length}} = state
+    const view = isView(state.rules)
+    $("back").disabled = $("first").disabled = at === 0
+    $("forward").disabled = at === length && !line.length
+    $("last").disabled = at === length && (view || !line.length)
+    $("step").disabled = $("run").disabled = !line.length
+    $("end").disabled = view || !line.length
 }
 
 // Best play.
 
-async function showLine(mine) {
+async function lookAhead(mine) {
     const view = isView(state.rules)
     line = []
     if (view) {
@@ -205,24 +232,19 @@ async function showLine(mine) {
             if (!(error instanceof Refused)) throw error
             if (mine !== turn) return
             $("line").replaceChildren(h("span", {class: "note"}, error.message))
-            for (const id of ["step", "run", "end"]) $(id).disabled = true
+            offerSteps()
             running.stop()
-            arrows()
             return
         }
     }
     if (mine !== turn) return
-    for (const id of ["step", "run", "end"]) $(id).disabled = !line.length || (view && id === "end")
-    const labels = numbered(here().fen, line.map(ply => ply.san))
-    const steps = labels.flatMap(([label, san], index) => [
-        label && `${label} `, h("button", {type: "button", class: "step", title: view ? false : `accrued ${line[index].accrued}`, onclick: () => advance(index + 1)}, san), " "])
-    const nothing = view ? answer.winner === null ? "A draw: there is nothing to reach." : "Who wins is known here, and not how soon: there is no line."
-        : "Nothing to do: what has accrued is the value."
-    const none = h("span", {class: "note"}, answer.moves.length ? nothing : "The game is over.")
-    refill($("line"), line.length ? [...steps, view ? "…" : ""] : [none])
-    arrows()
+    offerSteps()
+    showLine($("line"), line, answer, advance)
+    pointBest()
     if (!line.length) running.stop()
 }
+
+const pointBest = () => pointing.rest(answer, state.setup ? null : line[0]?.uci ?? answer.moves[0]?.uci)
 
 /** Make the first moves of the line. */
 function advance(number, replace = false) {
@@ -238,6 +260,7 @@ function advance(number, replace = false) {
 function play(move) {
     running.stop()
     if (!answer?.moves.includes(move)) return undefined // of a position that is no longer shown
+    guide.moved(here().fen, move)
     const next = [...plies.slice(0, state.at + 1)]
     next.push({fen: move.fen ?? after(here().fen, move.uci), san: move.san, uci: move.uci, accrued: move.accrued ?? null, value: move.value})
     return extend(next)
@@ -255,38 +278,6 @@ function extend(next, replace = false) {
     // What accrues is not known from a view: then the referee has to say it.
     if (!isView(state.rules)) known.set(keyOf({...state, ...change}), {plies: next, refereed: null})
     return go(change, replace)
-}
-
-// What the pointer rests on.
-
-let pointed = 0
-
-function arrows(more = []) {
-    const best = answer?.beyond ? null : line[0]?.uci ?? answer?.moves[0]?.uci
-    board.arrows([...(best && !state.setup ? [{uci: best, kind: "success"}] : []), ...more])
-}
-
-async function lookAt(move) {
-    if (!answer?.moves.includes(move)) return
-    const mine = ++pointed
-    board.arrows([{uci: move.uci, kind: "info"}])
-    if (answer.beyond && !move.value) return
-    try {
-        const fen = move.fen ?? after(answer.fen, move.uci)
-        const reply = await ask(state.rules, isView(state.rules) ? {fen} : {fen, accrued: move.accrued})
-        if (mine !== pointed) return
-        const best = reply.moves[0]
-        $("reply").textContent = best ? `${move.san}, and the reply is ${best.san}` : `${move.san} ends the game`
-        if (best) board.arrows([{uci: move.uci, kind: "info"}, {uci: best.uci, kind: "secondary"}])
-    } catch (error) {
-        if (!(error instanceof Refused)) throw error
-    }
-}
-
-function leave() {
-    pointed++
-    $("reply").textContent = "\u00a0"
-    arrows()
 }
 
 // The accrued score.
@@ -328,13 +319,13 @@ on("rules", "change", event => go({rules: event.target.value}))
 on("flip", "click", () => go({flipped: !state.flipped}))
 on("mirror", "click", () => begin(mirrored(here().fen), answer?.accrued === answer?.position_score ? null : answer.accrued))
 on("swap", "click", () => begin(swapped(here().fen), answer?.accrued === answer?.position_score ? null : opposite(answer.accrued)))
-on("clear", "click", () => setUp(EMPTY))
+on("clear", "click", () => fromAbove(() => setUp(EMPTY)))
 on("undo", "click", () => history.back())
-on("setup", "click", () => go({setup: !state.setup}))
+on("setup", "click", () => fromAbove(() => go({setup: !state.setup})))
 on("first", "click", () => go({at: 0}))
 on("back", "click", () => go({at: Math.max(0, state.at - 1)}))
-on("forward", "click", () => go({at: Math.min(state.line.length, state.at + 1)}))
-on("last", "click", () => go({at: state.line.length}))
+on("forward", "click", () => state.at < state.line.length ? go({at: state.at + 1}) : advance(1))
+on("last", "click", () => state.at < state.line.length ? go({at: state.line.length}) : advance(line.length))
 on("back-to-game", "click", () => go({line: state.main, at: common(state.line, state.main), main: null}))
 on("step", "click", () => advance(1))
 on("end", "click", () => advance(line.length))
@@ -357,17 +348,9 @@ on("typing", "submit", async event => {
     play(move)
 })
 offerSamples(() => variantOf(state.rules), fen => fromAbove(() => begin(fen, null, {setup: false})))
-on("refereeing", "submit", event => {
-    event.preventDefault()
-    attempt($("pgn-problem"), async () => {
-        const game = await post(`${variantOf(state.rules)}/game`, $("pgn").value)
-        const [start] = game.plies
-        const own = start.accrued === start.position_score
-        const change = {fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: game.plies.slice(1).map(ply => ply.san), head: headOf($("pgn").value), main: null, setup: false}
-        known.set(keyOf({...state, ...change}), {plies: game.plies, refereed: {...game, variations: variationsOf($("pgn").value)}})
-        const first = game.plies.findIndex(ply => ply.value)
-        fromAbove(() => go({...change, at: first < 0 ? game.plies.length - 1 : first}))
-    })
+offerReferee(() => variantOf(state.rules), (game, change) => {
+    known.set(keyOf({...state, ...change}), game)
+    fromAbove(() => go(change))
 })
 on("material", "toggle", () => answer && showMaterial(turn))
 on("copy-fen", "click", () => copy(fenOf(here(), answer), "FEN"))

@@ -17,20 +17,20 @@ export function showMoves(element, answer, rules, does) {
         groups.set(key, [...(groups.get(key) ?? []), move])
     }
     const lists = [...groups.values()].map((moves, index) => h("section", {class: index || beyond ? "kept" : "kept best"},
-        h("h3", {}, heading(moves[0], index, rules, beyond), " ", h("small", {}, moves[0].points ? pointsText(moves[0].points) : "")),
+        h("h3", {}, heading(moves[0], index, rules, answer), " ", h("small", {}, moves[0].points ? pointsText(moves[0].points) : "")),
         h("ul", {}, moves.map(move => h("li", {}, button(move, rules, does))))))
     const none = h("p", {class: "note"}, "No moves: the game is over.")
     refill(element, lists.length ? lists : [none])
 }
 
-function heading(move, index, rules, beyond) {
+function heading(move, index, rules, {accrued, beyond}) {
     if (beyond) return move.value ? ["leads to ", score(move.value)] : "leads where no table says it"
     if (isView(rules)) {
         if (move.winner === null) return "draws"
         const side = move.winner === "white" ? "White" : "Black"
         return `${side} ${move.points[move.winner] === 1 ? "wins" : "stalemates"}`
     }
-    return [index ? "leads to " : "keeps ", score(move.value)]
+    return [index ? "leads to " : move.value === accrued ? "keeps " : "gets ", score(move.value)]
 }
 
 function button(move, rules, does) {

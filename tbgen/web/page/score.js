@@ -2,6 +2,9 @@
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
+/** What a lead in points comes to, by the least one of which it is said. */
+const AMOUNTS = [[0.25, "clearly"], [0.06, "by a little"], [0, "by very little"]]
+
 /** Return twice the number of a score: the rank of docs/glossary.md. */
 export const rankOf = score => Math.round(2 * Number(score.replace(/^-?G/, "")))
 
@@ -21,6 +24,16 @@ export function leaves(score) {
     return rank % 2 ? `down to ${moves}` : `in check and down to ${moves}`
 }
 
+/** Return what a position's own score says of the side to move, such as "is in check and has one legal move". */
+export function opponentHas(score) {
+    const rank = rankOf(score)
+    const number = rank >> 1
+    const moves = `${NUMBERS[number] ?? number} legal ${number === 1 ? "move" : "moves"}`
+    return rank % 2 ? `has ${moves}` : `is in check and has ${moves}`
+}
+
+export const moverOf = fen => fen.split(" ")[1] === "w" ? "White" : "Black"
+
 /** Return where a score stands from -1, Black's best, to 1, White's best: the small scores far apart. */
 export function height(score) {
     const share = 1 / (1 + rankOf(score) / 6)
@@ -37,7 +50,7 @@ const short = number => number === Number(number.toFixed(4)) ? String(number) : 
 
 /** Return what best play comes to, in a sentence. */
 export function sentence(answer) {
-    const mover = answer.fen.split(" ")[1] === "w" ? "White" : "Black"
+    const mover = moverOf(answer.fen)
     if (answer.view) return viewed(answer, mover)
     const {value, depth, accrued} = answer
     const holder = sideOf(value)
@@ -47,9 +60,16 @@ export function sentence(answer) {
     if (rankOf(value) === 0) return `${holder} mates${inPlies(depth)}.`
     if (rankOf(value) === 1) return `${holder} stalemates ${opponent}${inPlies(depth)}.`
     if (depth === 0 || value === accrued) {
-        return `${holder} keeps ${value}: that has accrued, and best play leaves it at that.`
+        return `${holder} keeps ${value} and wins ${amount(answer.points)}: that has accrued, and best play leaves it at that.`
     }
-    return `${holder} keeps ${value}: ${opponent} will be ${leaves(value)}${inPlies(depth)}.`
+    return `${holder} wins ${amount(answer.points)}: ${opponent} gets ${leaves(value)}${inPlies(depth)}.`
+}
+
+/** Return how much a result is won by, in words. */
+function amount({white, black}) {
+    const lead = Math.abs(white - black)
+    const [, words] = AMOUNTS.find(([least]) => lead >= least)
+    return words
 }
 
 function viewed(answer, mover) {

@@ -1,0 +1,24 @@
+// Best play as a line of moves.
+
+import {h, refill} from "./dom.js"
+import {numbered} from "./position.js"
+
+/**
+ * Show best play.
+ *
+ * @param {object[]} line moves with `san` and what has accrued after them
+ * @param {object} answer what the position is worth
+ * @param {(number: number) => void} onGo told how many moves to make
+ */
+export function showLine(element, line, answer, onGo) {
+    const labels = numbered(answer.fen, line.map(ply => ply.san))
+    const steps = labels.flatMap(([label, san], index) => [
+        label && `${label} `, h("button", {type: "button", class: "step", title: answer.view ? false : `accrued ${line[index].accrued}`, onclick: () => onGo(index + 1)}, san), " "])
+    refill(element, line.length ? [...steps, answer.view ? "…" : ""] : [h("span", {class: "note"}, noLine(answer))])
+}
+
+function noLine(answer) {
+    if (!answer.moves.length) return "The game is over."
+    if (!answer.view) return "Nothing to do: what has accrued is the value."
+    return answer.winner === null ? "A draw: there is nothing to reach." : "Who wins is known here, and not how soon: there is no line."
+}

@@ -1,0 +1,128 @@
+"""What the page tells a visitor who does not know the game, and where things stand on a phone."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scoring
+from tbgen.probe.tablebase import open_tablebase
+from tests.support.browsing import Visit
+
+pytestmark = pytest.mark.slow
+
+KBK = "?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
+PHONE = {"width": 390, "height": 664}
+LESSONS = """async () => {
+    const {LESSONS} = await import("/page/guide.js")
+    return JSON.stringify(LESSONS)
+}"""
+
+
+def test_the_guide_is_played_by_clicking(browser: Browser, address: str, tables: Path) -> None:
+    """Its moves are the only ones that keep the value; a wrong one is told; nothing gives them away."""
+    visit = Visit(browser, address, viewport=PHONE)
+    page, text = visit.page, visit.page.locator("#guide-text")
+    lessons = json.loads(page.evaluate(LESSONS))
+    page.locator("#how").click()
+    with open_tablebase(tables) as opened:
+        for number, lesson in enumerate(lessons, 1):
+            fen, goal = lesson["fen"], lesson["goal"]
+            expect(page.locator("#guide-label")).to_have_text(f"{number} of 5: {lesson['name']}")
+            first, *others = opened.moves(fen, accrued=lesson["accrued"])
+            expect(page.locator("#count")).to_contain_text("legal moves")
+            if lesson["name"] == "The first counts":  # what was there stays, whatever is played
+                assert str(first.value) == lesson["accrued"]
+                assert str(opened.moves(fen)[0].value) == "G1.0"
+            else:
+                assert first.uci == goal
+                assert all((move.value, move.depth) != (first.value, first.depth) for move in others)
+            expect(page.locator("#moves")).to_be_hidden()
+            expect(page.locator("#board .arrow").first).to_be_hidden()
+            if number == 1:
+                visit.drag("h1", "h2")
+                expect(text).to_contain_text("Not Rh2.")
+                page.locator("#guide-again").click()
+                expect(text).to_have_text(lesson["task"])
+                expect(page.locator("#count")).to_have_text("White has 20 legal moves")
+            visit.drag(goal[:2], goal[2:])
+            expect(text).to_have_text(lesson["right"])
+            page.locator("#guide-on").click()
+    expect(page.locator("#guide")).to_be_hidden()
+    expect(page.locator("#moves")).to_be_visible()
+    visit.close()
+    assert visit.wrong == []
+
+
+def test_the_scale_is_that_of_the_exponential_scoring(browser: Browser, address: str) -> None:
+    visit = Visit(browser, address)
+    rows = visit.page.locator("#scale tbody tr").all_inner_texts()
+    scoring = Scoring.parse("exponential")
+    for row in rows:
+        name, _, points = row.split("\t")
+        white, black = (float(each) for each in points.split(" : "))
+        truth = scoring.points(GScore.parse(name))
+        assert (white, black) == pytest.approx(tuple(truth), abs=5.1e-5)
+    assert len(rows) == 8
+    visit.close()
+
+
+def test_moves_and_what_has_accrued_are_seen_at_the_board(browser: Browser, address: str) -> None:
+    """The number of legal moves, their squares on demand, the accrued score as a bar, the last move."""
+    visit = Visit(browser, address, f"{KBK}&line=Kh5_Kf4&accrued=-G3.5")
+    page = visit.page
+    expect(page.locator("#mobility")).to_have_text("Black has two legal moves: G2.5")
+    expect(page.locator("#board .marker-square")).to_have_count(2)
+    expect(page.locator("#board .marker-circle")).to_have_count(0)
+    page.locator("#count").click()
+    expect(page.locator("#board .marker-circle")).to_have_count(2)
+    bar, fill = page.locator("#accrued-bar"), page.locator("#accrued-fill")
+    expect(bar).to_have_attribute("aria-label", "Accrued so far: G2.5")
+    expect(fill).to_have_class("white")
+    page.locator("#first").click()
+    expect(bar).to_have_attribute("aria-label", "Accrued so far: -G3.5")
+    expect(fill).to_have_class("black")
+    expect(page.locator("#board .marker-square")).to_have_count(0)
+    page.locator("#rules").select_option("classical")
+    expect(page.locator("#mobility")).to_be_hidden()
+    page.locator("#rules").select_option("r")
+    page.locator("#facts [data-tip]").first.focus()
+    expect(page.locator("#facts [data-tip]").first).to_have_attribute("data-tip", re.compile("men"))
+    visit.close()
+    assert visit.wrong == []
+
+
+def test_a_phone_has_board_verdict_and_bar_on_one_screen(browser: Browser, address: str) -> None:
+    """The bar stays where it is, whatever is played or set up, and goes on by best play at the end."""
+    visit = Visit(browser, address, KBK, viewport=PHONE, has_touch=True)
+    page = visit.page
+    sentence = page.locator("#sentence")
+    expect(sentence).to_contain_text("in 4 plies")
+
+    def tops() -> list[float]:
+        boxes = [page.locator(name).bounding_box() for name in ("#board", "#walk", "#forward")]
+        return [box["y"] for box in boxes if box is not None]
+
+    before = tops()
+    last, value = page.locator("#walk").bounding_box(), page.locator("#value").bounding_box()
+    assert last is not None
+    assert value is not None
+    assert last["y"] + last["height"] <= PHONE["height"]
+    assert value["y"] + value["height"] <= last["y"]
+    page.locator("#forward").tap()
+    expect(sentence).to_contain_text("in 3 plies")
+    page.locator("#last").tap()
+    expect(sentence).to_contain_text("that has accrued")
+    expect(page.locator("#last")).to_be_disabled()
+    page.locator("#first").tap()
+    expect(sentence).to_contain_text("in 4 plies")
+    assert tops() == before
+    page.locator("#setup").tap()
+    expect(page.locator("#palette")).to_be_visible()
+    assert tops() == before
+    assert not visit.too_wide()
+    visit.close()
+    assert visit.wrong == []
