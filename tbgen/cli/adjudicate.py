@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -9,18 +10,19 @@ from typing import Annotated, Any, Final
 from tbgen.board.fen import parse_fen
 from tbgen.board.scoring import Scheme
 from tbgen.cli.answers import diagram, line_text, mover
-from tbgen.cli.games import RefereeOptions, Requirements, outcome_remarks
+from tbgen.cli.games import RefereeOptions, Requirements, outcome_remarks, place_in
 from tbgen.cli.options import AsJson, Setting, SyzygyFiles, TableDirectory, command
 from tbgen.cli.solving import SolvingOptions, Watch
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import TbgenError, UsageError, printable
-from tbgen.games.pgn.files import matching, reading
+from tbgen.games.pgn.files import is_stream, matching, reading
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
 from tbgen.games.tagging import Tally
 from tbgen.probe.documents import PlyDocument
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
+from tbgen.solve.plan import Collector
 from tbgen.text import plies
 
 _FEN: Final = re.compile(r"[1-8pnbrqkPNBRQK]+(/[1-8pnbrqkPNBRQK]+){2,}(\s|\Z)")
@@ -118,6 +120,22 @@ class _GameJudge:
                 say(f"tbgen: the line cannot be shown: {error}")
         return _GameReport(arbiter, outcome, line)
 
+    def solve(self, names: Sequence[str]) -> None:
+        """Solve the final positions of all games of files of which tables do not say the points."""
+        collector = Collector(lambda: self.watch.game)
+        for name, game in _games(names):
+            self.watch.place = place_in(name, names)
+            self.watch.begin(game.number, game.tags)
+            with suppress(TbgenError):  # which is told in its turn
+                arbiter = replay(game, self.options)
+                adjudicate(
+                    *(arbiter, self.tables, game.ending),
+                    doubts=game.doubts,
+                    syzygy=self.means["syzygy"],
+                    solver=collector,
+                )
+        self.watch.work_on(collector.jobs)
+
     def remark(self, outcome: Outcome, name: str) -> None:
         """Count an outcome, and say what there is to remark about it.
 
@@ -139,10 +157,15 @@ def _position(text: str, judge: _GameJudge, as_json: bool) -> None:
 
 
 def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
+    """Adjudicate the games of files, in their order; positions are solved before, unless the games can be
+    read only once."""
     worst = 0
     documents: list[dict[str, Any]] = []
+    planned = judge.watch.solver is not None and not any(map(is_stream, names))
+    if planned:
+        judge.solve(names)
     for name, game in _games(names):
-        file, place = f"{name}, " if len(names) > 1 else "", f"game {game.number}, line {game.line}"
+        file, place = place_in(name, names), f"game {game.number}, line {game.line}"
         facts = {"file": name, "number": game.number, "file_line": game.line}
         players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
         documents.append({**facts, **players, "result": game.result})
@@ -161,7 +184,7 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
             documents[-1]["error"] = sentence
             if not as_json:
                 say(f"tbgen: {file}{sentence}")
-        if judge.watch.interrupted:
+        if judge.watch.interrupted and not planned:
             break
     if not documents:
         raise UsageError(f"there is no game in {', '.join(names)}")

@@ -3,9 +3,10 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
+from tbgen.board.interval import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
     MOST_JOBS,
@@ -25,6 +26,7 @@ from tbgen.games.pgn.files import PgnSource, is_stream, reading
 from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.machine import processors
+from tbgen.solve.plan import Collector
 from tbgen.text import counted, duration
 
 _EVERY = 256
@@ -90,7 +92,7 @@ class AdjudicationOptions(OptionGroup):
     def adjudicating(self, files: Sequence[str], *, trust_tags: bool = False) -> Iterator["Adjudication"]:
         """Give what adjudicates the games of some files.
 
-        If it is to solve positions, the games for that are counted first, unless they can be read only once.
+        If it is to solve positions, that is done before, unless the games can be read only once.
 
         :raises UsageError: if the options do not go together.
         :raises TbgenError: if a file cannot be read.
@@ -108,7 +110,7 @@ class AdjudicationOptions(OptionGroup):
             )
             work = Adjudication(adjudicator, watch, self.jobs, self.strict)
             if watch.solver is not None and not any(map(is_stream, files)):
-                work.count_unproven(files)
+                work.solve(files)
             yield work
 
 
@@ -125,17 +127,23 @@ class Adjudication:
     remarks: set[str] = field(default_factory=set)
     """What has been said about outcomes."""
 
-    def count_unproven(self, files: Sequence[str]) -> None:
-        """Count the games that are left to solve."""
-        found, adjudicator = 0, self.adjudicator.unsolving()
+    def solve(self, files: Sequence[str]) -> None:
+        """Solve the final positions of all games of which tables do not say the points.
+
+        :raises KeyboardInterrupt: if that is interrupted, after what is proved by then is kept.
+        """
+        watch, collector = self.watch, Collector(lambda: self.watch.game)
+        adjudicator = replace(self.adjudicator.unsolving(), solver=collector, begin=self.adjudicator.begin)
         for path in files:
-            with self.watch.line as line, reading(path) as source:
-                for done, game in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
-                    outcome = game.outcome
-                    found += outcome is not None and not outcome.proven and not outcome.truncated
+            watch.place = place_in(path, files)
+            with watch.line as line, reading(path) as source:
+                for done, _ in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
                     if done % _EVERY == 0:
-                        line.show(f"counting what is to be solved: {counted(found, 'position')}")
-        self.watch.games = found
+                        line.show(
+                            f"counting what is to be solved: {counted(len(collector.jobs), 'position')}"
+                        )
+        watch.work_on(collector.jobs)
+        watch.end()
 
     def games(self, source: PgnSource, fate: str, place: str = "") -> Iterator[TaggedGame]:
         """Yield the games of a file.
@@ -169,8 +177,7 @@ class Adjudication:
                 if done % _EVERY == 0:
                     line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
                 if watch.interrupted:
-                    known = "not known" if game.outcome is None else game.outcome.interval.words
-                    say(f"tbgen: {watch.game}: the value is {known} by what is proved so far")
+                    watch.say_proved(watch.game, ANYTHING if game.outcome is None else game.outcome.interval)
                     watch.end()
                 yield game
 
@@ -182,6 +189,11 @@ class Adjudication:
     def document(self) -> dict[str, Any]:
         """Return what became of the games, for JSON."""
         return self.tally.document() | self.watch.document()
+
+
+def place_in(path: str, files: Sequence[str]) -> str:
+    """Return what to say of a file before the place of a game, if there are several files."""
+    return f"{path}, " if len(files) > 1 else ""
 
 
 def outcome_remarks(outcome: Outcome, said: set[str], place: str = "") -> Iterator[str]:

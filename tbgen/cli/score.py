@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import click
 
 from tbgen.board.scoring import Scheme
-from tbgen.cli.games import Adjudication, AdjudicationOptions
+from tbgen.cli.games import Adjudication, AdjudicationOptions, place_in
 from tbgen.cli.options import AsJson, Directory, Parsed, Setting, WordList, command
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import TbgenError, UsageError, quote
@@ -208,9 +208,8 @@ def _records(
     names = Counter(Path(path).name for path in files)
     for path in files:
         name = Path(path).name
-        place = f"{path}, " if len(files) > 1 else ""
         with reading(path) as source:
-            for game in work.games(source, "left out", place):
+            for game in work.games(source, "left out", place_in(path, files)):
                 record = GameRecord.of(name if names[name] == 1 else path, game, explorer)
                 if event is not None:
                     event.add(game, record)

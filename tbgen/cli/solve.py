@@ -38,8 +38,9 @@ from tbgen.solve.documents import SolutionDocument, StageDocument
 from tbgen.solve.hold import Hold
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.proof import SHARE, ForwardProof
+from tbgen.solve.sets import Mobile
 from tbgen.solve.solution import Solution
-from tbgen.solve.solver import Mobile, solve
+from tbgen.solve.solver import solve
 from tbgen.text import counted, plies
 
 _MORE: Final = {

@@ -1,12 +1,12 @@
 """Solving the final positions of games: options, the solver that they ask for, and its report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+from tbgen.board.interval import ANYTHING, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cli.options import CellDirectory, Count, OptionGroup, Setting, Size, Time
 from tbgen.cli.progress import ProgressLine, stage_text
@@ -15,7 +15,8 @@ from tbgen.errors import UsageError, printable
 from tbgen.probe.syzygy import Syzygy
 from tbgen.progress import SolveStage
 from tbgen.solve.budget import Budget
-from tbgen.solve.budgeted import Course, Solver, prove
+from tbgen.solve.budgeted import FIRST_SECONDS, CellProver, Course, Solver
+from tbgen.solve.plan import Job
 from tbgen.solve.results import open_results
 from tbgen.text import counted, duration, number
 
@@ -24,9 +25,9 @@ from tbgen.text import counted, duration, number
 class SolvingOptions(OptionGroup):
     """Whether and how positions are solved; None leaves it to the solver.
 
-    :param solve: solve final positions of stopped games that no table holds, as tbgen solve does: one after
-        the other in one process, for any --jobs
-    :param solve_time: time for one position (default: 60s)
+    :param solve: solve final positions of stopped games that no table holds, as tbgen solve does: those first
+        that should take the least time, one after the other in one process, for any --jobs
+    :param solve_time: time for one position (default: 60s; with --solve-total as much as helps)
     :param solve_total: time for all positions together (default: no limit)
     :param solve_memory: memory to solve with (default: 8G)
     :param solve_threads: threads to solve with (default: 2)
@@ -56,11 +57,11 @@ class SolvingOptions(OptionGroup):
         for name, value in vars(self).items():
             if value and not self.solve:
                 raise UsageError(f"--{name.replace('_', '-')} has no effect alone: add --solve")
-        watch, kept = Watch(), self.solve_results
+        watch, kept, prover = Watch(), self.solve_results, CellProver(self.solve_cells, syzygy)
         with nullcontext() if kept is None else open_results(kept) as results:
             if self.solve:
                 watch.solver = Solver(
-                    seconds=self.solve_time or Budget.seconds,
+                    seconds=self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
                     memory=self.solve_memory or Budget.memory,
                     threads=self.solve_threads or Budget.threads,
                     total=self.solve_total,
@@ -68,7 +69,8 @@ class SolvingOptions(OptionGroup):
                     progress=watch.show,
                     files=0 if syzygy is None else len(syzygy),
                     interrupted=watch.interrupt,
-                    prove=partial(prove, cells=self.solve_cells, syzygy=syzygy),
+                    prove=prover,
+                    solved=prover.solved,
                 )
             try:
                 try:
@@ -90,8 +92,6 @@ class Watch:
     def __init__(self) -> None:
         self.line = ProgressLine()
         self.solver: Solver | None = None
-        self.games: int | None = None
-        """How many games are to be solved, if that is known."""
         self.place = ""
         """What to say before the number of a game: its file, if there are several."""
         self.game = ""
@@ -118,6 +118,24 @@ class Watch:
         """Whether there was an interrupt, so that no other game is to be begun."""
         return self._interrupt is not None
 
+    def work_on(self, jobs: Iterable[Job]) -> None:
+        """Solve positions of games in the order of the solver; their games are gone through afterwards."""
+        solver = self.solver
+        if solver is None:
+            return
+        with self.line:
+            for _ in solver.work_on(jobs):
+                pass
+        if self.interrupted and solver.turn is not None:
+            job = solver.turn.job
+            found = solver.found(job)
+            self.say_proved(job.name, ANYTHING if found is None else found.bounds)
+
+    @staticmethod
+    def say_proved(name: str, bounds: ScoreInterval) -> None:
+        """Say what is proved of the position that was worked on when an interrupt came."""
+        say(f"tbgen: {name}: the value is {bounds.words} by what is proved so far")
+
     def end(self) -> None:
         """End the work.
 
@@ -128,15 +146,13 @@ class Watch:
 
     def show(self, stage: SolveStage) -> None:
         """Show what is known of the position at work."""
-        course, total = self.course, self.games
-        text = f"solving {self.game or 'the position'}"
-        if total is not None:
-            text += f", {number(course.asked)}"
-            text += f" of {number(total)}"
-            worked = course.solved + course.refused
-            if worked and total >= course.asked:
-                left = course.seconds / worked * (total - course.asked + 1)
-                text += f", about {duration(left)} left"
+        turn = None if self.solver is None else self.solver.turn
+        name = self.game if turn is None else turn.job.name
+        text = f"solving {name or 'the position'}"
+        if turn is not None:
+            text += f", {number(turn.number)} of {number(turn.of)}"
+            if turn.seconds_left is not None:
+                text += f", about {duration(turn.seconds_left)} left"
         self.line.show(f"{text}: {stage_text(stage)}")
 
     def document(self) -> dict[str, Any]:

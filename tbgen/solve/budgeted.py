@@ -1,55 +1,101 @@
-"""Solutions of position after position: whether one is needed, its budget, and what is remembered."""
+"""Solutions of many positions: which one is next, its budget, and what is remembered."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import chess
 
 from tbgen.board.interval import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
-from tbgen.errors import UsageError
+from tbgen.cells.cell import Cell
+from tbgen.errors import TbgenError
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
-from tbgen.solve.budget import Budget, SolvingInterruptedError
+from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
+from tbgen.solve.plan import Job, JobCosts, merged, never
 from tbgen.solve.results import Effort, SolveResults, StateName
 
-__all__ = ["Course", "Prove", "Solver", "prove"]
+if TYPE_CHECKING:
+    from tbgen.solve.knowledge import Known
+
+__all__ = ["CellProver", "Course", "JobTurn", "Prove", "SolveProof", "Solver"]
+
+FIRST_SECONDS: Final = 60.0
+"""What a position is given at first where nobody says how long."""
+_LONGER: Final = 4
+"""How much longer it is given at its next turn."""
+_TIME_IS_NO_HELP: Final = (Stop.MEMORY, Stop.TABLES, Stop.NOTHING_LEFT)
+"""What ends an attempt that would not have proved more in more time."""
 
 
-def prove(
-    board: chess.Board,
-    accrued: GScore,
-    tables: Tablebase,
-    budget: Budget,
-    progress: SolveProgress,
-    cells: Path | None = None,
-    syzygy: Syzygy | None = None,
-) -> ProvedValue:
-    """Return what :func:`tbgen.solve.solver.solve` proves of a state; only this imports the compiler.
+class SolveProof(NamedTuple):
+    """What an attempt has proved."""
 
-    :param cells: a directory in which cells are kept from one position to the next.
+    proved: ProvedValue
+    stopped_by: Stop | None = None
+    """Why there is no more; None if the value is known."""
+
+
+Prove: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, SolveProgress], SolveProof]
+"""Solves position after position, as :class:`CellProver` does."""
+
+
+class CellProver:
+    """Solves positions as :func:`tbgen.solve.solver.solve` does; cells stay for those that follow.
+
+    Only a call imports the compiler.
+
+    :param cells: a directory in which cells are kept.
     :param syzygy: Syzygy files that may be used.
-    :raises SolvingInterruptedError: if it is interrupted.
-    :raises UsageError: if positions like this one are not solved.
-    :raises DamagedTableError: if a table cannot be used.
     """
-    from tbgen.solve.kept import KeptCells
-    from tbgen.solve.solver import solve
 
-    kept = None if cells is None else KeptCells(cells)
-    return solve(
-        board, accrued, tables=tables, budget=budget, kept=kept, syzygy=syzygy, progress=progress
-    ).proved
+    def __init__(self, cells: Path | None = None, syzygy: Syzygy | None = None) -> None:
+        self._cells, self._syzygy = cells, syzygy
+        self._known: Known | None = None
 
+    def __call__(
+        self,
+        board: chess.Board,
+        accrued: GScore,
+        tables: Tablebase,
+        budget: Budget,
+        progress: SolveProgress,
+    ) -> SolveProof:
+        """Return what can be proved of a state.
 
-Prove: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, SolveProgress], ProvedValue]
-""":func:`prove`, or what stands in for it in tests."""
+        :raises SolvingInterruptedError: if it is interrupted.
+        :raises UsageError: if positions like this one are not solved.
+        :raises TbgenError: if a table cannot be used.
+        """
+        from tbgen.solve.solver import solve
+
+        known = self._known = self._knowledge(tables, budget)
+        found = solve(board, accrued, tables=tables, budget=budget, known=known, progress=progress)
+        return SolveProof(found.proved, found.stopped_by)
+
+    def solved(self, cell: Cell) -> bool:
+        """Tell whether a canonical cell is in memory."""
+        return self._known is not None and cell in self._known.cells
+
+    def _knowledge(self, tables: Tablebase, budget: Budget) -> Known:
+        """Return what earlier positions have left, unless it takes half of the memory: then only what is kept
+        on disk."""
+        from tbgen.solve.kept import KeptCells
+        from tbgen.solve.solver import knowledge
+
+        known = self._known
+        if known and known.tables.tablebase is tables and known.nbytes <= budget.memory // 2:
+            return known
+        kept = None if self._cells is None else KeptCells(self._cells)
+        return knowledge(tables, budget.threads, kept, self._syzygy)
 
 
 def _again(interrupt: KeyboardInterrupt) -> None:
@@ -78,10 +124,22 @@ class Course:
         return asdict(self)
 
 
+class JobTurn(NamedTuple):
+    """Whose turn it is among positions that are solved."""
+
+    job: Job
+    number: int
+    of: int
+    """How many have a turn in this round."""
+    seconds_left: float | None
+    """What those that are left should take, as far as is known."""
+
+
 class Solver:
     """Solves positions in which games stopped, one at a time, and remembers what it proves.
 
-    :param seconds: for one position.
+    :param seconds: for one position; None for a minute at first, and then more and more as long as that may
+        help, until the time of all together is over.
     :param memory: bytes, as :class:`tbgen.solve.budget.Budget` has them.
     :param threads: as there too.
     :param total: seconds for all positions together; None for as many as they take.
@@ -89,14 +147,15 @@ class Solver:
     :param files: how many Syzygy files there are to go by, besides tables.
     :param progress: told about a position while it is being solved.
     :param interrupted: told of an interrupt (Ctrl-C) when what is proved by then has been added to the
-        results; what it does not raise, as it does by default, is to be raised after the game.
-    :param prove: what solves it.
+        results; if it does not raise it, as it does by default, no other position is worked on.
+    :param prove: what solves it; a :class:`CellProver` if None.
+    :param solved: whether a canonical cell need not be solved any more.
     """
 
     def __init__(
         self,
         *,
-        seconds: float = Budget.seconds,
+        seconds: float | None = FIRST_SECONDS,
         memory: int = Budget.memory,
         threads: int = Budget.threads,
         total: float | None = None,
@@ -104,59 +163,147 @@ class Solver:
         files: int = 0,
         progress: SolveProgress = silent_solving,
         interrupted: Callable[[KeyboardInterrupt], None] = _again,
-        prove: Prove = prove,
+        prove: Prove | None = None,
+        solved: Callable[[Cell], bool] = lambda _: False,
     ) -> None:
         self.course = Course()
+        self.turn: JobTurn | None = None
+        """Of the positions that :meth:`work_on` is about."""
         self._seconds, self._memory, self._threads = seconds, memory, threads
         self._total, self._files = total, files
         self._results = SolveResults() if results is None else results
-        self._progress, self._interrupted, self._prove = progress, interrupted, prove
+        self._progress, self._interrupted = progress, interrupted
+        self._prove: Prove = CellProver() if prove is None else prove
+        self._solved = solved
+        self._stops: dict[StateName, Stop | None] = {}
+        """Why the last attempt on a state ended."""
+        self._errors: dict[StateName, TbgenError] = {}
+        """Why a state cannot be solved."""
+        self._stopped = False
 
     def solve(
         self,
         board: chess.Board,
         accrued: GScore,
         tables: Tablebase,
-        enough: Callable[[ScoreInterval], bool] = lambda _: False,
+        enough: Callable[[ScoreInterval], bool] = never,
     ) -> ProvedValue | None:
         """Return what is proved of a state, None if nothing is known and there is no time left.
 
         What is known is not worked on again if it is exact or enough, nor if no less time and memory was
-        spent on it with no fewer tables.
+        spent on it with no fewer tables; nor is what :meth:`work_on` has worked on.
 
         :param enough: tells of bounds whether they need not be narrower.
 
         :raises UsageError: if positions like this one are not solved.
         :raises TbgenError: if a table cannot be used, or the result not be kept.
         """
-        course, state = self.course, StateName.of(board, accrued)
+        course, job = self.course, Job(board, accrued, tables, enough)
+        seconds = next(self._rounds())
+        if self._is_open(job, seconds):
+            self._attempt(job, seconds)
         course.asked += 1
-        known = self._results.proved(state)
-        done = known is not None and (known.bounds.exact or enough(known.bounds))
-        effort = Effort(self._seconds, self._memory, len(tables.materials) + self._files)
-        if done or self._results.tried(state, effort):
-            course.known += 1
-            return known
-        if self._total is not None:
-            effort = effort._replace(seconds=min(self._seconds, self._total - course.seconds))
-        if effort.seconds <= 0:
+        if job.state in self._errors:
+            course.refused += 1
+        elif job.state in self._stops:
+            course.solved += 1
+        elif self._is_open(job, seconds):
             course.out_of_time += 1
-            return known
+        else:
+            course.known += 1
+        return self.found(job)
+
+    def work_on(self, jobs: Iterable[Job]) -> Iterator[Job]:
+        """Work on positions, those first that should take the least time; yield each one, states that come
+        twice once, as soon as no more will be done about it.
+
+        :raises TbgenError: if a result cannot be kept.
+        """
+        left, costs = merged(jobs), JobCosts(self._memory, self._solved)
+        most = math.inf if self._seconds is None else self._seconds
+        for seconds in self._rounds():
+            yield from (job for job in left if not self._is_open(job, most))
+            left = [job for job in left if self._is_open(job, most)]
+            waiting = [job for job in left if self._is_open(job, seconds)]
+            before, of = self.course.seconds, len(waiting)
+            while waiting and self._allowed(seconds):
+                job = min(waiting, key=costs.of)
+                done, spent = of - len(waiting), self.course.seconds - before
+                self.turn = JobTurn(job, done + 1, of, spent / done * len(waiting) if done else None)
+                waiting.remove(job)
+                self._attempt(job, seconds)
+                if not self._is_open(job, most):
+                    left.remove(job)
+                    yield job
+            if not left or not self._allowed(seconds):
+                break
+        yield from left
+
+    def found(self, job: Job) -> ProvedValue | None:
+        """Return what is proved of a state, None if nothing is known.
+
+        :raises TbgenError: if it cannot be solved.
+        """
+        if job.state in self._errors:
+            raise self._errors[job.state]
+        return self._results.proved(job.state)
+
+    def stopped_by(self, job: Job) -> Stop | None:
+        """Return why no more has been proved of a state: None if its value is known, or if the attempts were
+        others'."""
+        known = self._results.proved(job.state)
+        if known is not None and known.bounds.exact:
+            return None
+        unknown = Stop.INTERRUPT if self._stopped else Stop.TIME if known is None else None
+        return self._stops.get(job.state, unknown)
+
+    def _rounds(self) -> Iterator[float]:
+        """Yield the seconds that each position is given, one round after the other."""
+        if self._seconds is not None:
+            return iter((self._seconds,))
+        return (FIRST_SECONDS * _LONGER**number for number in count())
+
+    def _is_open(self, job: Job, seconds: float) -> bool:
+        """Tell whether more may be proved of a state in so many seconds, and has to be."""
+        if job.state in self._errors:
+            return False
+        known = self._results.proved(job.state)
+        if known is not None and (known.bounds.exact or job.enough(known.bounds)):
+            return False
+        return not self._results.tried(job.state, self._effort(job, seconds))
+
+    def _effort(self, job: Job, seconds: float) -> Effort:
+        return Effort(seconds, self._memory, len(job.tables.materials) + self._files)
+
+    def _allowed(self, seconds: float) -> float:
+        """Return how many of these seconds a position may still have."""
+        if self._stopped:
+            return 0.0
+        left = math.inf if self._total is None else self._total - self.course.seconds
+        return max(0.0, min(seconds, left))
+
+    def _attempt(self, job: Job, seconds: float) -> None:
+        """Work on a state, if there is time for that."""
+        allowed = self._allowed(seconds)
+        if not allowed:
+            return
+        known = self._results.proved(job.state)
         self._progress(SolveStage(*(known.bounds if known else ANYTHING)))
         began, interrupt = time.perf_counter(), None
         try:
-            budget = Budget(effort.seconds, effort.memory, threads=self._threads)
-            proved = self._prove(board, accrued, tables, budget, self._progress)
+            budget = Budget(allowed, self._memory, threads=self._threads)
+            proof = self._prove(job.board, job.accrued, job.tables, budget, self._progress)
         except SolvingInterruptedError as error:
-            proved, interrupt = error.solution.proved, error.interrupt
-            effort = effort._replace(seconds=time.perf_counter() - began)
-        except UsageError:
-            course.refused += 1
-            raise
+            proof, interrupt = SolveProof(error.solution.proved, Stop.INTERRUPT), error.interrupt
+            allowed = time.perf_counter() - began
+        except TbgenError as error:
+            self._errors[job.state] = error.with_traceback(None)
+            return
         finally:
-            course.seconds += time.perf_counter() - began
-        self._results.add(state, proved, effort)
-        course.solved += 1
+            self.course.seconds += time.perf_counter() - began
+        stop = self._stops[job.state] = proof.stopped_by
+        used = math.inf if stop in _TIME_IS_NO_HELP else allowed
+        self._results.add(job.state, proof.proved, self._effort(job, used))
         if interrupt is not None:
+            self._stopped = True
             self._interrupted(interrupt)
-        return self._results.proved(state)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import math
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -51,6 +52,7 @@ class Effort(NamedTuple):
     """What an attempt to solve a state was allowed, and had to go by."""
 
     seconds: float
+    """Infinite if more of them are of no use."""
     memory: int
     """Bytes."""
     tables: int
@@ -69,7 +71,8 @@ class _Attempt(Document):
     lower: ScoreText
     upper: ScoreText
     depth: int | None
-    seconds: float
+    seconds: float | None
+    """None if more of them are of no use."""
     memory: int
     tables: int
 
@@ -80,7 +83,8 @@ class _Attempt(Document):
         :raises ValueError: if the ends are those of no interval.
         """
         bounds = ScoreInterval.parse(f"{self.lower} {self.upper}")
-        effort = Effort(self.seconds, self.memory, self.tables)
+        seconds = math.inf if self.seconds is None else self.seconds
+        effort = Effort(seconds, self.memory, self.tables)
         return StateName(self.position, self.accrued), ProvedValue(bounds, self.depth), effort
 
 
@@ -110,7 +114,8 @@ class SolveResults:
         """
         self.recall(state, proved, effort)
         lower, upper = map(str, proved.bounds)
-        self._keep(_Attempt(*state, lower, upper, proved.depth, **effort._asdict()))
+        seconds = effort.seconds if math.isfinite(effort.seconds) else None
+        self._keep(_Attempt(*state, lower, upper, proved.depth, seconds, effort.memory, effort.tables))
 
     def recall(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
         """Add what an attempt has proved that is kept already.

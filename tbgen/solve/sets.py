@@ -5,12 +5,21 @@ side that stand still may make any move, which leaves the cell for what is mostl
 have somewhere to go should be mobile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
+from typing import Final, Literal, TypeAlias
 
 import chess
 
-from tbgen.cells.cell import mobile_squares
+from tbgen.cells.cell import MOST_MOBILE, Cell, mobile_squares
+from tbgen.errors import UsageError
+from tbgen.solve.meter import memory_needed
+from tbgen.text import counted, size_text
+
+Mobile: TypeAlias = Iterable[chess.Square] | Literal["auto"] | None
+"""Which men may move: those on some squares, one set after the other, or the usual ones."""
+_LEAST_MOBILE: Final = 2
+"""Men that there has to be memory for, whichever are chosen: the kings."""
 
 
 def sets_worth_trying(board: chess.Board, most: int) -> Iterator[tuple[chess.Square, ...]]:
@@ -40,3 +49,47 @@ def is_shut_in(board: chess.Board, square: chess.Square) -> bool:
         if other != square:
             alone.remove_piece_at(other)
     return not alone.attacks_mask(square) & ~board.pawns
+
+
+def sets_to_try(
+    board: chess.Board, memory: int, mobile: Mobile
+) -> tuple[list[tuple[chess.Square, ...]], bool]:
+    """Return the sets of men to let move, one after the other, and whether memory allows all of them.
+
+    :param memory: bytes that may be taken.
+    :raises UsageError: if the mobile men mean nothing, or are more than memory allows.
+    """
+    men = tuple(mobile_squares(board))
+    if mobile is None or mobile == "auto":
+        _check_memory(_LEAST_MOBILE, memory)
+        room = max(number for number in range(MOST_MOBILE + 1) if _memory(number) <= memory)
+        if mobile is None and len(men) <= room:
+            return [men], True
+        return list(sets_worth_trying(board, room)), room >= min(len(men), MOST_MOBILE)
+    squares = tuple(mobile)
+    if len(squares) > MOST_MOBILE:
+        raise UsageError(
+            f"{_men(len(squares))} are more than the {MOST_MOBILE} that there is room for: choose them with "
+            "--mobile, the others stand still, or leave the choice to --mobile auto"
+        )
+    _check_memory(len(squares), memory)
+    Cell.of_board(board, squares)
+    return [squares], True
+
+
+def _memory(number: int) -> int:
+    """Return about how many bytes a cell with a number of mobile men takes."""
+    return memory_needed(64**number)
+
+
+def _check_memory(number: int, memory: int) -> None:
+    needed = _memory(number)
+    if needed > memory:
+        raise UsageError(
+            f"a cell with {_men(number)} takes {size_text(needed)} of memory, and {size_text(memory)} "
+            "are allowed: let fewer men be mobile, or allow more memory"
+        )
+
+
+def _men(number: int) -> str:
+    return counted(number, "mobile man", "mobile men")

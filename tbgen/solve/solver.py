@@ -1,11 +1,9 @@
 """Solving one state: from a position and an accrued score to its value, or an interval that is proved."""
 
 import logging
-from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from os import PathLike
-from typing import Final, Literal, TypeAlias
 
 import chess
 
@@ -17,7 +15,6 @@ from tbgen.board.signed import code_of, of_gscore
 from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
 from tbgen.cells.bounds import Interval
-from tbgen.cells.cell import MOST_MOBILE, Cell, mobile_squares
 from tbgen.cells.position import CellPosition
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
@@ -29,20 +26,17 @@ from tbgen.progress import SolveProgress, SolveStage, silent_solving
 from tbgen.solve.budget import Budget, SolvingInterruptedError
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
-from tbgen.solve.meter import Meter, memory_needed
+from tbgen.solve.meter import Meter
 from tbgen.solve.proof import ForwardProof, Prover
 from tbgen.solve.search import Search
-from tbgen.solve.sets import sets_worth_trying
+from tbgen.solve.sets import Mobile, sets_to_try
 from tbgen.solve.solution import Collection, Solution, SolvedMove, scores
 from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.syzygy import SyzygyExits
 from tbgen.solve.tables import Tables
-from tbgen.text import counted, duration, size_text
+from tbgen.text import duration, size_text
 from tbgen.verify.warmup import ensure_compiled
 
-Mobile: TypeAlias = Iterable[chess.Square] | Literal["auto"] | None
-_LEAST_MOBILE: Final = 2
-"""Men that there has to be memory for, whichever are chosen: the kings."""
 _logger = logging.getLogger(__name__)
 
 
@@ -55,6 +49,7 @@ def solve(
     mobile: Mobile = None,
     kept: KeptCells | None = None,
     syzygy: Syzygy | None = None,
+    known: Known | None = None,
     verify: bool = False,
     line: bool = False,
     progress: SolveProgress = silent_solving,
@@ -75,6 +70,8 @@ def solve(
         memory allows it, else ``"auto"``.
     :param kept: cells of earlier positions, and where those solved now are kept; not used with ``verify``.
     :param syzygy: Syzygy files that may be used where no table says more; they are not proved.
+    :param known: what earlier positions have left in memory, made by :func:`knowledge` of the same tables,
+        cells and files; not used with ``verify``.
     :param verify: whether to prove forward all that is found in cells, in time that does not count; tables
         are proved by ``tbgen verify``.
     :param line: whether to add the play that shows what is proved.
@@ -93,9 +90,17 @@ def solve(
         solution = _in_tables(opened, board, told, budget, line)
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution
-        others = [] if syzygy is None else [SyzygyExits(syzygy)]  # and other exit sources
-        known = Known(Tables(opened, budget.threads), SolvedCells(None if verify else kept), *others)
+        if known is None or verify:
+            known = knowledge(opened, budget.threads, None if verify else kept, syzygy)
         return _by_cells(known, board, told, budget, mobile, verify, line, progress)
+
+
+def knowledge(
+    tables: Tablebase, threads: int, kept: KeptCells | None = None, syzygy: Syzygy | None = None
+) -> Known:
+    """Return all that is known before a cell has been solved; the parameters are those of :func:`solve`."""
+    others = [] if syzygy is None else [SyzygyExits(syzygy)]  # and other exit sources
+    return Known(Tables(tables, threads), SolvedCells(kept), *others)
 
 
 def _in_tables(
@@ -141,7 +146,7 @@ def _by_cells(
     score = of_gscore(own)
     if own.rank >= 2 and not board.has_legal_en_passant():
         score = folded_score(board, told, score, Variant.R_MOBILITY)
-    sets, all_fit = _sets(board, budget, mobile)
+    sets, all_fit = sets_to_try(board, budget.memory, mobile)
     compile_kernels()
     if verify:
         ensure_compiled(_logger.warning)
@@ -167,40 +172,6 @@ def _by_cells(
     return solution
 
 
-def _sets(board: chess.Board, budget: Budget, mobile: Mobile) -> tuple[list[tuple[chess.Square, ...]], bool]:
-    """Return the sets of men to let move, one after the other, and whether memory allows all of them."""
-    men = tuple(mobile_squares(board))
-    if mobile is None or mobile == "auto":
-        _check_memory(_LEAST_MOBILE, budget)
-        room = max(number for number in range(MOST_MOBILE + 1) if _memory(number) <= budget.memory)
-        if mobile is None and len(men) <= room:
-            return [men], True
-        return list(sets_worth_trying(board, room)), room >= min(len(men), MOST_MOBILE)
-    squares = tuple(mobile)
-    if len(squares) > MOST_MOBILE:
-        raise UsageError(
-            f"{_men(len(squares))} are more than the {MOST_MOBILE} that there is room for: choose them with "
-            "--mobile, the others stand still, or leave the choice to --mobile auto"
-        )
-    _check_memory(len(squares), budget)
-    Cell.of_board(board, squares)
-    return [squares], True
-
-
-def _memory(number: int) -> int:
-    """Return about how many bytes a cell with a number of mobile men takes."""
-    return memory_needed(64**number)
-
-
-def _check_memory(number: int, budget: Budget) -> None:
-    needed = _memory(number)
-    if needed > budget.memory:
-        raise UsageError(
-            f"a cell with {_men(number)} takes {size_text(needed)} of memory, and {size_text(budget.memory)} "
-            "are allowed: let fewer men be mobile, or allow more memory"
-        )
-
-
 def _check_castling(board: chess.Board, budget: Budget) -> None:
     """Refuse a position with castling rights that takes more than it may; small ones take next to nothing."""
     seconds, memory = needs(board)
@@ -210,7 +181,3 @@ def _check_castling(board: chess.Board, budget: Budget) -> None:
         raise UsageError(
             f"with castling rights this position takes about {takes}, and {allowed} are allowed: allow more"
         )
-
-
-def _men(number: int) -> str:
-    return counted(number, "mobile man", "mobile men")

@@ -181,6 +181,31 @@ def test_adjudicate_a_position(capsys: pytest.CaptureFixture[str]) -> None:
     assert "basis           solved, 4 plies to go" in text.splitlines()
 
 
+FEW = "8/8/4k3/4p3/4P3/4K3/8/8 w - - 3 40"
+"""Four men, which rest on few cells."""
+
+
+def test_what_takes_least_comes_first(
+    cells: Cells, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The games come out in their own order; a position that comes twice is solved once."""
+    pieces = "8/4k3/4r2p/8/8/4R1KP/8/8 w - - 3 40"
+    monkeypatch.setitem(ANSWERS, FEW, ANSWERS[LOCKED])
+    monkeypatch.setitem(ANSWERS, pieces, ANSWERS[LOCKED])
+    games = [stopped(fen, "G4.5") for fen in (pieces, WALL, FEW, pieces)]
+    for source, given in (("a.pgn", games[:2]), ("b.pgn", games[2:])):
+        (place / source).write_text("".join(given))
+    names = [str(place / "a.pgn"), str(place / "b.pgn")]
+    for command in (["tag", *names, str(place / "out.pgn")], ["score", *names], ["adjudicate", *names]):
+        cells.asked.clear()
+        assert main([*command, "--solve"]) == 0
+        fens = [asked.split()[0] for asked in cells.asked]
+        assert fens == [fen.split()[0] for fen in (FEW, pieces, WALL)]
+        assert "positions of 4 stopped games that no table holds: 4 worked on" in capsys.readouterr().err
+    tagged = (place / "out.pgn").read_text()
+    assert re.findall('FEN "(.*)"', tagged) == [pieces, WALL, FEW, pieces]
+
+
 def test_budgets(cells: Cells, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["tag", str(place / "in.pgn"), "-", "--solve", "--solve-time", "5m", "--solve-memory", "2GiB"]
     assert main(words) == 0
@@ -256,13 +281,15 @@ def test_an_interrupted_adjudication_says_what_is_proved(
     shutil.copy(*names)
     assert main(["adjudicate", *names, "--solve"]) == 130
     output = capsys.readouterr()
-    assert len(output.out.splitlines()) == 1
-    assert "not proven: between G5.0 and G1.0" in output.out
+    assert len(output.out.splitlines()) == 8
+    assert output.out.count("not proven: between G5.0 and G1.0") == 2
+    said = "game 1 (A - B): the value is between G5.0 and G1.0 by what is proved so far\ntbgen: interrupted\n"
+    assert output.err == f"tbgen: {names[0]}, {said}"
     assert main(["adjudicate", *names, "--solve", "--require-proof"]) == 130
     capsys.readouterr()
     for command in (["tag", names[0], str(place / "out.pgn")], ["score", names[0]]):
         assert main([*command, "--solve", "--require-proof"]) == 130
-        assert capsys.readouterr().err == "tbgen: interrupted\n"
+        assert capsys.readouterr().err == f"tbgen: {said}"
     assert not (place / "out.pgn").exists()
 
 
@@ -300,12 +327,12 @@ def test_bad_input(
 def test_progress(
     cells: Cells, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Games to solve are counted first, as far as they can be read twice."""
+    """Positions are solved before the games are gone through, as far as these can be read twice."""
     monkeypatch.setattr("tbgen.cli.progress._ELSEWHERE", 0.0)
     assert main(["tag", str(place / "in.pgn"), str(place / "out.pgn"), "--solve"]) == 0
     told = [line[20:] for line in without_times(capsys.readouterr().err)]
     assert "solving game 1 (A - B), 1 of 3: not known, 0 cells solved" in told
-    assert "solving game 3 (A - B), 2 of 3, about ... left: not known, 0 cells solved" in told
+    assert "solving game 3 (A - B), 3 of 3, about ... left: not known, 0 cells solved" in told
     stream = io.TextIOWrapper(io.BufferedReader(io.BytesIO(GAMES.encode())))
     monkeypatch.setattr("sys.stdin", stream)
     assert main(["tag", "-", str(place / "again.pgn"), "--solve"]) == 0
@@ -314,7 +341,7 @@ def test_progress(
     assert (place / "again.pgn").read_bytes() == (place / "out.pgn").read_bytes()
     assert main(["adjudicate", str(place / "in.pgn"), "--solve"]) == 0
     told = [line[20:] for line in without_times(capsys.readouterr().err)]
-    assert "solving game 3 (A - B): not known, 0 cells solved" in told
+    assert "solving game 3 (A - B), 3 of 3, about ... left: not known, 0 cells solved" in told
 
 
 SLOW = """

@@ -16,7 +16,7 @@ from tbgen.games.outcome import Basis
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, adjudicate
 from tbgen.match.adjudication import DrawRule, Evaluations, Judge, ResignRule, StopRules
-from tbgen.solve.budgeted import Solver
+from tbgen.solve.budgeted import SolveProof, Solver
 from tbgen.words import struct_of
 from tests.match.engines import words
 from tests.support.matches import NODES, games_of, last_words, played, tagged
@@ -199,8 +199,8 @@ def test_a_mate_that_tables_prove_is_a_win(own: Path) -> None:
     ],
 )
 def test_what_no_table_holds_is_solved(bounds: str, basis: Basis, text: str, tmp_path: Path) -> None:
-    def prove(*_: object, **__: object) -> ProvedValue:
-        return ProvedValue(ScoreInterval.parse(bounds), None)
+    def prove(*_: object, **__: object) -> SolveProof:
+        return SolveProof(ProvedValue(ScoreInterval.parse(bounds), None))
 
     arbiter = Arbiter()
     with tbgen.probe.tablebase.Tablebase(tmp_path) as tables:

@@ -12,7 +12,8 @@ from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.solve.budgeted import Solver
+from tbgen.solve.budgeted import SolveProof, Solver
+from tbgen.solve.plan import Job
 from tbgen.solve.results import Effort, SolveResults, StateName
 from tbgen.solve.solution import Solution
 from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
@@ -49,7 +50,7 @@ def test_bounds_that_are_enough_are_not_solved_again(tables: Tablebase) -> None:
         return True
 
     assert more.solve(BOARD, G4, tables, enough) == proved("G7.5 G7.0")
-    assert seen == ["G7.5 G7.0"]
+    assert set(seen) == {"G7.5 G7.0"}
     assert len(prover.asked) == 1
     more.solve(BOARD, G4, tables, lambda _: False)
     assert len(prover.asked) == 2
@@ -93,10 +94,10 @@ def test_the_total_time_ends_it(tables: Tablebase, monkeypatch: pytest.MonkeyPat
 
     def prove(
         board: chess.Board, accrued: GScore, tables: Tablebase, budget: Budget, progress: SolveProgress
-    ) -> ProvedValue:
+    ) -> SolveProof:
         budgets.append(budget.seconds)
         now[0] += budget.seconds
-        return proved("-G4.5 G2.0")
+        return SolveProof(proved("-G4.5 G2.0"), Stop.TIME)
 
     results = SolveResults()
     results.add(StateName.of(chess.Board(WALL), G4), proved("-G5.0 G1.0"), Effort(1.0, 1, 0))
@@ -130,7 +131,7 @@ def test_what_an_interruption_leaves_is_kept(tables: Tablebase) -> None:
     score = GScore("G2.0")
     left = Solution(score, score, GScore("-G4.5"), score, None, (), 3, Stop.INTERRUPT)
 
-    def prove(*_: object) -> ProvedValue:
+    def prove(*_: object) -> SolveProof:
         raise SolvingInterruptedError(left, KeyboardInterrupt())
 
     results, told = SolveResults(), list[KeyboardInterrupt]()
@@ -156,3 +157,88 @@ def test_progress(tables: Tablebase) -> None:
             prove=prover,
         ).solve(BOARD, G4, tables)
     assert told == ["-G0.0 G0.0, 0", "-G4.5 G2.0, 1", "-G4.5 G2.0, 0", "-G9.0 G3.0, 1"]
+
+
+def jobs_of(tables: Tablebase, *given: tuple[str, str]) -> list[Job]:
+    return [Job(chess.Board(fen), GScore(accrued), tables) for fen, accrued in given]
+
+
+def test_positions_are_given_more_and_more_time_where_it_helps(tables: Tablebase) -> None:
+    """Without a time for each; one is out when its value is known, or more time is of no use."""
+    answers = [SolveProof(proved(text), Stop.TIME) for text in ("-G0.0 G4.0", "G9.0 G4.0", "G5.0 G5.0")]
+    other = [SolveProof(proved("-G9.0 G9.0"), Stop.TIME), SolveProof(proved("-G9.0 G9.5"), Stop.NOTHING_LEFT)]
+    given = {LOCKED.split()[0]: answers, WALL.split()[0]: other}
+    asked: list[tuple[str, float]] = []
+
+    def prove(board: chess.Board, _: object, __: object, budget: Budget, ___: object) -> SolveProof:
+        asked.append((board.fen(), budget.seconds))
+        return given[board.board_fen()].pop(0)
+
+    results = SolveResults()
+    jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"), (WALL, "G1.0"))
+    solver = Solver(seconds=None, results=results, prove=prove)
+    done = [job.board.fen() for job in solver.work_on(jobs)]
+    assert asked == [(LOCKED, 60.0), (WALL, 60.0), (LOCKED, 240.0), (WALL, 240.0), (LOCKED, 960.0)]
+    assert done == [WALL, LOCKED]
+    assert [solver.found(job) for job in jobs[:2]] == [proved("-G9.0 G9.5"), proved("G5.0 G5.0")]
+    assert [solver.stopped_by(job) for job in jobs] == [Stop.NOTHING_LEFT, None, Stop.NOTHING_LEFT]
+    again = Solver(seconds=None, results=results, prove=Prover({}))
+    assert [job.board.fen() for job in again.work_on(jobs)] == [WALL, LOCKED]
+
+
+def test_the_time_of_all_is_used(tables: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another run goes on where one has ended, and begins with what is quickest."""
+    now = [0.0]
+    monkeypatch.setattr("tbgen.solve.budgeted.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    asked: list[tuple[str, float]] = []
+
+    def prove(board: chess.Board, _: object, __: object, budget: Budget, ___: object) -> SolveProof:
+        asked.append((board.fen(), budget.seconds))
+        now[0] += budget.seconds
+        return SolveProof(proved("-G4.5 G2.0"), Stop.TIME)
+
+    results = SolveResults()
+    jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"))
+    solver = Solver(seconds=None, total=200.0, results=results, prove=prove)
+    assert [job.board.fen() for job in solver.work_on(jobs)] == [WALL, LOCKED]
+    assert asked == [(LOCKED, 60.0), (WALL, 60.0), (LOCKED, 80.0)]
+    assert [solver.stopped_by(job) for job in jobs] == [Stop.TIME, Stop.TIME]
+    asked.clear()
+    assert len(list(Solver(seconds=None, total=300.0, results=results, prove=prove).work_on(jobs))) == 2
+    assert asked == [(LOCKED, 240.0), (WALL, 60.0)]
+
+
+def test_what_is_known_comes_at_once(tables: Tablebase) -> None:
+    """What cannot be solved does not stop the others; what is enough for one need not be for another."""
+    prover = Prover({LOCKED: [proved("G4.0 G4.0")], WALL: [proved("-G3.5 G9.0"), proved("-G3.5 -G3.5")]})
+    results = SolveResults()
+    list(Solver(seconds=1.0, results=results, prove=prover).work_on(jobs_of(tables, (WALL, "G1.0"))))
+    prover.asked.clear()
+    jobs = jobs_of(tables, (CASTLING, "G2.0"), (LOCKED, "G4.0"), (WALL, "G1.0"))
+    enough = Job(jobs[2].board, jobs[2].accrued, tables, lambda _: True)
+    solver = Solver(results=results, prove=prover)
+    done = [job.board.fen() for job in solver.work_on([*jobs[:2], enough])]
+    assert done[0] == WALL
+    assert set(done[1:]) == {LOCKED, CASTLING}
+    assert len(prover.asked) == 2
+    with pytest.raises(UsageError, match="castling rights"):
+        solver.found(jobs[0])
+    assert len(list(solver.work_on([enough, jobs[2]]))) == 1
+    assert solver.found(enough) == proved("-G3.5 -G3.5")
+
+
+def test_an_interruption_ends_the_work(tables: Tablebase) -> None:
+    """All are told of: the one at work by what is proved of it, the others as not begun."""
+    score = GScore("G2.0")
+    left = Solution(score, score, GScore("-G4.5"), score, None, (), 3, Stop.INTERRUPT)
+
+    def prove(*_: object) -> SolveProof:
+        raise SolvingInterruptedError(left, KeyboardInterrupt())
+
+    told = list[KeyboardInterrupt]()
+    solver = Solver(interrupted=told.append, prove=prove)
+    jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"))
+    assert [job.state for job in solver.work_on(jobs)] == [job.state for job in jobs]
+    assert [solver.found(job) for job in jobs] == [None, proved("-G4.5 G2.0")]
+    assert [solver.stopped_by(job) for job in jobs] == [Stop.INTERRUPT, Stop.INTERRUPT]
+    assert len(told) == 1

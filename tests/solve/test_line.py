@@ -18,9 +18,10 @@ from tbgen.solve.knowledge import Known
 from tbgen.solve.line import Line, Lines
 from tbgen.solve.meter import Meter
 from tbgen.solve.search import Search
+from tbgen.solve.sets import Mobile
 from tbgen.solve.solution import Solution
 from tbgen.solve.solved_cells import SolvedCells
-from tbgen.solve.solver import Mobile, solve
+from tbgen.solve.solver import solve
 from tbgen.solve.tables import Tables
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board

@@ -18,11 +18,12 @@ from tbgen.cells.bounds import Block
 from tbgen.cells.cell import Cell
 from tbgen.cells.routes import Route
 from tbgen.errors import UsageError
-from tbgen.solve import knowledge, solver
+from tbgen.solve import knowledge
 from tbgen.solve import tables as tables_as_sources
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.meter import memory_needed
 from tbgen.solve.search import Search
+from tbgen.solve.sets import sets_to_try
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
 from tests.support.exhaustive import exhaustive, sample
@@ -196,14 +197,14 @@ def test_sets_that_memory_refuses_are_not_forgotten(tmp_path: Path) -> None:
 def test_memory_chooses_the_men_that_are_mobile(tmp_path: Path) -> None:
     """Two pieces and two pawns: four mobile men take more than 2.5 GiB, so smaller sets are tried."""
     board = chess.Board("8/4k3/4r2p/8/8/4R1KP/8/8 w - - 3 40")
-    assert solver._sets(board, Budget(memory=8 << 30), None) == ([(16 + 4, 16 + 6, 40 + 4, 48 + 4)], True)
+    assert sets_to_try(board, 8 << 30, None) == ([(16 + 4, 16 + 6, 40 + 4, 48 + 4)], True)
     for mobile in (None, "auto"):
-        sets, all_fit = solver._sets(board, Budget(memory=5 << 29), mobile)
+        sets, all_fit = sets_to_try(board, 5 << 29, mobile)
         assert {len(squares) for squares in sets} == {2, 3}
         assert not all_fit
     # Four pieces of one side that can move take four men; the kings are left.
     many = chess.Board("4k3/8/8/8/8/8/8/QRBNK3 w - - 0 1")
-    assert solver._sets(many, Budget(memory=5 << 29), None)[0]
+    assert sets_to_try(many, 5 << 29, None)[0]
     found = solve(board, tables=tmp_path, budget=Budget(memory=5 << 29, cells=1))
     assert found.cells == 1
     with pytest.raises(UsageError, match="let fewer men be mobile, or allow more memory"):

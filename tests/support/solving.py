@@ -9,7 +9,8 @@ from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage
-from tbgen.solve.budget import Budget
+from tbgen.solve.budget import Budget, Stop
+from tbgen.solve.budgeted import SolveProof
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 """Six men, one too many for tables; its own score is -G8.5."""
@@ -41,8 +42,8 @@ class Prover:
         tables: Tablebase,
         budget: Budget,
         progress: SolveProgress,
-    ) -> ProvedValue:
-        """Answer."""
+    ) -> SolveProof:
+        """Answer: more time would tell more."""
         self.asked.append((board.board_fen(), str(accrued)))
         self.budgets.append(budget)
         if board.board_fen() not in self._answers:
@@ -50,4 +51,4 @@ class Prover:
         found = self._answers[board.board_fen()]
         answer = found.pop(0) if len(found) > 1 else found[0]
         progress(SolveStage(*answer.bounds, 1))
-        return answer
+        return SolveProof(answer, None if answer.bounds.exact else Stop.TIME)
