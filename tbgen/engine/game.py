@@ -11,7 +11,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee.arbiter import Arbiter, PlayedPosition
 from tbgen.games.settings import FiftyMoveRule, GameSettings
 
 _EXPECTED: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
@@ -44,6 +44,15 @@ class SearchGame(Arbiter):
     def occurrences(self) -> int:
         """How often the current position has been on the board."""
         return self._plies[-1].occurrences
+
+    @property
+    def played(self) -> list[tuple[tuple[int, ...], PlayedPosition]]:
+        """The positions of the game up to the current one, as repetition knows them, and what counts in them.
+
+        The first are the men (six sets, pawns first), White's men, the side to move, the rights to castle and
+        the square of a right to capture en passant, -1 for none.
+        """
+        return list(zip(self._keys, self._plies, strict=True))
 
     @property
     def last_scores(self) -> tuple[GScore, GScore | None]:

@@ -1,11 +1,15 @@
 """The transposition table: what searches have found out about states."""
 
+from functools import cached_property
 from itertools import count
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import chess
 
 from tbgen.store.cache import Recent
+
+if TYPE_CHECKING:
+    from tbgen.engine.room import SearchRoom
 
 ENTRY_BYTES: Final = 560
 """About what a state takes: a bit more than was measured."""
@@ -40,9 +44,17 @@ class Memory(Recent[MemoryEntry]):
     """
 
     def __init__(self, mebibytes: int) -> None:
+        self._mebibytes = mebibytes
         self._most = max((mebibytes << 20) // ENTRY_BYTES, 1)
         super().__init__(self._most, lambda _: 1)
         self.searches = count()
+
+    @cached_property
+    def room(self) -> "SearchRoom":
+        """What the compiled search works with, which has a table of its own."""
+        from tbgen.engine.room import SearchRoom  # takes numba
+
+        return SearchRoom.of(self._mebibytes)
 
     @property
     def permille(self) -> int:

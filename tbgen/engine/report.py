@@ -5,6 +5,7 @@ that they hear of.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import chess
 
@@ -15,8 +16,13 @@ from tbgen.engine.scale import centipawns, mate_plies, nearest, reached, worth
 from tbgen.engine.search import RootLine, TreeSearch
 from tbgen.text import plies as plies_text
 
+if TYPE_CHECKING:
+    from tbgen.engine.compiled import CompiledSearch
 
-def of_search(search: TreeSearch, best: RootLine, seconds: float, place: int | None = None) -> Iterator[str]:
+
+def of_search(
+    search: "TreeSearch | CompiledSearch", best: RootLine, seconds: float, place: int | None = None
+) -> Iterator[str]:
     """Yield the UCI lines about a line of play after an iteration.
 
     :param place: place of the move among the best moves; None if only one move is reported.
@@ -27,7 +33,7 @@ def of_search(search: TreeSearch, best: RootLine, seconds: float, place: int | N
     yield (
         f"info depth {best.depth} seldepth {max(search.deepest, best.depth)} {number}"
         f"{_score(best.value, game.live.turn)} nodes {search.nodes} nps {rate} "
-        f"hashfull {search.memory.permille} tbhits {search.hits} time {int(1000 * seconds)} "
+        f"hashfull {search.permille} tbhits {search.hits} time {int(1000 * seconds)} "
         f"pv {_line_text(game, best.line)}"
     )
 

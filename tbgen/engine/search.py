@@ -90,6 +90,11 @@ class TreeSearch:
         self.best = RootLine((self._moves[0],), 0, 0)
         """The best line so far; before the first iteration a legal move."""
 
+    @property
+    def permille(self) -> int:
+        """How full the transposition table is, in thousandths."""
+        return self.memory.permille
+
     def run(
         self, depth: int | None, enough: Callable[[], bool], tell: Callable[[RootLine], None]
     ) -> RootLine:

@@ -1,6 +1,5 @@
 """What tables say of the game: the move to play where they hold the position, and values of leaves."""
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -9,6 +8,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import chess
+import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.mobility import own_score
@@ -16,6 +17,7 @@ from tbgen.board.score import GScore
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import SearchGame
 from tbgen.engine.limits import Timer
+from tbgen.engine.loading import Loading, seconds_since
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
 from tbgen.index.position import shape_of
@@ -56,12 +58,13 @@ class EngineTables:
         self._base = open_tablebase(*directories)
         self.directories = self._base.directories
         """Where the tables lie."""
-        self._there = frozenset(self._base.materials)
+        self.there = frozenset(self._base.materials)
+        """The materials that have a table."""
         self._say = say
         self._said: set[str] = set()
         self._lost: set[Material] = set()
         self._packed: dict[Material, bool] = {}
-        self._loading: dict[_Compile, threading.Thread] = {}
+        self._loading = Loading(self._say)
         self._opened = False
 
     def load(self, wait: bool) -> None:
@@ -71,15 +74,35 @@ class EngineTables:
         """
         if not self._opened:
             self._opened, began = True, time.perf_counter()
-            packed = [material for material in sorted(self._there) if self._is_packed(material)]
-            if self._there:
-                self._say(f"opening {counted(len(self._there), 'table')} took {_seconds(began)}")
+            packed = [material for material in sorted(self.there) if self._is_packed(material)]
+            if self.there:
+                self._say(f"opening {counted(len(self.there), 'table')} took {seconds_since(began)}")
             if packed:
                 board = _some_board(packed[0])
-                self._start_loading(asking.ensure_compiled, board, own_score(board))
+                self._begin_loading(asking.ensure_compiled, board, own_score(board))
         if wait:
-            for thread in self._loading.values():
-                thread.join()
+            self._loading.wait()
+
+    def values(
+        self, men: str, squares: NDArray[np.int64], side: NDArray[np.int64], accrued: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]] | None:
+        """Return codes of values and depths in plies of many states, None if tables do not tell them at once.
+
+        The arguments are those of :meth:`tbgen.Tablebase.probe_arrays`.
+        """
+        white = "".join(man for man in men if man.isupper())
+        black = "".join(man.upper() for man in men if man.islower())
+        material, _ = Material.of_sides(white, black)
+        if material not in self.there or material in self._lost:
+            return None
+        if self._is_packed(material) and not self._loading.is_done(asking.ensure_compiled):
+            return None
+        try:
+            return self._base.probe_arrays(men, squares, side, accrued)
+        except TbgenError as error:
+            self._lost.add(material)
+            self._say_once(error)
+            return None
 
     def known(self, game: SearchGame) -> tuple[GScore, int | None] | None:
         """Return value and depth of the current state, None if tables do not tell them at once.
@@ -90,7 +113,7 @@ class EngineTables:
         if board.occupied.bit_count() > MAX_MEN or board.castling_rights:
             return None
         material = shape_of(board).material
-        if material not in self._there or material in self._lost or not self._is_ready(game):
+        if material not in self.there or material in self._lost or not self._is_ready(game):
             return None
         try:
             result = self._base.probe(board, game.accrued)
@@ -114,7 +137,7 @@ class EngineTables:
         if board.occupied.bit_count() > (_CASTLING_MEN if board.castling_rights else MAX_MEN):
             return None
         material = shape_of(board).material
-        if material not in self._there:
+        if material not in self.there:
             self._say_once(MissingTableError(material.name, self._base.directory))
             return None
         while not self._is_ready(game):
@@ -185,14 +208,22 @@ class EngineTables:
             compiled = asking.ensure_compiled
         else:
             return True
-        if compiled not in self._loading:
-            self._start_loading(compiled, board.copy(stack=False), game.accrued)
-        return not self._loading[compiled].is_alive()
+        self._begin_loading(compiled, board, game.accrued)
+        return self._loading.is_done(compiled)
 
-    def _start_loading(self, compiled: _Compile, board: chess.Board, accrued: GScore) -> None:
-        asked = compiled, board, accrued
-        self._loading[compiled] = threading.Thread(target=self._load, args=asked, daemon=True)
-        self._loading[compiled].start()
+    def _begin_loading(self, compiled: _Compile, board: chess.Board, accrued: GScore) -> None:
+        """Have code compiled if that is still to do, and ask for a value, which loads all that it takes."""
+        board = board.copy(stack=False)
+
+        def work() -> None:
+            compiled(self._say)
+            self._base.get(board, accrued)
+            if compiled is asking.ensure_compiled:
+                men = board.piece_map()
+                letters = "".join(man.symbol() for man in men.values())
+                self._base.probe_arrays(letters, [list(men)], [int(not board.turn)])
+
+        self._loading.begin(compiled, "the code that reads such tables", work)
 
     def _is_packed(self, material: Material) -> bool:
         for directory in () if material in self._packed else self._base.directories:
@@ -200,16 +231,6 @@ class EngineTables:
             with suppress(TbgenError), StoredFile(path, material=material) as file:
                 self._packed.setdefault(material, file.info.packed)
         return self._packed.get(material, False)
-
-    def _load(self, compiled: _Compile, board: chess.Board, accrued: GScore) -> None:
-        """Have code compiled if that is still to do, and ask for a value, which loads all that it takes."""
-        began = time.perf_counter()
-        try:
-            compiled(self._say)
-            self._base.get(board, accrued)
-            self._say(f"loading the code that reads such tables took {_seconds(began)}")
-        except TbgenError as error:
-            self._say_once(error)
 
     def _say_once(self, error: TbgenError) -> None:
         sentence = str(error)
@@ -231,11 +252,6 @@ def _some_board(material: Material) -> chess.Board:
         if not board.was_into_check() and not board.is_check() and any(board.legal_moves):
             return board
     raise AssertionError(f"{material} has no position on these squares")
-
-
-def _seconds(began: float) -> str:
-    """Return the seconds since a time of the clock as text."""
-    return f"{time.perf_counter() - began:.2f} s"
 
 
 def _compile_cells(note: Callable[[str], object]) -> None:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import chess
 
@@ -20,6 +20,10 @@ from tbgen.engine.solving import BackgroundProof, SolvingError
 from tbgen.engine.tables import EngineTables
 from tbgen.errors import printable
 from tbgen.games.settings import FiftyMoveRule
+
+if TYPE_CHECKING:
+    from tbgen.engine.compiled import CompiledSearch
+    from tbgen.engine.room import SearchRoom
 
 AUTO_SECONDS: Final = 30.0
 """What a move must have before ``auto`` solves: the kernels alone may take that long at first."""
@@ -40,6 +44,7 @@ class Thinker:
 
     :ivar say: told the lines of the protocol that go before the move.
     :ivar options: as they are when thinking begins.
+    :ivar room: returns what the compiled search works with, None as long as it is not loaded.
     :ivar start_solving: starts an attempt to solve a state, by the arguments of :class:`BackgroundProof`.
     """
 
@@ -47,6 +52,7 @@ class Thinker:
     tables: EngineTables | None
     memory: Memory
     options: Options
+    room: Callable[[], "SearchRoom | None"] = lambda: None
     start_solving: Callable[..., BackgroundProof] = BackgroundProof
 
     def choose(self, game: SearchGame, timer: Timer) -> MoveChoice | None:
@@ -132,8 +138,7 @@ class Thinker:
         def over(nodes: int) -> bool:
             return timer.over(nodes) or (nodes & 63 == 0 and interrupted())
 
-        known = self.tables.known if self.tables else lambda _: None
-        search = TreeSearch(game, allowed, known, self.memory, over, self.options.best)
+        search = self._search(game, allowed, timer, over)
 
         def tell(best: RootLine) -> None:
             self._tell(report.of_search(search, best, timer.elapsed, self._place(best.place)))
@@ -145,6 +150,19 @@ class Thinker:
             if found.value < proved if white else found.value > proved:
                 return MoveChoice(sure.moves[0])
         return MoveChoice(*found.line[:2])
+
+    def _search(
+        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, over: Callable[[int], bool]
+    ) -> "TreeSearch | CompiledSearch":
+        """Return the compiled search if it is loaded, else that in Python."""
+        room = self.room()
+        if room is None:
+            known = self.tables.known if self.tables else lambda _: None
+            return TreeSearch(game, allowed, known, self.memory, over, self.options.best)
+        from tbgen.engine.compiled import CompiledSearch  # takes numba, which is loaded by now
+
+        nodes = timer.go.numbers.get("nodes")
+        return CompiledSearch(game, allowed, room, self.tables, over, self.options.best, nodes)
 
     def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
         """Return an attempt to solve the state if there is time for it; a 50-move rule is not solved with."""

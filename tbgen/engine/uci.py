@@ -9,18 +9,22 @@ the rules of the protocol: what means nothing is passed over, and what is wrong 
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import chess
 
 import tbgen
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.limits import Go, Timer
+from tbgen.engine.loading import Loading
 from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
 from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
 from tbgen.errors import TbgenError, printable
+
+if TYPE_CHECKING:
+    from tbgen.engine.room import SearchRoom
 
 _NO_MOVE: Final = "bestmove (none)"
 
@@ -35,6 +39,7 @@ class UciEngine:
     def __init__(self, write: Callable[[str], None], directories: Sequence[Path] = ()) -> None:
         self._write, self._lock = write, threading.Lock()
         self._options = Options(directories)
+        self._loading = Loading(self._note)
         self._tables: EngineTables | None = None
         self._game: SearchGame | None = None
         self._new_game([])
@@ -88,6 +93,9 @@ class UciEngine:
             tables = self._open_tables()
             if tables:
                 tables.load(wait=self._options.wait)
+            self._begin_loading()
+            if self._options.wait:
+                self._loading.wait()
         self._say("readyok")
 
     def _set_option(self, words: list[str]) -> None:
@@ -128,7 +136,7 @@ class UciEngine:
             self._note(str(error))
             self._say(_NO_MOVE)
             return
-        thinker = Thinker(self._say, self._open_tables(), self._memory, self._options)
+        thinker = Thinker(self._say, self._open_tables(), self._memory, self._options, self._room)
         go = Go.parse(words)
         for word in go.wrong:
             self._note(f"go {word} wants a whole number after it, and is passed over")
@@ -159,6 +167,19 @@ class UciEngine:
     def _ponder_hit(self, _words: list[str]) -> None:
         if self._thinking is not None:
             self._thinking[1].ponder_hit()
+
+    def _begin_loading(self) -> None:
+        def work() -> None:
+            from tbgen.engine.warmup import ensure_compiled  # takes numba
+
+            ensure_compiled(self._note)
+
+        self._loading.begin("search", "the compiled search", work)
+
+    def _room(self) -> "SearchRoom | None":
+        """Return what the compiled search works with; while it is not loaded, begin with that."""
+        self._begin_loading()
+        return self._memory.room if self._loading.is_done("search") else None
 
     def _open_tables(self) -> EngineTables | None:
         """Return the tables, opened anew where the directory may have changed."""

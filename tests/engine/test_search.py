@@ -1,16 +1,18 @@
-"""The search plays by the rules of r-mobility and soundly."""
+"""The searches, compiled and in Python, play by the rules of r-mobility and soundly."""
 
 import operator
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import chess
 import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
+from tbgen.engine.compiled import CompiledSearch
 from tbgen.engine.evaluation import estimate
 from tbgen.engine.game import SearchGame
 from tbgen.engine.memory import Memory
@@ -27,14 +29,35 @@ def unknown(_: SearchGame) -> None:
     """What is known where there are no tables."""
 
 
-def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> RootLine:
-    """What a search of so many plies finds."""
+def in_python(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> RootLine:
+    """What the search in Python finds by so many plies."""
+    moves, known_value = list(arbiter.live.legal_moves), tables.known if tables else unknown
+    search = TreeSearch(arbiter, moves, known_value, Memory(16), lambda _: False)
+    return search.run(depth, lambda: False, lambda _: None)
+
+
+def in_machine_code(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> RootLine:
+    """What the compiled search finds by half as many plies more, for it searches late moves less; what tables
+    say of the first plies is waited for."""
     moves = list(arbiter.live.legal_moves)
-    before = arbiter.live.fen(), arbiter.accrued, arbiter.length
-    search = TreeSearch(arbiter, moves, tables.known if tables else unknown, Memory(16), lambda _: False)
-    found = search.run(depth, lambda: False, lambda _: None)
-    assert (arbiter.live.fen(), arbiter.accrued, arbiter.length) == before
-    return found
+    search = CompiledSearch(arbiter, moves, Memory(1).room, tables, lambda _: False, patience=60)
+    return search.run(depth + depth // 2, lambda: False, lambda _: None)
+
+
+Searched: TypeAlias = Callable[..., RootLine]
+
+
+@pytest.fixture(params=[in_python, in_machine_code])
+def searched(request: pytest.FixtureRequest) -> Searched:
+    """A search, which leaves the game as it was."""
+
+    def run(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> RootLine:
+        before = arbiter.live.fen(), arbiter.accrued, arbiter.length
+        found: RootLine = request.param(arbiter, depth, tables)
+        assert (arbiter.live.fen(), arbiter.accrued, arbiter.length) == before
+        return found
+
+    return run
 
 
 def positions(seed: int, count: int, men: int) -> Iterator[chess.Board]:
@@ -61,7 +84,7 @@ def positions(seed: int, count: int, men: int) -> Iterator[chess.Board]:
     ],
 )
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_it_mates_in_one(fen: str, move: str, depth: int) -> None:
+def test_it_mates_in_one(searched: Searched, fen: str, move: str, depth: int) -> None:
     found = searched(game(fen), depth)
     board = game(fen).board
     board.push(found.line[0])
@@ -70,29 +93,31 @@ def test_it_mates_in_one(fen: str, move: str, depth: int) -> None:
     assert (found.value > 0) == (not board.turn)
 
 
-def test_it_mates_in_two() -> None:
+def test_it_mates_in_two(searched: Searched) -> None:
     found = searched(game("7k/8/8/8/8/8/R6P/1R5K w - - 0 1"), 4)
     assert mate_plies(found.value) == 3
     assert len(found.line) == 3
 
 
-def test_stalemate_is_better_than_a_low_count() -> None:
+def test_stalemate_is_better_than_a_low_count(searched: Searched) -> None:
     """Black has no way to mate, and the fewer moves he leaves the better: none without check is G0.5."""
     arbiter = game("7k/8/6K1/8/8/8/8/5B2 w - - 6 80 G4.0")
     found = searched(arbiter, 6)
     assert nearest(found.value) == GScore("G0.5")
 
 
-def test_a_lower_count_of_moves_is_better() -> None:
-    """The bare bishop cannot mate: after every legal first move the search finds what the table promises."""
-    found = searched(game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), 8)
-    assert nearest(found.value) == GScore("G1.5")
+def test_a_lower_count_of_moves_is_better(searched: Searched) -> None:
+    """The bare bishop cannot mate, and its line comes to what the table promises."""
+    arbiter = game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
+    for move in searched(arbiter, 8).line:
+        arbiter.play(move)
+    assert arbiter.accrued == GScore("G1.5")
 
 
 SHUFFLED = ["e1e2", "d5c5", "e2e1", "c5d5", "e1e2", "d5c5", "e2e1", "c5d5"]
 
 
-def test_who_holds_the_score_repeats_and_the_other_one_does_not() -> None:
+def test_who_holds_the_score_repeats_and_the_other_one_does_not(searched: Searched) -> None:
     """The third time a position comes up the game is over, and Black has what has accrued."""
     fen, held = "8/8/8/3k4/8/8/8/R3K3 w - - 9 9 -G2.5", GScore("-G2.5")
     found = searched(game(fen, *SHUFFLED[:7]), 2)
@@ -102,13 +127,13 @@ def test_who_holds_the_score_repeats_and_the_other_one_does_not() -> None:
     assert found.value > 0
 
 
-def test_it_plays_on_where_the_game_is_over_and_nobody_has_said_so() -> None:
+def test_it_plays_on_where_the_game_is_over_and_nobody_has_said_so(searched: Searched) -> None:
     arbiter = game("8/8/8/3k4/8/8/8/R3K3 w - - 9 9", *SHUFFLED)
     assert arbiter.outcome is not None
     assert arbiter.live.is_legal(searched(arbiter, 2).line[0])
 
 
-def test_the_value_of_a_search_with_tables_is_that_of_the_tables(tables: Path) -> None:
+def test_the_value_of_a_search_with_tables_is_that_of_the_tables(searched: Searched, tables: Path) -> None:
     """Captures lead into tables: where one decides, the search has its value, exactly and as soon."""
     leaves, decided = EngineTables([tables], print), 0
     rng = random.Random(8)
@@ -139,7 +164,7 @@ def test_a_capture_into_a_table_is_known(tables: Path) -> None:
     assert search.hits > 0
 
 
-def test_moves_are_legal_and_lines_can_be_played() -> None:
+def test_moves_are_legal_and_lines_can_be_played(searched: Searched) -> None:
     for board in positions(1, 12, 12):
         found = searched(game(board.fen()), 2)
         for move in found.line:

@@ -126,7 +126,9 @@ def chosen(
     options = Options()
     options.set("Solve", solve)
     start = partial(BackgroundProof, command=command)
-    thinker = Thinker(said.append, EngineTables([folder], said.append), Memory(8), options, start)
+    thinker = Thinker(
+        said.append, EngineTables([folder], said.append), Memory(8), options, start_solving=start
+    )
     arbiter: SearchGame = game(FEN)
     return thinker.choose(arbiter, timer(words)), said
 
@@ -179,7 +181,7 @@ def test_no_proof_under_a_fifty_move_rule_which_it_would_not_know(tmp_path: Path
     tables = EngineTables([tmp_path], print)
     options = Options()
     options.set("Solve", "on")
-    choosing = Thinker(lambda _: None, tables, Memory(8), options, start)
+    choosing = Thinker(lambda _: None, tables, Memory(8), options, start_solving=start)
     for rule in FiftyMoveRule:
         choosing.choose(read_game(["fen", *FEN.split()], rule=rule), timer("movetime 50"))
     assert asked == [FiftyMoveRule.NONE]

@@ -34,12 +34,17 @@ def thinker(said: list[str] | None = None, tables: EngineTables | None = None) -
 
 
 class Talk:
-    """An engine in this process, and what it has said; ``bestmove`` can be waited for."""
+    """An engine in this process, and what it has said; ``bestmove`` can be waited for.
 
-    def __init__(self, *directories: Path) -> None:
+    :param ready: whether it has loaded all code.
+    """
+
+    def __init__(self, *directories: Path, ready: bool = True) -> None:
         self.said: list[str] = []
         self._moved = threading.Condition()
         self.engine = UciEngine(self._hear, directories)
+        if ready:
+            self.say("isready")
 
     def _hear(self, line: str) -> None:
         with self._moved:
@@ -65,9 +70,9 @@ class Talk:
 
 
 @contextmanager
-def talk(*directories: Path) -> Iterator[Talk]:
+def talk(*directories: Path, ready: bool = True) -> Iterator[Talk]:
     """An engine in this process, which is stopped with the block."""
-    talking = Talk(*directories)
+    talking = Talk(*directories, ready=ready)
     try:
         yield talking
     finally:

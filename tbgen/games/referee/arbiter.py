@@ -29,7 +29,7 @@ _KINGS_MOVES: Final = GScore(17, True).rank
 """Rank G8.5: a lone king away from all edges and from the other king."""
 
 
-class _PlayedPosition(NamedTuple):
+class PlayedPosition(NamedTuple):
     """All that the arbiter knows about a position of the game besides the board."""
 
     score: GScore
@@ -117,7 +117,7 @@ class Arbiter:
         self._board = board.copy(stack=False)
         self._occurrences: Counter[tuple[int, ...]] = Counter()
         self._keys: list[tuple[int, ...]] = []
-        self._plies: list[_PlayedPosition] = []
+        self._plies: list[PlayedPosition] = []
         self._add(*self._first(before))
 
     def __repr__(self) -> str:
@@ -249,4 +249,4 @@ class Arbiter:
         key = (*men, board.occupied_co[chess.WHITE], board.turn, board.castling_rights, en_passant)
         self._keys.append(key)
         self._occurrences[key] += 1
-        self._plies.append(_PlayedPosition(score, accrued, clock, free_kings, self._occurrences[key]))
+        self._plies.append(PlayedPosition(score, accrued, clock, free_kings, self._occurrences[key]))

@@ -1,0 +1,1 @@
+"""The compiled search: boards, moves, estimates and the tree."""

@@ -1,0 +1,129 @@
+"""The boards of the compiled search are those of python-chess."""
+
+import random
+from collections.abc import Iterator
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.engine.kernels.board import (
+    ACCRUED,
+    CASTLES,
+    EN_PASSANT,
+    FROM,
+    KEY,
+    PROMOTED,
+    RANK,
+    TURN,
+    WORDS,
+    enter,
+    generate,
+    key_of,
+    make,
+)
+
+ROWS, MOVES = np.zeros((8, WORDS), np.uint64), np.zeros((8, 256), np.int32)
+KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
+
+
+def words_of(board: chess.Board) -> list[int]:
+    """The sets of squares and the side to move, as a row has them."""
+    passing = (
+        1 << board.ep_square if board.ep_square is not None and board.has_pseudo_legal_en_passant() else 0
+    )
+    men = board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings
+    sides = board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]
+    return [*men, *sides, board.clean_castling_rights(), passing, int(not board.turn)]
+
+
+def set_up(board: chess.Board) -> None:
+    ROWS[0] = 0
+    ROWS[0, : TURN + 1] = words_of(board)
+    ROWS[0, KEY] = key_of(ROWS, 0)
+
+
+def move_of(board: chess.Board, move: int) -> chess.Move:
+    """A move as python-chess has it, castling as in Chess960."""
+    promoted = (move & PROMOTED) // (PROMOTED & -PROMOTED)
+    return chess.Move(move & FROM, move >> 6 & 63, promoted + 1 if promoted else None)
+
+
+def positions(seed: int, games: int) -> Iterator[chess.Board]:
+    """Those of random games from start positions of Chess960 and from others, castling as in Chess960."""
+    rng = random.Random(seed)
+    for number in range(games):
+        board = (
+            chess.Board(KIWIPETE) if number % 4 == 0 else chess.Board.from_chess960_pos(rng.randrange(960))
+        )
+        board.chess960 = True
+        for _ in range(120):
+            yield board
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            forcing = [move for move in moves if move.promotion or board.is_castling(move)]
+            board.push(rng.choice(forcing if forcing and rng.random() < 0.5 else moves))
+
+
+def test_moves_and_what_they_lead_to_are_those_of_python_chess() -> None:
+    """The whole row, the key and what has accrued among it; the key is that of a position set up anew."""
+    met = castled = passed = checks = 0
+    for board in positions(39, 16):
+        set_up(board)
+        count, check = generate(ROWS, 0, MOVES, 0)
+        moves = [int(move) for move in MOVES[0, :count]]
+        assert check == board.is_check()
+        assert len(moves) == len(set(moves))
+        assert {move_of(board, move) for move in moves} == set(board.legal_moves), board.fen()
+        for move in moves[:: 1 + met % 7]:
+            make(ROWS, 0, move)
+            after = board.copy(stack=False)
+            after.push(move_of(board, move))
+            assert ROWS[1, : TURN + 1].tolist() == words_of(after), (board.fen(), move)
+            assert ROWS[1, KEY] == key_of(ROWS, 1)
+            castled += move & CASTLES != 0
+        met, checks, passed = met + 1, checks + check, passed + (ROWS[0, EN_PASSANT] != 0)
+    assert min(castled, passed, checks) > 5
+
+
+def lines(depth: int, at: int = 0) -> int:
+    """How many lines of so many moves the position of a row has."""
+    count, _ = generate(ROWS, at, MOVES, at)
+    if depth == 1:
+        return count
+    total = 0
+    for move in MOVES[at, :count].copy():
+        make(ROWS, at, int(move))
+        total += lines(depth - 1, at + 1)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("fen", "depth", "expected"),
+    [
+        (chess.STARTING_FEN, 4, 197281),
+        (KIWIPETE, 3, 97862),
+        ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 4, 43238),
+        ("r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1", 3, 9467),
+        ("rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8", 3, 62379),
+    ],
+)
+def test_lines_are_as_many_as_published(fen: str, depth: int, expected: int) -> None:
+    """https://www.chessprogramming.org/Perft_Results."""
+    set_up(chess.Board(fen))
+    assert lines(depth) == expected
+
+
+def test_own_score_and_accrued_score() -> None:
+    """White's G4.0 stays unless the position's own score is better, and a better one is its mover's."""
+    improved = 0
+    for board in positions(7, 12):
+        set_up(board)
+        ROWS[0, ACCRUED] = 8 << 1
+        enter(ROWS, 0, MOVES, 0)
+        rank = 2 * board.legal_moves.count() + (not board.is_check())
+        assert ROWS[0, RANK] == rank
+        assert ROWS[0, ACCRUED] == (rank << 1 | int(board.turn) if rank < 8 else 8 << 1)
+        improved += rank < 8
+    assert improved > 5

@@ -1,0 +1,164 @@
+"""The compiled search: its values are those of a search without any shortcut, and it does as it is told."""
+
+import random
+from collections.abc import Iterator
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.engine.compiled import CompiledSearch
+from tbgen.engine.game import SearchGame, read_game
+from tbgen.engine.kernels.board import NOISY, enter, make
+from tbgen.engine.kernels.estimate import estimate
+from tbgen.engine.room import PLAIN, ROOT, SearchRoom
+from tbgen.engine.scale import MATE, REACH, mate_plies, worth
+from tbgen.engine.search import RootLine
+from tbgen.games.settings import FiftyMoveRule
+from tests.support.engines import game
+
+ROOM = SearchRoom.of(4)
+
+
+def search_of(arbiter: SearchGame, *, plain: bool = False, lines: int = 1, moves: str = "") -> CompiledSearch:
+    """A search that remembers nothing of those before."""
+    ROOM.keys[:] = 0
+    chosen = [move for move in arbiter.live.legal_moves if not moves or move.uci() in moves.split()]
+    search = CompiledSearch(arbiter, chosen, ROOM, None, lambda _: False, lines)
+    ROOM.control[PLAIN] = plain
+    return search
+
+
+def found(search: CompiledSearch, depth: int) -> list[RootLine]:
+    """All that is told."""
+    told: list[RootLine] = []
+    search.run(depth, lambda: False, told.append)
+    return told
+
+
+class FullSearch:
+    """Minimax by the games' arbiter, each move of it; only its estimates are those of the compiled search."""
+
+    def __init__(self, arbiter: SearchGame) -> None:
+        self.game, self.first = arbiter, arbiter.length - 1
+        search_of(arbiter)
+        self.rows, self.at = ROOM.rows.copy(), int(ROOM.control[ROOT])
+        self.moves = np.zeros((1, 256), np.int32)
+        self.ends = 0
+
+    def value(self, depth: int) -> int:
+        """The value of the current state to the side to move."""
+        game = self.game
+        enter(self.rows, self.at, self.moves, 0)
+        legal = list(game.live.legal_moves)
+        sign = 1 if game.live.turn else -1
+        if not legal:
+            self.ends += 1
+            return -(MATE + REACH) if game.live.is_check() else sign * worth(game.accrued)
+        if game.length - 1 > self.first and (game.basis is not None or game.returns(self.first)):
+            self.ends += 1
+            return sign * worth(game.accrued)
+        best = sign * int(estimate(self.rows, self.at, ROOM.worth)) if depth <= 0 else -2 * MATE
+        held = sign * worth(game.accrued)
+        for move in self.moves[0, : len(legal)].copy():
+            if depth <= 0 and not move & NOISY:
+                continue
+            make(self.rows, self.at, int(move))
+            self.at += 1
+            game.play(CompiledSearch._move(game.live, int(move)))
+            value = -self.value(depth - 1)
+            game.pop()
+            self.at -= 1
+            best = max(best, value - 1 if value > held else value + 1 if value < held else value)
+        return best
+
+
+STARTS = (
+    ("8/3k4/3p4/8/4P3/2R5/5K2/3r4", "f2g2 d7e7 g2f2 e7d7"),
+    ("8/8/4k3/2n5/5B2/2K5/6P1/8", "c3b2 e6d5 b2c3 d5e6"),
+    ("6k1/8/8/8/8/8/1pK5/R7", "a1d1 g8g7 d1a1 g7g8"),
+    ("7k/5K2/8/6p1/6P1/8/8/1Q6", ""),
+    ("7k/8/5K1p/8/5N2/8/8/8", "f4e6 h8g8 e6f4 g8h8"),
+)
+
+
+def states(seed: int, count: int) -> Iterator[SearchGame]:
+    """Games with few men and any accrued score to begin with, in which positions have been met before."""
+    rng = random.Random(seed)
+    for number in range(count):
+        pieces, shuffle = STARTS[number % len(STARTS)]
+        accrued = rng.choice(("G3.5", "-G1.5", "G9.0", "-G12.5"))
+        arbiter = game(f"{pieces} w - - 6 60 {accrued}", *shuffle.split() * (number // 5 % 2))
+        for _ in range(rng.randrange(5)):
+            quiet = [move for move in arbiter.live.legal_moves if not arbiter.live.is_zeroing(move)]
+            if quiet and arbiter.basis is None:
+                arbiter.play(rng.choice(quiet))
+        if any(arbiter.live.legal_moves):
+            yield arbiter
+
+
+def test_values_are_those_of_minimax() -> None:
+    """Without what is not exact: reductions, null moves, extensions and margins."""
+    ends = seen = 0
+    for arbiter in states(39, 30):
+        for depth in (1, 2, 3)[: 2 + (len(arbiter.live.piece_map()) < 5)]:
+            full = FullSearch(arbiter)
+            expected = full.value(depth)
+            told = found(search_of(arbiter, plain=True), depth)[-1].value
+            assert told == (expected if arbiter.live.turn else -expected), (arbiter.live.fen(), depth)
+            ends, seen = ends + full.ends, seen + 1
+    assert ends > 20
+    assert seen > 30
+
+
+def test_the_best_lines_descend_and_begin_with_different_moves() -> None:
+    told = found(search_of(game(chess.STARTING_FEN), lines=4), 5)
+    assert [(best.depth, best.place) for best in told] == [(d, n) for d in range(1, 6) for n in range(1, 5)]
+    last = told[-4:]
+    assert [best.value for best in last] == sorted((best.value for best in last), reverse=True)
+    assert len({best.line[0] for best in last}) == 4
+
+
+def test_it_chooses_among_the_moves_that_it_is_told() -> None:
+    for move in ("a2a3", "g1h3"):
+        (*_, best) = found(search_of(game(chess.STARTING_FEN), moves=move), 4)
+        assert best.line[0].uci() == move
+
+
+def test_so_many_nodes_are_enough() -> None:
+    for nodes in (1, 100, 5000, 200_000):
+        arbiter = game(chess.STARTING_FEN)
+        moves = list(arbiter.live.legal_moves)
+        search = CompiledSearch(arbiter, moves, ROOM, None, lambda _: False, most_nodes=nodes)
+        best = search.run(None, lambda: False, lambda _: None)
+        assert arbiter.live.is_legal(best.line[0])
+        assert nodes <= search.nodes or best.depth == 1
+
+
+def test_a_stopped_search_has_a_move() -> None:
+    arbiter = game(chess.STARTING_FEN)
+    search = CompiledSearch(arbiter, list(arbiter.live.legal_moves), ROOM, None, lambda _: True)
+    told: list[RootLine] = []
+    best = search.run(None, lambda: False, told.append)
+    assert told[-1] == best
+    assert arbiter.live.is_legal(best.line[0])
+
+
+@pytest.mark.parametrize("rule", FiftyMoveRule)
+def test_a_fifty_move_rule_ends_the_game(rule: FiftyMoveRule) -> None:
+    """Black holds a score. With two plies left White has no time for a mate in two."""
+    fen = "7k/8/8/8/8/8/R7/1R5K w - - 98 80 -G1.0"
+    arbiter = read_game(["fen", *fen.split()], rule=rule)
+    best = found(search_of(arbiter), 5)[-1]
+    assert (mate_plies(best.value) == 3) == (rule is FiftyMoveRule.NONE)
+
+
+def test_castling_is_written_as_the_board_has_it() -> None:
+    for fen, castling in (
+        ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", "e1g1"),
+        ("1k6/8/8/8/8/8/8/1K3R2 w F - 0 1", "b1f1"),
+    ):
+        arbiter = game(fen)
+        (*_, best) = found(search_of(arbiter, moves=castling), 3)
+        assert best.line[0].uci() == castling
+        assert arbiter.live.is_legal(best.line[0])
