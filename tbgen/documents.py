@@ -4,12 +4,24 @@ The fields of a struct are the keys of the document, in their order, and its cla
 field that may be left out is ``UNSET`` then.
 """
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-__all__ = ["UNSET", "Count", "Document", "Plies", "ScoreText", "Share", "SideName", "UnsetType"]
+__all__ = [
+    "UNSET",
+    "Count",
+    "Document",
+    "EndsDocument",
+    "Plies",
+    "ScoreText",
+    "Share",
+    "SideName",
+    "UnsetType",
+]
+
+End = TypeVar("End")
 
 ScoreText: TypeAlias = Annotated[str, Meta(pattern=r"^-?G[0-9]+\.[05]$")]
 """A G-score as it is printed."""
@@ -26,3 +38,10 @@ class Document(Struct, forbid_unknown_fields=True):
         """Return the document as dicts, lists, texts and numbers."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found
+
+
+class EndsDocument(Document, Generic[End]):
+    """Something of both ends of an interval."""
+
+    lower: End
+    upper: End

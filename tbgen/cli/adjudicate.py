@@ -1,13 +1,12 @@
 """``tbgen adjudicate``: what a stopped game is worth."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
-from tbgen.board.fen import parse_fen
+from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.scoring import Scheme
 from tbgen.cli.answers import diagram, line_text, mover
 from tbgen.cli.games import RefereeOptions, Requirements, outcome_remarks, place_in
@@ -24,9 +23,6 @@ from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.plan import Collector
 from tbgen.text import plies
-
-_FEN: Final = re.compile(r"[1-8pnbrqkPNBRQK]+(/[1-8pnbrqkPNBRQK]+){2,}(\s|\Z)")
-"""As much of a FEN as tells it from the name of a file."""
 
 
 @command
@@ -63,7 +59,7 @@ def run(
     :param json: print one JSON document
     """
     text = " ".join(words)
-    is_position = bool(_FEN.match(text)) and not Path(words[0]).exists()
+    is_position = is_fen(text) and not Path(words[0]).exists()
     options = referee.options(FiftyMoveRule.IMPROVING if is_position else None)
     with (
         Tablebase(directory, rules=options.variant) as tables,

@@ -17,7 +17,7 @@ from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import MobilityAnswer, ViewAnswer
 from tbgen.cli.options import Accrued, AsJson, Rules, ScoringOptions, Setting, TableDirectory, command
-from tbgen.cli.streams import batches_of_lines, print_json, say
+from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
 from tbgen.errors import MissingLayerError, TbgenError, UsageError, result_or_error
 from tbgen.probe.batch import BATCH, MOVES_BATCH
 from tbgen.probe.line import LinePly
@@ -173,7 +173,7 @@ def _remark(answer: Answer, position: str) -> int:
 
 def _document(text: str, answer: Answer) -> dict[str, Any]:
     if isinstance(answer, TbgenError):
-        return {"fen": text, "error": str(answer), "code": answer.code}
+        return error_document(text, answer)
     return answer.document(text)
 
 

@@ -11,6 +11,7 @@ from tbgen.board.interval import ANYTHING
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import board_text, diagram, line_text, mover
+from tbgen.cli.batch import PositionBatch, positions_in
 from tbgen.cli.options import (
     Accrued,
     AsJson,
@@ -28,6 +29,7 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine, stage_text
+from tbgen.cli.solving import Means
 from tbgen.cli.streams import print_json
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import make_directory, write_file
@@ -64,13 +66,15 @@ def _mobile(text: str) -> Mobile:
 
 @command
 def run(
-    *words: Annotated[str, Setting(required=True, metavar="FIELD...")],
+    *words: Annotated[str, Setting(required=True, metavar="FEN...|FILE")],
     accrued: Accrued,
     mobile: Annotated[Any, Parsed("SQUARES|auto", _mobile)],
-    time: Time = 60.0,
+    time: Time | None,
+    total: Time | None,
     memory: Size = 8 << 30,
     threads: Count = Budget.threads,
     cells: CellDirectory,
+    results: Annotated[Path | None, Setting(metavar="FILE")],
     syzygy: SyzygyFiles,
     verify: bool,
     line: bool,
@@ -79,8 +83,8 @@ def run(
     json: AsJson,
     stream: bool,
     directory: TableDirectory,
-) -> None:
-    """Solve a position with any number of men.
+) -> int:
+    """Solve a position with any number of men, or many positions.
 
     The result is the value of the position with its accrued score if it can be proved, else an interval that
     is proved to contain the value, with the end that is worse for White first.
@@ -95,32 +99,49 @@ def run(
 
     Repetition and the 50-move rule are ignored. Ctrl-C ends the work, and prints what is proved by then.
 
+    Many positions are several FENs, or a file with one in each line (- for standard input). Those that should
+    take the least time come first, and solved cells serve all of them. As soon as one is done, a line of JSON
+    tells what is proved of it, or what is wrong with it; the exit code is that of the worst error.
+
     \b
     For example:
       tbgen solve "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5"
       tbgen solve "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1" --time 5m
       tbgen solve "6k1/5pp1/7p/8/8/2b4P/5PP1/3R2K1 w - - 0 1" --mobile d1,g1,g8
 
-    :param words: the fields of one FEN, optionally with a seventh, in one argument or in several
+      tbgen solve season.fen --total 10h --results season.jsonl --cells cells
+
+    :param words: the fields of one FEN, optionally with a seventh, in one argument or in several; or several
+        FENs, or a file of them
     :param mobile: squares of the mobile men, such as e4,f6; auto tries one set after another, small ones
         first (default: all kings and pieces, or auto if there are more than four, or than memory allows)
-    :param time: time to spend (default: 60s)
+    :param time: time to spend on a position (default: 60s; of many positions each gets as much as helps)
+    :param total: time to spend on many positions together (default: no limit)
     :param memory: memory to use (default: 8G)
     :param threads: threads; more than two bring little (default: 2)
+    :param results: keep what is proved of many positions in a file, created if missing, and use its results,
+        so that the same command resumes an interrupted run
     :param verify: prove the results forward; this does not count towards --time
     :param line: add the play behind the result
     :param svg: with --mobile and one mobile man of each side: write pictures of the hold to DIR
-    :param json: print one JSON document
+    :param json: print one JSON document, for many positions a list in their order
     :param stream: with --json: print a line for every interval found, and the document as the last line
     """
     if stream and not json:
         raise UsageError("--stream is a way to print JSON: give --json too")
     if svg is not None and mobile is None:
         raise UsageError("--svg shows how one man holds another: choose one of each side with --mobile")
-    text, *others = positions_of(words)
-    if others:
-        raise UsageError("give one position at a time")
-    fen = parse_fen(text)
+    lines = positions_in(words)
+    texts = positions_of(words) if lines is None else lines
+    if lines is not None or len(texts) > 1:
+        alone = {"mobile": mobile, "verify": verify, "line": line, "svg": svg, "stream": stream}
+        for name in (name for name, value in alone.items() if value):
+            raise UsageError(f"--{name} is for one position: leave it out, or give one FEN")
+        means = Means(time, total, memory, threads, cells, syzygy)
+        return PositionBatch(means, results, accrued, points.scoring, directory, json).run(texts)
+    for name in (name for name, value in (("total", total), ("results", results)) if value):
+        raise UsageError(f"--{name} is for many positions: leave it out, or give a file of them")
+    fen = parse_fen(texts[0])
     interrupt = None
     with ProgressLine() as shown:
         try:
@@ -128,7 +149,7 @@ def run(
                 fen.board,
                 fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued,
                 tables=directory,
-                budget=Budget(time, memory, threads=threads),
+                budget=Budget(Budget.seconds if time is None else time, memory, threads=threads),
                 mobile=mobile,
                 kept=None if cells is None else KeptCells(cells),
                 syzygy=syzygy,
@@ -141,7 +162,7 @@ def run(
     if svg is not None:
         _write_pictures(svg, fen.board, solution.holds)
     if json:
-        document = SolutionDocument.of(text, solution, points.scoring)
+        document = SolutionDocument.of(texts[0], solution, points.scoring)
         print_json(document.plain(), indent=None if stream else 2)
     else:
         print("\n".join(_text(fen, solution, points.scoring)))
@@ -150,6 +171,7 @@ def run(
                 print("", *_hold_text(fen.board, hold), sep="\n")
     if interrupt is not None:
         raise interrupt
+    return 0
 
 
 def _streamed(stage: SolveStage) -> None:

@@ -17,7 +17,7 @@ from tbgen.progress import SolveStage
 from tbgen.solve.budget import Budget
 from tbgen.solve.budgeted import FIRST_SECONDS, CellProver, Course, Solver
 from tbgen.solve.plan import Job
-from tbgen.solve.results import open_results
+from tbgen.solve.results import SolveResults, open_results
 from tbgen.text import counted, duration, number
 
 
@@ -57,21 +57,18 @@ class SolvingOptions(OptionGroup):
         for name, value in vars(self).items():
             if value and not self.solve:
                 raise UsageError(f"--{name.replace('_', '-')} has no effect alone: add --solve")
-        watch, kept, prover = Watch(), self.solve_results, CellProver(self.solve_cells, syzygy)
+        watch, kept = Watch(), self.solve_results
+        means = Means(
+            self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
+            self.solve_total,
+            self.solve_memory or Budget.memory,
+            self.solve_threads or Budget.threads,
+            self.solve_cells,
+            syzygy,
+        )
         with nullcontext() if kept is None else open_results(kept) as results:
             if self.solve:
-                watch.solver = Solver(
-                    seconds=self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
-                    memory=self.solve_memory or Budget.memory,
-                    threads=self.solve_threads or Budget.threads,
-                    total=self.solve_total,
-                    results=results,
-                    progress=watch.show,
-                    files=0 if syzygy is None else len(syzygy),
-                    interrupted=watch.interrupt,
-                    prove=prover,
-                    solved=prover.solved,
-                )
+                watch.solver = means.solver(watch, results)
             try:
                 try:
                     yield watch
@@ -84,6 +81,35 @@ class SolvingOptions(OptionGroup):
         course = watch.course
         if course.asked > 1 or course.out_of_time:
             say(f"tbgen: {summary(course)}")
+
+
+@dataclass(frozen=True)
+class Means:
+    """What positions are solved by, as :class:`tbgen.solve.budgeted.Solver` has it."""
+
+    seconds: float | None
+    total: float | None
+    memory: int
+    threads: int
+    cells: Path | None
+    """A directory in which cells are kept."""
+    syzygy: Syzygy | None
+
+    def solver(self, watch: "Watch", results: SolveResults | None) -> Solver:
+        """Return a solver that tells its progress."""
+        prover = CellProver(self.cells, self.syzygy)
+        return Solver(
+            seconds=self.seconds,
+            memory=self.memory,
+            threads=self.threads,
+            total=self.total,
+            results=results,
+            files=0 if self.syzygy is None else len(self.syzygy),
+            progress=watch.show,
+            interrupted=watch.interrupt,
+            prove=prover,
+            solved=prover.solved,
+        )
 
 
 class Watch:

@@ -103,6 +103,11 @@ def json_text(document: Any, indent: int | None = 2) -> str:
     return json.dumps(document, indent=indent, default=str)
 
 
+def error_document(fen: str, error: TbgenError) -> dict[str, Any]:
+    """Return what is said of a position, as it was named, about which there is an error only."""
+    return {"fen": fen, "error": str(error), "code": error.code}
+
+
 def fields(of: object, *names: str, **others: str) -> dict[str, Any]:
     """Return attributes of an object for a document: those that it calls the same, and by key the others."""
     attributes = {name: name for name in names} | others

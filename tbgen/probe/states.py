@@ -8,6 +8,7 @@ import chess
 from tbgen.board.fen import parse_fen
 from tbgen.board.history import FRESH, Fresh, accrued_score
 from tbgen.board.material import Material
+from tbgen.board.mobility import own_score
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Points, points
 from tbgen.board.signed import Signed, fold, of_gscore, to_gscore
@@ -121,6 +122,18 @@ def locate_state(board: chess.Board, told: GScore | Fresh | None, variant: Varia
     if position.terminal or (position.ep_square >= 0 and variant.resets):
         return State(position, position.score)
     return State(position, folded_score(board, told, position.score, variant))
+
+
+def accrued_in_r(board: chess.Board, told: GScore | Fresh | None) -> Signed:
+    """Return the accrued score of :func:`locate_state` in r-mobility, on a valid board with any number of
+    men.
+
+    :raises UsageError: if the accrued score or the history of the board means nothing.
+    """
+    own = own_score(board)
+    if own.rank < 2 or board.has_legal_en_passant():
+        return of_gscore(own)
+    return folded_score(board, told, of_gscore(own), Variant.R_MOBILITY)
 
 
 def folded_score(board: chess.Board, told: GScore | Fresh | None, own: Signed, variant: Variant) -> Signed:

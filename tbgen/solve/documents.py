@@ -1,13 +1,12 @@
 """What is proved about a position as a JSON document; docs/solve.md says what the fields mean."""
 
 from collections.abc import Iterable
-from typing import Generic, TypeVar
 
 import chess
 
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
-from tbgen.documents import UNSET, Count, Document, Plies, ScoreText, Share, SideName, UnsetType
+from tbgen.documents import UNSET, Count, Document, EndsDocument, Plies, ScoreText, Share, SideName, UnsetType
 from tbgen.probe.documents import PlyDocument, PointsDocument, points_document
 from tbgen.progress import SolveStage
 from tbgen.solve.budget import Stop
@@ -15,15 +14,6 @@ from tbgen.solve.hold import Hold
 from tbgen.solve.line import Line
 from tbgen.solve.proof import SHARE, ForwardProof
 from tbgen.solve.solution import Solution, SolvedMove
-
-End = TypeVar("End")
-
-
-class EndsDocument(Document, Generic[End]):
-    """Something of both ends of an interval."""
-
-    lower: End
-    upper: End
 
 
 class StageDocument(Document):

@@ -14,12 +14,16 @@ import chess
 from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.material import MAX_MEN
 from tbgen.board.score import GScore
+from tbgen.board.signed import to_gscore
+from tbgen.board.validity import validate
+from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
 from tbgen.costs import seconds_of
 from tbgen.errors import UsageError
+from tbgen.probe.states import accrued_in_r, read
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.results import StateName
-from tbgen.solve.sets import sets_to_try
+from tbgen.solve.sets import Mobile, sets_to_try
 from tbgen.solve.structures import Structures
 
 _MOST_CELLS: Final = 300
@@ -50,6 +54,17 @@ class Job:
     def state(self) -> StateName:
         """What results call it."""
         return StateName.of(self.board, self.accrued)
+
+
+def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str) -> Job:
+    """Return the job to solve a position that a FEN tells of.
+
+    :param accrued: the accrued score; None for that of the FEN, else the position's own.
+    :raises UsageError: if the FEN or the score means nothing.
+    """
+    board, told = read(text, accrued, Variant.R_MOBILITY)
+    validate(board)
+    return Job(board, to_gscore(accrued_in_r(board, told)), tables, name=name)
 
 
 def merged(jobs: Iterable[Job]) -> list[Job]:
@@ -122,13 +137,24 @@ class JobCosts:
         return JobCost(seconds if found.complete else math.inf, men, found.root.size)
 
     def _structures_of(self, job: Job) -> Structures | None:
-        """Return the cells that a position rests on; None for one that cannot be solved."""
+        """Return the cells that a position rests on; None for one that takes none, or cannot be solved."""
         try:
-            sets, _ = sets_to_try(job.board, self._memory, None)
+            root = root_of(job.board, self._memory)
         except UsageError:
             return None
-        root = Cell.of_board(job.board, sets[0]).canonical()[0]
+        if held_by(job.tables, root):
+            return None
         return Structures.of(root, lambda cell: held_by(job.tables, cell), most=_MOST_CELLS)
+
+
+def root_of(board: chess.Board, memory: int, mobile: Mobile = None) -> Cell:
+    """Return the canonical cell of a position that is solved first.
+
+    :param memory: bytes to solve it with.
+    :raises UsageError: if the position cannot be solved.
+    """
+    sets, _ = sets_to_try(board, memory, mobile)
+    return Cell.of_board(board, sets[0]).canonical()[0]
 
 
 def held_by(tables: Tablebase, cell: Cell) -> bool:

@@ -32,7 +32,6 @@ __all__ = ["Effort", "SolveResults", "StateName", "open_results"]
 _HEAD: Final = b'{"format": "results of solving positions, by tbgen", "version": 1}\n'
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 """What network file systems without locks answer."""
-_REMEDY: Final = "choose another place with --solve-results"
 
 
 class StateName(NamedTuple):
@@ -128,25 +127,27 @@ class SolveResults:
         except ValueError as error:
             raise TbgenError(
                 f"two results of solving {' '.join(state)} contradict each other ({error}): "
-                "one is wrong, maybe in the file of --solve-results; begin another"
+                "one is wrong, maybe in the file of results; begin another"
             ) from None
         self._efforts[state].append(effort)
 
 
 @contextmanager
-def open_results(path: Path) -> Iterator[SolveResults]:
+def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveResults]:
     """Open a file of results, made if need be: what it knows counts, and what is added is written down.
 
+    :param option: what names the file on the command line.
     :raises UsageError: if the file is something else, or another process has it open.
     :raises TbgenError: if it cannot be read or written.
     """
+    remedy = f"choose another place with {option}"
     if path.exists() and not path.is_file():
-        raise UsageError(f"{quote(str(path))} is no file: name one for results with --solve-results")
-    with write_errors(path, remedy=_REMEDY):
+        raise UsageError(f"{quote(str(path))} is no file: name one for results with {option}")
+    with write_errors(path, remedy=remedy):
         file = open(path, "a+b", buffering=0)  # noqa: SIM115
 
     def append(line: bytes) -> None:
-        with write_errors(path, remedy=_REMEDY):
+        with write_errors(path, remedy=remedy):
             while line:
                 line = line[file.write(line) :]
             os.fsync(file.fileno())
@@ -154,7 +155,7 @@ def open_results(path: Path) -> Iterator[SolveResults]:
     with file:
         _lock(path, file)
         results = SolveResults(lambda attempt: append(msgspec.json.encode(attempt) + b"\n"))
-        whole = _read(path, file, results)
+        whole = _read(path, file, results, option)
         file.truncate(whole)
         if not whole:
             append(_HEAD)
@@ -173,7 +174,7 @@ def _lock(path: Path, file: FileIO) -> None:
             raise
 
 
-def _read(path: Path, file: FileIO, results: SolveResults) -> int:
+def _read(path: Path, file: FileIO, results: SolveResults, option: str) -> int:
     """Take in what a file says; return how many of its bytes are whole lines.
 
     :raises UsageError: if the file is none of ours.
@@ -185,7 +186,7 @@ def _read(path: Path, file: FileIO, results: SolveResults) -> int:
             return 0
         raise UsageError(
             f"{quote(str(path))} has no results that this version of tbgen can go on with: "
-            "name another file with --solve-results"
+            f"name another file with {option}"
         )
     end = text.rfind(b"\n") + 1
     for number, line in enumerate(text[len(_HEAD) : end].splitlines(), 2):
@@ -194,7 +195,7 @@ def _read(path: Path, file: FileIO, results: SolveResults) -> int:
         except (msgspec.MsgspecError, ValueError):
             raise UsageError(
                 f"{quote(str(path))}, line {number}: this is no result of solving; "
-                "remove the line, or name another file with --solve-results"
+                f"remove the line, or name another file with {option}"
             ) from None
         results.recall(*found)
     return end

@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 import chess
 
+from tbgen.board.material import MAX_MEN
 from tbgen.cells.cell import MOST_MOBILE, Cell, mobile_squares
 from tbgen.errors import UsageError
 from tbgen.solve.meter import memory_needed
@@ -57,8 +58,14 @@ def sets_to_try(
     """Return the sets of men to let move, one after the other, and whether memory allows all of them.
 
     :param memory: bytes that may be taken.
-    :raises UsageError: if the mobile men mean nothing, or are more than memory allows.
+    :raises UsageError: if the position has castling rights, or if the mobile men mean nothing, or are more
+        than memory allows.
     """
+    if board.clean_castling_rights():
+        raise UsageError(
+            f"the position has castling rights, and it takes at most {MAX_MEN} men, and their "
+            "tables, to solve it with them"
+        )
     men = tuple(mobile_squares(board))
     if mobile is None or mobile == "auto":
         _check_memory(_LEAST_MOBILE, memory)

@@ -9,9 +9,8 @@ import chess
 
 from tbgen.board.history import Fresh
 from tbgen.board.material import MAX_MEN
-from tbgen.board.mobility import own_score
 from tbgen.board.score import GScore
-from tbgen.board.signed import code_of, of_gscore
+from tbgen.board.signed import code_of
 from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
 from tbgen.cells.bounds import Interval
@@ -19,7 +18,7 @@ from tbgen.cells.position import CellPosition
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.probe.castling.homes import needs
-from tbgen.probe.states import AnyPosition, AnyScore, folded_score, read
+from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r, read
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
@@ -137,15 +136,7 @@ def _by_cells(
     line: bool,
     progress: SolveProgress,
 ) -> Solution:
-    if board.clean_castling_rights():
-        raise UsageError(
-            f"the position has castling rights, and it takes at most {MAX_MEN} men, and their "
-            "tables, to solve it with them"
-        )
-    own = own_score(board)
-    score = of_gscore(own)
-    if own.rank >= 2 and not board.has_legal_en_passant():
-        score = folded_score(board, told, score, Variant.R_MOBILITY)
+    score = accrued_in_r(board, told)
     sets, all_fit = sets_to_try(board, budget.memory, mobile)
     compile_kernels()
     if verify:

@@ -4,8 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.solving import Cells
+
 
 @pytest.fixture
 def default_directory(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of KvK, KBvK and KNvK lie in the default directory."""
     monkeypatch.setenv("TBGEN_DIR", str(reference_dir))
+
+
+@pytest.fixture
+def cells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cells:
+    """What solves instead of cells, without tables."""
+    found = Cells()
+    monkeypatch.setattr("tbgen.solve.solver.solve", found)
+    monkeypatch.setenv("TBGEN_DIR", str(tmp_path / "none"))
+    return found

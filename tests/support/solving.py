@@ -9,13 +9,18 @@ from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage
-from tbgen.solve.budget import Budget, Stop
+from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.budgeted import SolveProof
+from tbgen.solve.solution import Solution
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 """Six men, one too many for tables; its own score is -G8.5."""
 WALL = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 3 30"
 """Eight men; its own score is -G3.5."""
+FEW = "8/8/4k3/4p3/4P3/4K3/8/8 w - - 3 40"
+"""Four men, which rest on few cells."""
+PIECES = "8/4k3/4r2p/8/8/4R1KP/8/8 w - - 3 40"
+"""Six men, four of them mobile."""
 CASTLING = "4k3/pp6/8/8/8/8/PP6/4K2R w K - 4 9"
 
 
@@ -52,3 +57,28 @@ class Prover:
         answer = found.pop(0) if len(found) > 1 else found[0]
         progress(SolveStage(*answer.bounds, 1))
         return SolveProof(answer, None if answer.bounds.exact else Stop.TIME)
+
+
+class Cells:
+    """Stands in for :func:`tbgen.solve.solver.solve`."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.budgets: list[Budget] = []
+        self.interrupted_after = 10**9
+        self.answers = {LOCKED: ("G5.0", "G4.0", None), WALL: ("-G3.5", "-G3.5", 4)}
+        """Both ends and the depth, by FEN; what is not there is refused."""
+
+    def __call__(
+        self, board: chess.Board, accrued: GScore, *, budget: Budget, progress: object, **_: object
+    ) -> Solution:
+        """Answer."""
+        if len(self.asked) == self.interrupted_after:
+            left = Solution(accrued, accrued, GScore("G5.0"), GScore("G1.0"), None, (), 1, Stop.INTERRUPT)
+            raise SolvingInterruptedError(left, KeyboardInterrupt())
+        self.asked.append(f"{board.board_fen()} {accrued}")
+        self.budgets.append(budget)
+        for fen, (lower, upper, depth) in self.answers.items():
+            if fen.split()[0] == board.board_fen():
+                return Solution(accrued, accrued, GScore(lower), GScore(upper), depth, (), 1)
+        raise UsageError("the position has castling rights: cells are solved without them")
