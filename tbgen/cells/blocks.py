@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from tbgen.cells.bounds import Block
+from tbgen.cells.bounds import Block, empty_block
 from tbgen.cells.cell import Cell, Man, man_of
 from tbgen.cells.kernels.gather import gather
 from tbgen.index.layout import SIDES, Side
@@ -21,7 +21,7 @@ def gathered(
     symmetries.
     """
     shifts, squares = np.array(list(places_of(cell, men, bool(symmetry & MIRROR_RANKS))), np.int64).T.copy()
-    block = Block(np.empty(cell.size, np.uint8), np.empty(cell.size, np.uint16))
+    block = empty_block((cell.size,))
     gather(*stored, shifts, squares, symmetry, pawnless, *block)
     return block
 

@@ -4,35 +4,40 @@ In the *lower game* every exit is worth the lower end of what is known about it,
 end. Each is solved as the phase of a table is; the truth lies between (docs/solve.md says why).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Event
-from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
+from typing import Final, NamedTuple, Protocol, Self, TypeVar
 
 import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import KINDS, PROMOTIONS, reach
+from tbgen.board.kinds import PROMOTIONS, reach
 from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
 from tbgen.cells.cell import PAWN, Cell
-from tbgen.cells.frames import CellFrame, frame_of_cell, room_for_cell
-from tbgen.cells.routes import Route, routes_of
+from tbgen.cells.frames import CellFrame
+from tbgen.cells.memory import MEMORY
+from tbgen.cells.pools import pools_of
+from tbgen.cells.rooms import ROOMS, CellRoom
+from tbgen.cells.routes import Route
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
-from tbgen.index.zeroing import CAPTURED_PAWN
 from tbgen.retro.kernels.bits import Codes, Plies, Words
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.layers import Workspace
 from tbgen.retro.kernels.phase import NOTHING, empty_record, side_exits
 from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
-from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
-from tbgen.retro.ranks import PhaseSolver, find_moves
+from tbgen.retro.kernels.targets import Pool
+from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
+from tbgen.retro.stages import Stages
 
 _Number = TypeVar("_Number", bound=np.generic)
-_Result = TypeVar("_Result")
 
 LOWER, UPPER = range(2)
 """The ends of an interval, from White's view; the games by that number."""
@@ -41,15 +46,6 @@ NO_RANK: Final = 255
 """Rank where there is no position."""
 WORST: Final = (Code(255), Code(0))
 """What is known of everything: it is worth -G0.0 at least and G0.0 at most."""
-
-
-_EMPTY: Final = np.zeros(0, np.int64)
-_NO_TARGETS: Final = Targets(
-    np.zeros((2, CAPTURED_PAWN + 1, len(KINDS)), np.int64), _EMPTY, _EMPTY, np.zeros((0, 5), np.int64),
-    _EMPTY, _EMPTY, _EMPTY, np.zeros((0, 2), np.int64), _EMPTY, np.zeros(0, np.int32),
-    np.zeros((0, 16), np.int32), 0,
-)  # fmt: skip
-"""A directory of no tables."""
 
 
 class NoCodeError(UsageError):
@@ -112,6 +108,10 @@ class Knowledge(Protocol):
     def bound(self, route: Route, end: int) -> Code:
         """Return one end that holds for all of them."""
 
+    def same_ends(self, route: Route) -> bool:
+        """Whether the blocks of both ends are known to be the same, and to have the values of all
+        positions."""
+
 
 @dataclass(frozen=True)
 class SomeKnowledge:
@@ -119,6 +119,7 @@ class SomeKnowledge:
 
     block: Callable[[Route, int], Block | None] = lambda route, end: None
     bound: Callable[[Route, int], Code] = lambda route, end: WORST[end]
+    same_ends: Callable[[Route], bool] = lambda route: False
 
 
 @dataclass(frozen=True)
@@ -133,219 +134,211 @@ class Bounds:
     value: NDArray[np.uint8]
     depth: NDArray[np.uint16]
 
+    @cached_property
+    def same_ends(self) -> bool:
+        """Whether both ends are the same, depths included."""
+        if self.value.strides[0] == 0:
+            return True
+        return all(np.array_equal(*ends) for ends in (self.value, self.depth))
+
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.value.nbytes + self.depth.nbytes
+        """Bytes of the arrays; where the game of both ends is one, its bounds lie there once."""
+        ends = 1 if self.value.strides[0] == 0 else len(ENDS)
+        return int(self.value[0].nbytes + self.depth[0].nbytes) * ends
 
 
 class BoundsGame:
-    """One of the two games of a cell.
+    """One of the two games of a cell, or the one that is both.
 
+    :param pool: what its exits are worth, see :func:`pools_of_ends`.
     :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
-    :param threads: to count moves with.
+    :param threads: to count moves with, and to solve the cell with.
     """
 
-    def __init__(
-        self,
-        frame: CellFrame,
-        routes: Iterable[Route],
-        knowledge: Knowledge,
-        end: int,
-        *,
-        resets: bool = True,
-        threads: int = 1,
-    ) -> None:
-        self.cell_frame = frame
-        self._pool = _pool_of(frame, routes, knowledge, end)
-        self._workspace = room_for_cell(frame.frame, resets)
-        starts = np.array([0, frame.size], np.int64)
-        self._fresh = SweepResults(self._pool.value, self._pool.depth, starts)
+    def __init__(self, frame: CellFrame, pool: Pool, *, resets: bool = True, threads: int = 1) -> None:
+        self._frame, self._pool, self._resets, self._threads = frame, pool, resets, threads
+        self._known = object()
+        """Stands for the game with the exits as they are now."""
         last = frame.squares[-1]
         self._bit_man = (1, 0) if last < 0 else (64, last)
         """How many slots of the frame there are to a slot of the cell, and which of them counts."""
-        self._threads = threads
-        self._counted = False
-        """Whether moves are counted and exits found, as blocks are now."""
 
-    def solve(self, stopped: Event | None = None) -> tuple[Codes, Plies]:
+    def solve(self, stopped: Event | None = None, into: Block | None = None) -> Block:
         """Return fresh values and depths, shape (2, slots of the cell) each.
 
         :param stopped: set by another thread if nobody wants them any longer.
+        :param into: where they go, if anywhere.
         :raises CancelledError: if that has been set.
         :raises NoCodeError: if that takes scores beyond G63.0, or depths that do not fit.
         """
-        if any(most_moves(self.cell_frame.cell, side) > _COUNTED for side in SIDES):
-            raise NoCodeError(self.cell_frame.cell)
-        self._count()
-        none = empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0)
-        solver = PhaseSolver(self._workspace, self._pool, self._fresh, (none, none))
-        ranks = 0
-        for _ in solver.ranks():
-            ranks += 1
-            if stopped is not None and stopped.is_set():
-                raise CancelledError
-        deepest = max(attacker.scratch.deepest[0] for attacker in self._workspace.attackers)
-        if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
-            raise NoCodeError(self.cell_frame.cell)
-        self._counted = False  # the sweeps have counted down
-        value, depth = self._own()
-        value[~self._there()] = NONE
-        return self._of_cell(value), self._of_cell(depth)
+        if any(most_moves(self._frame.cell, side) > _COUNTED for side in SIDES):
+            raise NoCodeError(self._frame.cell)
+        own = self._room_for(into)
+        own.value[:], own.depth[:] = NONE, 0
+        with self._counted() as room:
+            room.counted = None  # sweeps count down
+            ranks = 0
+            with self._solver(room.workspace, self._sides_of(own)) as solver:
+                for _ in solver.ranks():
+                    ranks += 1
+                    if stopped is not None and stopped.is_set():
+                        raise CancelledError
+            deepest = max(attacker.scratch.deepest[0] for attacker in room.workspace.attackers)
+            if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
+                raise NoCodeError(self._frame.cell)
+            own.value[~_bits(room.workspace.phase.legal)] = NONE
+        return self._of_cell(own, into)
 
     def best_exits(self, side: Side) -> Block:
         """Return the best of the zeroing moves that a side has to move, of all positions: what it is worth,
         and its depth with the move itself; ``NONE`` where there is none."""
-        phase, exits, words = self._workspace.phase, self._workspace.exits, self._workspace.frame.words
-        legal_words(self._workspace.frame, phase.legal, 0, words)
-        side_exits(self._workspace, self._pool, side, False, phase.legal[side], 0, words)
-        part = slice(side * 64 * words, (side + 1) * 64 * words)
-        value, depth = exits.value[part].copy(), exits.nearest[part] + np.uint16(1)
-        nothing = exits.nearest[part] == NO_EXIT
-        value[nothing], depth[nothing] = NONE, 0
-        return Block(self._of_cell(value), self._of_cell(depth))
+        with self._room() as room:
+            workspace = room.workspace
+            phase, exits, words = workspace.phase, workspace.exits, workspace.frame.words
+            if room.counted is not self._known:
+                room.counted = None
+                legal_words(workspace.frame, phase.legal, 0, words)
+            side_exits(workspace, self._pool, side, False, phase.legal[side], 0, words)
+            part = slice(side * 64 * words, (side + 1) * 64 * words)
+            found = self._room_for(None, sides=1)
+            np.copyto(found.value[0], exits.value[part])
+            np.add(exits.nearest[part], np.uint16(1), out=found.depth[0])
+            nothing = exits.nearest[part] == NO_EXIT
+        found.value[0, nothing], found.depth[0, nothing] = NONE, 0
+        value, depth = self._of_cell(found)
+        return Block(value[0], depth[0])
 
     def ranks(self) -> NDArray[np.uint8]:
         """Return the ranks of all positions, shape (2, slots of the cell); 255 where there is none."""
-        self._count()
-        slices = self._workspace.phase.slices
-        found = np.zeros((2, self.cell_frame.size), np.uint8)
-        for number in range(slices.shape[-1]):
-            found |= _bits(np.ascontiguousarray(slices[..., number])).view(np.uint8) << np.uint8(number)
-        found[~self._there()] = NO_RANK
-        return self._of_cell(found)
+        with self._counted() as room:
+            slices = room.workspace.phase.slices
+            found = np.zeros((2, self._frame.size), np.uint8)
+            for number in range(slices.shape[-1]):
+                found |= _bits(np.ascontiguousarray(slices[..., number])).view(np.uint8) << np.uint8(number)
+            found[~_bits(room.workspace.phase.legal)] = NO_RANK
+        return self._seen(found).copy()
 
     def set_block(self, route: Route, block: Block) -> None:
         """Change what is known about the positions that a route leads to; only where there was a block."""
         at = int(self._pool.routes.begin[self._pool.routes.block[route.number]])
         self._pool.value[at : at + len(block.value)] = block.value
         self._pool.depth[at : at + len(block.value)] = block.depth
-        self._counted = False
+        self._known = object()
 
-    def recall(self, value: Codes, depth: Plies) -> None:
-        """Take what ``solve`` has returned before for this game of this cell."""
-        count, last = self._bit_man
-        for own, known in zip(self._own(), (value, depth), strict=True):
-            own.reshape(2, -1, count)[..., last] = known
-
-    def layer(self, accrued: GScore, *, decided: bool = True) -> tuple[Codes, Plies]:
-        """Return values and depths with an accrued score, shape (2, slots of the cell) each; after ``solve``
-        or ``recall``.
+    def layer(
+        self, fresh: Block, accrued: GScore, *, decided: bool = True, into: Block | None = None
+    ) -> Block:
+        """Return values and depths with an accrued score, shape (2, slots of the cell) each.
 
         ``NONE`` where the accrued score does not matter: the fresh value holds.
 
+        :param fresh: what ``solve`` has returned for this game of this cell.
         :param decided: whether all fresh values are known; else only those of positions whose own score has a
             smaller rank than the accrued one, and ``NONE`` is returned for these.
+        :param into: where they go, if anywhere.
         """
-        self._count()
-        size = self.cell_frame.size
-        value, depth = np.full((2, size), NONE, np.uint8), np.zeros((2, size), np.uint16)
-        self._workspace.phase.canonical[:] = ~np.uint64(0)
+        own, known = self._room_for(into), self._in_frame(fresh)
+        own.value[:], own.depth[:] = NONE, 0
         holder = SIDES[not accrued.white]
-        solve_layer(self._workspace, holder, accrued.rank, decided, self._fresh, value, depth)
-        return self._of_cell(value), self._of_cell(depth)
+        with self._counted() as room:
+            room.workspace.phase.canonical[:] = ~np.uint64(0)
+            given = room.workspace, holder, accrued.rank, decided, self._sides_of(known)
+            solve_layer(*given, own.value, own.depth)
+        return self._of_cell(own, into)
 
-    def _own(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The cell's own fresh values and depths, shape (2, slots of the frame) each."""
-        size = 2 * self.cell_frame.size
-        return self._pool.value[:size].reshape(2, -1), self._pool.depth[:size].reshape(2, -1)
+    def _room(self) -> AbstractContextManager[CellRoom]:
+        return ROOMS.lent(self._frame.frame, self._resets, self._known)
 
-    def _there(self) -> NDArray[np.bool_]:
-        """Which slots of the frame stand for legal positions, shape (2, slots)."""
-        return _bits(self._workspace.phase.legal)
+    @contextmanager
+    def _counted(self) -> Iterator[CellRoom]:
+        """Lend a room in which the moves of all positions are counted, and their exits found."""
+        with self._room() as room:
+            if room.counted is not self._known:
+                room.workspace.phase.slices[:] = 0
+                if self._threads == 1:
+                    find_moves(room.workspace, self._pool, False)
+                else:
+                    with ThreadPoolExecutor(self._threads) as threads:
+                        find_moves(room.workspace, self._pool, False, self._threads, threads.map)
+                room.counted = self._known
+            yield room
 
-    def _count(self) -> None:
-        """Count the moves of all positions, and find their exits, unless that is done."""
-        if not self._counted:
-            self._counted = True
-            self._workspace.phase.slices[:] = 0
-            if self._threads == 1:  # no other is worth its start
-                find_moves(self._workspace, self._pool, False)
-                return
-            with ThreadPoolExecutor(self._threads) as threads:
-                find_moves(self._workspace, self._pool, False, self._threads, threads.map)
+    @contextmanager
+    def _solver(self, workspace: Workspace, fresh: SweepResults) -> Iterator[PhaseSolver]:
+        none = empty_record(NOTHING, self._frame.size, np.empty(0, np.uint32), 0)
+        if self._threads == 1:
+            yield PhaseSolver(workspace, self._pool, fresh, (none, none))
+            return
+        crew = Crew(self._threads, Stages())
+        try:
+            yield WidePhaseSolver(workspace, self._pool, fresh, (none, none), crew)
+        finally:
+            crew.close(wait=True)
 
-    def _of_cell(self, array: NDArray[_Number]) -> NDArray[_Number]:
+    def _sides_of(self, block: Block) -> SweepResults:
+        """Values and depths of both sides to move as kernels read them."""
+        starts = np.array([0, self._frame.size], np.int64)
+        return SweepResults(block.value.reshape(-1), block.depth.reshape(-1), starts)
+
+    def _room_for(self, into: Block | None, sides: int = 2) -> Block:
+        """Return room for values and depths, shape (sides, slots of the frame) each: where they are to go if
+        these are the slots of the cell."""
+        if into is not None and self._bit_man[0] == 1:
+            return into
+        return empty_block((sides, self._frame.size))
+
+    def _seen(self, array: NDArray[_Number]) -> NDArray[_Number]:
         """Leave the square of a frozen bit man out of the slots, which are the last axis."""
         count, last = self._bit_man
-        return array.reshape(*array.shape[:-1], -1, count)[..., last].copy()
+        return array.reshape(*array.shape[:-1], -1, count)[..., last]
+
+    def _of_cell(self, own: Block, into: Block | None = None) -> Block:
+        """Return what room of the frame holds of the cell's slots; ``into`` if that is given."""
+        if self._bit_man[0] == 1:
+            return own
+        into = into or empty_block((len(own.value), self._frame.cell.size))
+        into.value[:], into.depth[:] = self._seen(own.value), self._seen(own.depth)
+        return into
+
+    def _in_frame(self, block: Block) -> Block:
+        """Return values and depths of the cell's slots by those of the frame, as kernels read them."""
+        if self._bit_man[0] == 1:
+            return Block(np.require(block.value, None, ["C", "W"]), np.require(block.depth, None, ["C", "W"]))
+        shape = 2, self._frame.size
+        own = Block(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
+        self._seen(own.value)[:], self._seen(own.depth)[:] = block
+        return own
 
 
-class Games:
-    """Both games of a cell, each played on a thread of its own if there are two.
+def pools_of_ends(
+    frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, ends: Sequence[int], threads: int = 1
+) -> list[Pool]:
+    """Return what the exits of a cell are worth at some ends; once if both are known to be the same.
 
-    :param knowledge: what is known of exits, as it is now; what is found out later does not count.
+    :param threads: to look that up with.
     """
 
-    def __init__(self, cell: Cell, knowledge: Knowledge, threads: int = len(ENDS)) -> None:
-        self.cell, self._threads = cell, threads
-        frame = frame_of_cell(cell)
-        routes = list(routes_of(frame))
-        share = max(1, threads // len(ENDS))
-        self._games = _of_ends(lambda end: BoundsGame(frame, routes, knowledge, end, threads=share), threads)
-
-    def solve(self) -> Bounds:
-        """Return what is known of the cell's positions, fresh.
-
-        :raises NoCodeError: as :meth:`Game.solve` does.
-        """
-        stopped = Event()
-        return self._bounds(lambda end: self._games[end].solve(stopped), stopped.set)
-
-    def accrued(self, bounds: Bounds, accrued: GScore) -> Bounds:
-        """Return what is known of the positions with an accrued score, from what is known of them fresh.
-
-        ``NONE`` where the accrued score does not matter: the fresh value holds.
-        """
-
-        def layer(end: int) -> tuple[Codes, Plies]:
-            self._games[end].recall(bounds.value[end], bounds.depth[end])
-            return self._games[end].layer(accrued)
-
-        return self._bounds(layer)
-
-    def _bounds(
-        self, of_end: Callable[[int], tuple[Codes, Plies]], stop: Callable[[], None] = lambda: None
-    ) -> Bounds:
-        value, depth = zip(*_of_ends(of_end, self._threads, stop), strict=True)
-        return Bounds(self.cell, np.stack(value), np.stack(depth))
-
-
-def _of_ends(
-    of_end: Callable[[int], _Result], threads: int, stop: Callable[[], None] = lambda: None
-) -> list[_Result]:
-    """Return what a function returns of both ends.
-
-    :param stop: called if it fails, or is interrupted, before what is still at work is waited for.
-    """
-    with ThreadPoolExecutor(min(threads, len(ENDS))) as executor:
-        try:
-            return list(executor.map(of_end, ENDS))
-        except BaseException:
-            stop()
-            raise
-
-
-def _pool_of(frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, end: int) -> Pool:
-    """Return the pool of one game: room for the cell's own values, and the blocks of its routes."""
-    number = np.zeros(ROUTES, np.int16)
-    at = 2 * frame.size
-    begin, blocks = [-1 - WORST[end]], [Block(np.full(at, NONE, np.uint8), np.zeros(at, np.uint16))]
-    for route in routes:
-        number[route.number] = len(begin)
+    def worth(route: Route, end: int) -> Block | Code:
         block = knowledge.block(route, end)
-        if block is None:
-            begin.append(-1 - knowledge.bound(route, end))
-        else:
-            begin.append(at)
-            blocks.append(block)
-            at += len(block.value)
-    value, depth = map(np.concatenate, zip(*blocks, strict=True))
-    frozen = np.array(frame.squares, np.int64)
-    pawns = np.array(frame.cell.pawns, np.uint64)
-    return Pool(
-        value, depth, _NO_TARGETS, Routes(number, np.array(begin, np.int64), frozen, pawns, int(WORST[end]))
-    )
+        return knowledge.bound(route, end) if block is None else block
+
+    def worths(route: Route) -> list[Block | Code]:
+        if len(ends) > 1 and knowledge.same_ends(route):
+            return [worth(route, ends[0])] * len(ends)
+        return [worth(route, end) for end in ends]
+
+    ways = list(routes)
+    if len(ends) > 1 and all(map(knowledge.same_ends, ways)):
+        ends = ends[:1]
+    with ThreadPoolExecutor(threads) as executor:
+        found = dict(zip((way.number for way in ways), executor.map(worths, ways), strict=True))
+    return pools_of(frame, found, [WORST[end] for end in ends])
+
+
+def empty_block(shape: tuple[int, ...]) -> Block:
+    """Return room for values and depths."""
+    return Block(MEMORY.empty(shape, np.uint8), MEMORY.empty(shape, np.uint16))
 
 
 def _bits(words: Words) -> NDArray[np.bool_]:

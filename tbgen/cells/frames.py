@@ -1,17 +1,13 @@
-"""The frame of a cell: its men as the solver's kernels number them, and room to work on it."""
+"""The frame of a cell: its men as the solver's kernels number them."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tbgen.cells.cell import Cell
 from tbgen.cells.lineup import MOBILE, Castling, Lineup, lineup_of_cell
-from tbgen.index.layout import SIDES
 from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.frame import FROZEN, NO_DIGIT, Frame
-from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.workspace import make_attacker, make_phase, room_for_exits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +53,3 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
         ).reshape(-1, 4),
     )
     return CellFrame(**vars(lineup), frame=frame)
-
-
-def room_for_cell(frame: Frame, resets: bool = True) -> Workspace:
-    """Return room to solve a cell: that of a phase, with exits that results leave alone."""
-    phase = make_phase(frame.words, resets)
-    white, black = (make_attacker(side, frame, phase, 1) for side in SIDES)
-    no_like_men: NDArray[np.int64] = np.zeros((0, 2), np.int64)
-    return Workspace(frame, phase, (white, black), room_for_exits(2 * frame.words * 64), no_like_men)

@@ -8,8 +8,10 @@ import chess
 import numpy as np
 
 from tbgen.board.score import GScore
-from tbgen.cells.bounds import Block, Games, SomeKnowledge
+from tbgen.cells.bounds import LOWER, Block, BoundsGame, SomeKnowledge, pools_of_ends
 from tbgen.cells.cell import Cell
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.games import Games
 from tbgen.cells.kernels.gather import gather
 from tbgen.compiler.cache import compiling
 
@@ -26,5 +28,8 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
             games = Games(cell, SomeKnowledge())
             games.accrued(games.solve(), GScore("G2.0"))
+            frame = frame_of_cell(cell)
+            (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
+            BoundsGame(frame, pool, threads=2).solve()
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)

@@ -23,6 +23,7 @@ from tbgen.cells.bounds import (
     Bounds,
     BoundsGame,
     Knowledge,
+    pools_of_ends,
     side_after,
 )
 from tbgen.cells.cell import Cell
@@ -105,8 +106,8 @@ class CellProof:
             value = bounds.value[end]
             proof.compare(proof.ranges)
             _check(self.cell, end, proof.threads)
-            solver = BoundsGame(frame, routes, knowledge, end)
-            solver.recall(value, bounds.depth[end])
+            (pool,) = pools_of_ends(frame, routes, knowledge, [end])
+            solver, fresh = BoundsGame(frame, pool), Block(value, bounds.depth[end])
             there = self.rank != NO_RANK
             ranks = np.minimum(value, 255 - value)[there]
             alive = int(np.minimum(ranks, self.rank[there]).max(initial=0))
@@ -114,7 +115,7 @@ class CellProof:
             for accrued in accrued_scores(top_rank(value)):
                 claims = proof.no_claims()
                 if FIRST_RANK <= accrued.rank <= alive:
-                    claims = _claims(*solver.layer(GScore(accrued.rank, accrued.level > MIDDLE)))
+                    claims = _claims(*solver.layer(fresh, GScore(accrued.rank, accrued.level > MIDDLE)))
                 states += _prove(self.cell, end, proof, accrued, claims)
             return states
 

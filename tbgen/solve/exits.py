@@ -35,6 +35,10 @@ class ExitSource(ABC):
         :param bound: holds for all of them.
         """
 
+    def same_ends(self, route: Route) -> bool:
+        """Whether it knows the values of all positions that a zeroing route leads to."""
+        return self.exact and self.knows(route)
+
     @abstractmethod
     def worth(self, position: CellPosition) -> Interval | None:
         """Return the interval of a position, fresh: the accrued score being its own. Blocks agree with it."""

@@ -13,6 +13,7 @@ from tbgen.cells.bounds import (
     BoundsGame,
     Interval,
     SomeKnowledge,
+    pools_of_ends,
     side_after,
 )
 from tbgen.cells.cell import Cell, side_of
@@ -73,6 +74,10 @@ class Known:
         """Return one end that holds for all positions that a route leads to."""
         return WORST[end] if route.quiet else _bare(route.destination, end)
 
+    def same_ends(self, route: Route) -> bool:
+        """Whether the blocks of both ends are the same, and have the values of all positions."""
+        return not route.quiet and any(source.same_ends(route) for source in self._sources)
+
     def _by_ply(self, route: Route, end: int) -> Block | None:
         """Return what is known because the side to move may go on by a capture or pawn move."""
         cell, side = route.destination, side_after(route)
@@ -95,7 +100,8 @@ class Known:
     def _best_exits(self, frame: CellFrame, routes: Sequence[Route], end: int) -> Block:
         """Return what the best of some ways out of a cell, all of one side, is worth to that side."""
         cell, side = frame.cell, routes[0].side
-        block = BoundsGame(frame, routes, SomeKnowledge(self.stored, self.bound), end).best_exits(side)
+        (pool,) = pools_of_ends(frame, routes, SomeKnowledge(self.stored, self.bound), [end])
+        block = BoundsGame(frame, pool).best_exits(side)
         bound = _bare(cell, end)
         worse = block.value < bound if end == UPPER else block.value > bound
         worse |= block.value == NONE

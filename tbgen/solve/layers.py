@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from tbgen.board.score import Code, GScore
-from tbgen.cells.bounds import Bounds, Games
+from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import Cell
-from tbgen.costs import memory_of
+from tbgen.cells.games import Games
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
 
@@ -80,4 +80,4 @@ class CellLayers:
     def _kept(self) -> int:
         """Bytes of the layers, of the games, and of what is known."""
         layers = sum(layer.nbytes for layer in self._layers.values())
-        return self._known.nbytes + layers + sum(memory_of("cell", cell.size) for cell in self._games)
+        return self._known.nbytes + layers + sum(games.nbytes for games in self._games.values())

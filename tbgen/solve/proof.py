@@ -134,6 +134,10 @@ class _ProvedExits:
         sure = _SURE[end] if alone else WORST[end]
         return max(claimed, sure) if end == LOWER else min(claimed, sure)
 
+    def same_ends(self, route: Route) -> bool:
+        """Whether both ends are the same, for which nothing has been proved."""
+        return False
+
     def _copy(self, route: Route, end: int) -> Block | None:
         """Return the block of the sources, after a check of some of its positions."""
         block = self._known.stored(route, end)

@@ -21,12 +21,12 @@ from tbgen.cells.bounds import (
     UPPER,
     WORST,
     Block,
-    Games,
     Interval,
     NoCodeError,
     SomeKnowledge,
 )
 from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.games import Games
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition, Step
 from tbgen.cells.routes import Route, home_of_route, routes_of
@@ -180,7 +180,7 @@ class Search:
             self._budget.ask_again(cell.size)
             return self.known.block(route, end)
 
-        return Games(cell, SomeKnowledge(block, self.known.bound), self._budget.threads)
+        return Games(cell, SomeKnowledge(block, self.known.bound, self.known.same_ends), self._budget.threads)
 
     def _complete(self, cell: Cell) -> bool:
         """Solve a cell as :meth:`_solve` does, after small ones that it rests on, if they are worth it.

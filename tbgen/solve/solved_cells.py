@@ -65,6 +65,11 @@ class SolvedCells(ExitSource):
         """Whether the cell that a route leads to is solved."""
         return home_of_route(route) in self
 
+    def same_ends(self, route: Route) -> bool:
+        """Whether the solution of the cell that a route leads to has values, not just bounds."""
+        bounds = self.get(home_of_route(route).canonical()[0])
+        return bounds is not None and route.passed is None and bounds.same_ends
+
     def block(self, route: Route, end: int, bound: Code) -> Block | None:
         """Return one end of what the solution says of the positions that a route leads to, if anything."""
         side = side_after(route)

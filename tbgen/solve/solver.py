@@ -14,7 +14,9 @@ from tbgen.board.signed import code_of
 from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
 from tbgen.cells.bounds import Interval
+from tbgen.cells.memory import MEMORY
 from tbgen.cells.position import CellPosition
+from tbgen.cells.rooms import ROOMS
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.probe.castling.homes import needs
@@ -89,9 +91,15 @@ def solve(
         solution = _in_tables(opened, board, told, budget, line)
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution
+        given_known = known is not None
         if known is None or verify:
             known = knowledge(opened, budget.threads, None if verify else kept, syzygy)
-        return _by_cells(known, board, told, budget, mobile, verify, line, progress)
+        try:
+            return _by_cells(known, board, told, budget, mobile, verify, line, progress)
+        finally:
+            if not given_known:  # else there is more to solve
+                ROOMS.release()
+                MEMORY.release()
 
 
 def knowledge(

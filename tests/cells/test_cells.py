@@ -9,11 +9,13 @@ import pytest
 
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import LOWER, Block, Bounds, BoundsGame, Games
+from tbgen.cells.bounds import LOWER, Block, Bounds, BoundsGame, pools_of_ends
 from tbgen.cells.cell import Cell, side_of
-from tbgen.cells.frames import frame_of_cell, room_for_cell
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.games import Games
 from tbgen.cells.position import CellPosition
-from tbgen.cells.routes import routes_of
+from tbgen.cells.rooms import room_for_cell
+from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
 from tbgen.retro.kernels.moves import room_for_moves
 from tests.support.exhaustive import exhaustive
@@ -67,11 +69,49 @@ def test_any_number_of_threads_finds_the_same(threads: int) -> None:
             assert np.array_equal(one.depth, other.depth)
 
 
+class Exact(MadeUp):
+    """Both ends of what is known are the lower one."""
+
+    def __init__(self, *, told: bool) -> None:
+        self._told = told
+
+    def block(self, route: Route, end: int) -> Block:
+        block = super().block(route, LOWER)
+        assert block is not None
+        return block
+
+    def same_ends(self, route: Route) -> bool:
+        return self._told
+
+
+@pytest.mark.parametrize("worth_sharing", [0, 64**4])
+def test_one_game_is_enough_where_all_exits_are_exact(
+    worth_sharing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On one thread or on two."""
+    monkeypatch.setattr("tbgen.cells.games._WORTH_SHARING", worth_sharing)
+    for board, mobile in cells(7, 3):
+        cell = Cell.of_board(board, mobile)
+        games, both = Games(cell, Exact(told=True), 2), Games(cell, Exact(told=False), 1)
+        assert games.nbytes == both.nbytes
+        bounds, found = games.solve(), both.solve()
+        assert bounds.same_ends
+        assert found.same_ends
+        assert 2 * bounds.nbytes == found.nbytes
+        layers = [each.accrued(bounds, GScore("-G2.5")) for each in (games, both)]
+        for one, other in ((bounds, found), layers):
+            assert np.array_equal(one.value, other.value)
+            assert np.array_equal(one.depth, other.depth)
+    different = Games(cell, MadeUp()).solve()
+    assert not different.same_ends
+
+
 def test_what_nobody_waits_for_is_not_finished() -> None:
     """After an interruption, between two ranks."""
     (board, mobile), *_ = cells(4, 2)
     frame, stopped = frame_of_cell(Cell.of_board(board, mobile)), Event()
-    game = BoundsGame(frame, list(routes_of(frame)), MadeUp(), LOWER)
+    (pool,) = pools_of_ends(frame, routes_of(frame), MadeUp(), [LOWER])
+    game = BoundsGame(frame, pool)
     stopped.set()
     with pytest.raises(CancelledError):
         game.solve(stopped)

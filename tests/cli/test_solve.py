@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tbgen.board.score import NONE, GScore
-from tbgen.cells.bounds import Bounds, Games
+from tbgen.cells.bounds import Bounds
+from tbgen.cells.games import Games
 from tbgen.cli.main import main
 from tbgen.progress import SolveProgress, SolveStage
 from tbgen.solve.budget import Stop

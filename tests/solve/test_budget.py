@@ -10,8 +10,9 @@ import pytest
 import tbgen
 from tbgen.board.score import Code, GScore
 from tbgen.board.signed import code_of, of_gscore
-from tbgen.cells.bounds import Bounds, Games
+from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import Cell
+from tbgen.cells.games import Games
 from tbgen.cells.position import CellPosition
 from tbgen.solve.budget import Budget, Stop
 from tbgen.solve.knowledge import Known

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from tbgen.board.score import NONE, Code, GScore
-from tbgen.cells.bounds import ENDS, Block, Bounds, Games
+from tbgen.cells.bounds import ENDS, Block, Bounds
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, routes_of
 from tbgen.index.layout import SIDES
 from tbgen.solve.cell_proof import CellProof, WrongBoundError
@@ -174,6 +175,9 @@ class Unknown:
 
     def bound(self, route: Route, end: int) -> Code:
         return Code(255 if end == ENDS[0] else 0)
+
+    def same_ends(self, route: Route) -> bool:
+        return False
 
 
 def test_bounds_without_values() -> None:

@@ -12,7 +12,8 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import Block, Bounds, Games
+from tbgen.cells.bounds import Block, Bounds
+from tbgen.cells.games import Games
 from tbgen.cells.routes import Route
 from tbgen.solve import knowledge, proof, solved_cells
 from tbgen.solve.budget import Budget

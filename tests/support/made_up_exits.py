@@ -32,6 +32,9 @@ class MadeUp:
     def bound(self, route: Route, end: int) -> Code:
         raise AssertionError("all is known")
 
+    def same_ends(self, route: Route) -> bool:
+        return False
+
 
 def cells(seed: int, count: int) -> list[tuple[chess.Board, list[chess.Square]]]:
     """Random cells without castling or en passant rights, small enough to be solved at once."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code, GScore
-from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, BoundsGame, SomeKnowledge
+from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, BoundsGame, SomeKnowledge, pools_of_ends
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.quiet import QuietMoves
@@ -43,7 +43,8 @@ class PackedStates:
         blocks = {route: fresh(route) for route in routes if self._counts(cell, route)}
         # What else leaves the cell is not asked for, and counts as little as it can for the side to move.
         exits = SomeKnowledge(lambda route, _: blocks.get(route), lambda route, _: WORST[route.side])
-        game = BoundsGame(frame, routes, exits, LOWER)
+        (pool,) = pools_of_ends(frame, routes, exits, [LOWER])
+        game = BoundsGame(frame, pool)
         self._ranks = game.ranks()
         self._fresh = [values_of_ended(side, self._ranks[side]) for side in SIDES]
         of_stored = self._ranks[self._stored]

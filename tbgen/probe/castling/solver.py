@@ -19,7 +19,7 @@ import numpy as np
 from tbgen.board.score import NONE, Code, GScore, rank_of_code
 from tbgen.board.signed import code_of, of_code
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, side_after
+from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, pools_of_ends, side_after
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.lineup import Castling
@@ -187,21 +187,22 @@ class CastlingSolver:
         frame = frame_of_cell(home.cell, home.castlings)
         exits = self._exits(home, list(routes_of(frame)))
         routes = [*exits.inheriting, *exits.fresh]
-        game = BoundsGame(frame, routes, SomeKnowledge(exits.block), LOWER, resets=self._resets)
+        (pool,) = pools_of_ends(frame, routes, SomeKnowledge(exits.block), [LOWER])
+        game = BoundsGame(frame, pool, resets=self._resets)
         if not self._resets:
-            return HomeLayers(home, Block(*game.solve()), exits.timed, {})
+            return HomeLayers(home, game.solve(), exits.timed, {})
         ranks = game.ranks()
         value = np.stack([values_of_ended(side, ranks[side]) for side in SIDES])
         depth = np.zeros(value.shape, np.uint16)
         layers: dict[tuple[Side, int], Block] = {}
         for rank in range(FIRST_LAYER, 1 + int(ranks.max(initial=0, where=ranks != NO_RANK))):
-            game.recall(value, depth)
             for holder in SIDES:
                 with_accrued = methodcaller("with_accrued", holder, rank)
                 blocks = self._threads.map(with_accrued, exits.inheriting.values())
                 for route, block in zip(exits.inheriting, blocks, strict=True):
                     game.set_block(route, block)
-                of_layer, plies = game.layer(GScore(rank, holder == WHITE_TO_MOVE), decided=False)
+                accrued = GScore(rank, holder == WHITE_TO_MOVE)
+                of_layer, plies = game.layer(Block(value, depth), accrued, decided=False)
                 layers[holder, rank] = Block(of_layer, plies if exits.timed else depth)
             for side in SIDES:
                 settled = ranks[side] == rank

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.blocks import places_of
-from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge
+from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, pools_of_ends
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.index.arrays import ranges, slots_of
@@ -99,7 +99,9 @@ class TableStates:
 def ranks_of(cell: Cell) -> NDArray[np.uint8]:
     """Return the ranks of a cell's positions, shape (2 sides to move, slots); ``NO_RANK`` where there is
     none."""
-    return BoundsGame(frame_of_cell(cell), [], SomeKnowledge(), LOWER).ranks()
+    frame = frame_of_cell(cell)
+    (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
+    return BoundsGame(frame, pool).ranks()
 
 
 def slots_in_table(cell: Cell) -> NDArray[np.int64]:

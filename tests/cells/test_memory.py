@@ -1,0 +1,116 @@
+"""Memory and workspaces that are used again from cell to cell."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from tbgen.board.score import GScore
+from tbgen.cells.cell import Cell
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.games import Games
+from tbgen.cells.memory import ReusedMemory
+from tbgen.cells.rooms import ROOMS, CellRooms
+from tests.support.made_up_exits import MadeUp, cells
+
+MIB = 1 << 20
+
+
+def test_memory_is_used_again_as_soon_as_nobody_looks_at_it() -> None:
+    memory = ReusedMemory()
+    array = memory.empty((2, 4 * MIB), np.uint16)
+    where, view = array.ctypes.data, array[1, 5:].view(np.uint8)
+    del array
+    other = memory.empty(16 * MIB, np.uint8)
+    assert other.ctypes.data != where, "a view is left"
+    del view
+    assert memory.idle == 16 * MIB
+    again = memory.empty((4 * MIB - 1,), np.uint32)
+    assert again.ctypes.data == where
+    assert again.dtype == np.uint32
+    assert len(again) == 4 * MIB - 1
+    assert memory.idle == 0
+
+
+def test_memory_that_is_much_too_large_or_too_small_is_left() -> None:
+    memory = ReusedMemory()
+    memory.empty(16 * MIB, np.uint8)
+    smaller, larger = memory.empty(12 * MIB, np.uint8), memory.empty(17 * MIB, np.uint8)
+    assert memory.idle == 16 * MIB
+    assert len(smaller) + len(larger) == 29 * MIB
+
+
+def test_no_more_is_kept_than_may_be() -> None:
+    memory = ReusedMemory(most=24 * MIB)
+    arrays = [memory.empty(size * MIB, np.uint8) for size in (8, 9, 12)]
+    del arrays[0], arrays[0], arrays[0]
+    assert memory.idle == 21 * MIB
+    memory.release()
+    assert memory.idle == 0
+
+
+def test_small_arrays_are_not_kept() -> None:
+    memory = ReusedMemory()
+    memory.empty(1000, np.uint8)
+    assert memory.idle == 0
+
+
+def test_threads_never_share_memory() -> None:
+    memory = ReusedMemory()
+
+    def write(number: int) -> bool:
+        array = memory.empty(4 * MIB, np.uint8)
+        array[:] = number
+        return bool((array == number).all())
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(write, range(200)))
+
+
+def test_a_room_is_lent_to_one_at_a_time_and_kept_for_the_next() -> None:
+    rooms = CellRooms()
+    (board, mobile), *_ = cells(4, 1)
+    frame = frame_of_cell(Cell.of_board(board, mobile)).frame
+    one, other = object(), object()
+    with rooms.lent(frame, True, one) as first, rooms.lent(frame, True, other) as second:
+        first.counted, second.counted = one, other
+        assert first.workspace.phase.legal is not second.workspace.phase.legal
+    for game, room in ((other, second), (one, first)):
+        with rooms.lent(frame, True, game) as again:
+            assert again is room
+    with rooms.lent(frame, True, object()) as third:
+        assert any(third.workspace.phase.legal is each.workspace.phase.legal for each in (first, second))
+        assert third.counted is None
+    with rooms.lent(frame, False, one) as unlike:
+        assert unlike.counted is None
+
+
+def test_a_room_is_not_used_again_after_an_error() -> None:
+    rooms = CellRooms()
+    (board, mobile), *_ = cells(4, 1)
+    frame = frame_of_cell(Cell.of_board(board, mobile)).frame
+    with pytest.raises(ValueError, match="stopped"), rooms.lent(frame, True, None) as first:
+        raise ValueError("stopped")
+    with rooms.lent(frame, True, None) as second:
+        assert second.workspace.phase.legal is not first.workspace.phase.legal
+
+
+def test_what_a_room_was_used_for_before_makes_no_difference() -> None:
+    given = [(Cell.of_board(board, mobile), GScore("G3.0")) for board, mobile in cells(6, 4)]
+    alone = []
+    for cell, accrued in given:
+        ROOMS.release()
+        games = Games(cell, MadeUp())
+        bounds = games.solve()
+        ROOMS.release()
+        alone.append((bounds, games.accrued(bounds, accrued)))
+    together = [Games(cell, MadeUp()) for cell, _ in given]
+    solved = [games.solve() for games in together]
+    layers = [
+        games.accrued(bounds, accrued)
+        for games, bounds, (_, accrued) in zip(together, solved, given, strict=True)
+    ]
+    for (bounds, layer), found, of_found in zip(alone, solved, layers, strict=True):
+        for one, other in ((bounds, found), (layer, of_found)):
+            assert np.array_equal(one.value, other.value)
+            assert np.array_equal(one.depth, other.depth)
