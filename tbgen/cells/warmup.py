@@ -13,10 +13,13 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.kernels.gather import gather
+from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
 
 FAMILY: Final = __name__
 """Name of these kernels in the cache."""
+
+_KQK: Final = (chess.A1, chess.B1, chess.H8)
 
 _logger = logging.getLogger(__name__)
 
@@ -32,4 +35,5 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
             (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
             BoundsGame(frame, pool, threads=2).solve()
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
+            solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQK), lambda *_: None)
             gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)

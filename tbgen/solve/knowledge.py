@@ -23,6 +23,7 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.solve.exits import ExitSource, both
 from tbgen.solve.solved_cells import SolvedCells, end_of
 from tbgen.solve.tables import Tables
+from tbgen.solve.won_cells import WonCells
 from tbgen.store.cache import Recent
 
 _BARE: Final = (Code(254), Code(1))
@@ -38,12 +39,14 @@ _PLIES_KEPT: Final = 1 << 30
 class Known:
     """All that is known: see :class:`tbgen.cells.bounds.Knowledge`.
 
-    :param others: sources besides tables and solved cells.
+    :param others: sources besides tables, solved cells and what is won after promotions.
     """
 
-    def __init__(self, tables: Tables, cells: SolvedCells, *others: ExitSource) -> None:
-        self.tables, self.cells = tables, cells
-        self._sources = (tables, cells, *others)
+    def __init__(
+        self, tables: Tables, cells: SolvedCells, *others: ExitSource, won: WonCells | None = None
+    ) -> None:
+        self.tables, self.cells, self.won = tables, cells, WonCells() if won is None else won
+        self._sources = (tables, cells, self.won, *others)
         self._plies = Recent[tuple[_Sources, Block]](_PLIES_KEPT, lambda ply: ply[1].nbytes)
 
     @property

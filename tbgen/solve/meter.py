@@ -67,6 +67,14 @@ class Meter:
         if self._cells is not None and self._cells <= len(self._reserved):
             raise OutOfBudgetError(Stop.CELLS)
 
+    def ask_for(self, seconds: float) -> None:
+        """Ask whether there is so much time.
+
+        :raises OutOfBudgetError: if there is less.
+        """
+        if self.left < seconds + self._seconds_reserved:
+            raise OutOfBudgetError(self.shortage)
+
     def ask_again(self, size: int) -> None:
         """Ask whether there still is time for a cell, while it is found out where its moves lead: how long
         that takes is hard to foresee.

@@ -19,11 +19,13 @@ from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Interval, Knowledge,
 from tbgen.cells.cell import Cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, home_of_route
+from tbgen.cells.wins import Wins
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES
 from tbgen.solve.cell_proof import CellProof, prove_by_ply
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
+from tbgen.solve.win_proof import prove_wins
 
 _WHOLE: Final = 64**3
 """Slots of a cell up to which all positions are proved."""
@@ -84,6 +86,21 @@ class Prover:
         self._count(bounds.cell, lambda proof, exits: proof.fresh(bounds, exits))
         large = bounds.cell.size > _WHOLE
         self.proof = replace(self.proof, cells=self.proof.cells + 1, sampled=self.proof.sampled + large)
+
+    def wins(self, wins: Wins) -> None:
+        """Prove some of the positions of a cell that are said to be won, from what is known now.
+
+        :raises WrongWinError: if one does not follow from what its moves lead to.
+        """
+        began = time.perf_counter()
+        states = prove_wins(wins, self._known, self._random)
+        self.proof = replace(
+            self.proof,
+            cells=self.proof.cells + 1,
+            states=self.proof.states + states,
+            sampled=self.proof.sampled + 1,
+        )
+        self._meter.prolong(time.perf_counter() - began)
 
     def layer(self, bounds: Bounds, layer: Bounds, accrued: GScore) -> None:
         """Prove a layer of a cell from its bounds and from what is known now.

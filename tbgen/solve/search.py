@@ -30,6 +30,7 @@ from tbgen.cells.games import Games
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition, Step
 from tbgen.cells.routes import Route, home_of_route, routes_of
+from tbgen.costs import memory_of, seconds_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Stop
@@ -190,10 +191,27 @@ class Search:
         self._ask(cell)
         again = cell in self.known.cells
         with self._budget.reserving(cell.size, again), contextlib.suppress(OutOfBudgetError):
+            self._solve_wins(cell)
             self._solve_below(cell, _SLOTS_BELOW)
             self._solve_replies(cell, _SLOTS_BELOW)
         self.layers.make_room(cell)
         return self._solve_granted(cell)
+
+    def _solve_wins(self, home: Cell) -> None:
+        """Find what is won after a promotion that leads to a cell, if it is one, and that is still to do.
+
+        :raises OutOfBudgetError: if there is no time or memory for it.
+        """
+        won, cells = self.known.won, list(self.known.won.unsolved(home))
+        if cells:
+            self._budget.ask_for(sum(seconds_of("wins", cell.size) for cell in cells))
+        for cell in cells:
+            if not self._budget.allows(self.layers.make_room(home) + memory_of("wins", cell.size)):
+                raise OutOfBudgetError(Stop.MEMORY)
+            wins = won.solve(cell, self.known, levels=self._prover is not None)
+            self.solved += 1
+            if self._prover is not None:
+                self._prover.wins(wins)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:
         """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots
@@ -278,9 +296,9 @@ class Search:
     def _solve_new(self, cell: Cell, found: WaysOut, above: set[Cell]) -> bool:
         """Solve cells that have not been solved yet, several if they are small; return whether there were
         any."""
-        solved = 0
+        solved, unsolved = 0, self.known.won.unsolved
         new = {home for home in found if home not in self.known.cells}
-        for home in sorted(new - self._given_up, key=lambda home: home.size):
+        for home in sorted(new - self._given_up, key=lambda home: (home.size, any(unsolved(home)))):
             if solved and (solved == _AT_ONCE or home.size * _MUCH_SMALLER > cell.size):
                 break
             try:

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Compare the forced mates that ``tbgen solve`` finds after promotions with what tables say.
+
+    scripts/check_wins.py --dir data KQvKR KQvKP KRvKP
+    scripts/check_wins.py --dir data --positions 100000 KQRvKR
+
+All kings and pieces are mobile, so every position of the material is found, with the tables of fewer men. Of
+the positions that the table calls forced mates for the side named first, prints how many are found; none may
+be found that the table denies. Exit code 0 if there is none, 1 if there is, 3 if a table is missing.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import numpy as np
+
+from tbgen import TbgenError, open_tablebase
+from tbgen.board.kinds import PIECE_ORDER
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
+from tbgen.board.variant import Variant
+from tbgen.cells.cell import Cell, Man, man_of
+from tbgen.cells.wins import Wins
+from tbgen.errors import UsageError
+from tbgen.index.layout import SIDES, Side
+from tbgen.probe.tablebase import Tablebase
+from tbgen.solve.knowledge import Known
+from tbgen.solve.solved_cells import SolvedCells
+from tbgen.solve.tables import Tables
+from tbgen.solve.won_cells import WonCells
+from tbgen.store.format import table_path, tables_in
+
+_WHITE_MATES = 0
+
+
+def cells_of(material: Material) -> Iterator[Cell]:
+    """Yield the cells of a material, those with Black's pawn further on first."""
+    men = [
+        man_of(side, PIECE_ORDER.index(letter)) for side, letters in _sides(material) for letter in letters
+    ]
+    pawns = [chess.BB_EMPTY]
+    if "P" in material.black:
+        pawns += [chess.BB_SQUARES[square] for square in range(8, 56) if square % 8 < 4]
+    for pawn in pawns:
+        yield Cell(tuple(sorted(men)), (), 0, pawn)
+
+
+def _sides(material: Material) -> Iterator[tuple[Side, str]]:
+    yield SIDES[0], material.white
+    yield SIDES[1], material.black.replace("P", "")
+
+
+def compare(tables: Tablebase, wins: Wins, count: int) -> np.ndarray:
+    """Return how many positions were compared, mates of the table, those found, and wrong ones."""
+    rng, cell, digits = np.random.default_rng(0), wins.cell, len(wins.cell.mobile)
+    slots = np.arange(cell.size) if cell.size <= count else rng.integers(cell.size, size=count)
+    total = np.zeros(4, np.int64)
+    squares = np.stack([slots >> 6 * (digits - 1 - place) & 63 for place in range(digits)], axis=1)
+    letters = "".join(_letter(man) for man in cell.mobile)
+    for pawn in chess.scan_forward(cell.black_pawns):
+        letters += "p"
+        squares = np.concatenate([squares, np.full((len(slots), 1), pawn)], axis=1)
+    for side in SIDES:
+        value, _ = tables.probe_arrays(letters, squares.astype(np.uint8), np.full(len(slots), side, np.uint8))
+        bits = wins.won[side][slots >> 6] >> (slots & 63).astype(np.uint64) & np.uint64(1)
+        found, mates = bits.astype(bool), value == _WHITE_MATES
+        total += [(value != NONE).sum(), mates.sum(), (found & mates).sum(), (found & ~mates).sum()]
+    return total
+
+
+def _letter(man: Man) -> str:
+    letter = PIECE_ORDER[man.kind]
+    return letter.lower() if man.colour else letter
+
+
+def check(directory: Path, tables: Tablebase, material: Material, count: int) -> bool:
+    """Find the mates of a material, print a line, and tell whether nothing contradicts the table."""
+    began, total = time.process_time(), np.zeros(4, np.int64)
+    with tempfile.TemporaryDirectory() as folder:
+        for other in tables_in(directory, Variant.R_MOBILITY):
+            if other.men < material.men:
+                path = table_path(directory, other.name, Variant.R_MOBILITY)
+                Path(folder, path.name).symlink_to(path.resolve())
+        with open_tablebase(folder) as smaller:
+            won = WonCells(material.men - 1 - material.pawns)
+            known = Known(Tables(smaller), SolvedCells(), won=won)
+            solved = [won.solve(cell, known) for cell in cells_of(material)]
+    seconds = time.process_time() - began
+    for wins in solved:
+        if wins.cell.men == material.men:
+            total += compare(tables, wins, count)
+    positions, mates, found, wrong = total.tolist()
+    agrees = f"CONTRADICTS {wrong:,}" if wrong else "agrees"
+    share = found / mates if mates else 1
+    print(
+        f"{material!s:6} {agrees}: {positions:,} positions compared, {mates:,} mates, "
+        f"{share:.2%} found, {seconds:.1f} s of processor time",
+        flush=True,
+    )
+    return not wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("materials", nargs="+", metavar="MATERIAL", help="no pawn of the first side's")
+    parser.add_argument("--dir", type=Path, required=True, help="folder of the tables")
+    parser.add_argument(
+        "--positions", type=int, default=1 << 24, metavar="N", help="most to compare of a cell and side"
+    )
+    arguments = parser.parse_args()
+    try:
+        materials = [Material.parse(name) for name in arguments.materials]
+        for material in materials:
+            if "P" in material.white or material.black.count("P") > 1 or material.white == "K":
+                raise UsageError(
+                    f"{material}: expected a piece of the first side and at most one pawn, of the other side"
+                )
+        with open_tablebase(arguments.dir) as tables:
+            agree = [check(arguments.dir, tables, each, arguments.positions) for each in materials]
+    except TbgenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0 if all(agree) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

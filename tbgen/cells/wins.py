@@ -1,0 +1,152 @@
+"""The positions of a cell in which a side forces mate, one bit each: a hundredth of the work of all values.
+
+A forced mate is worth G0.0 whatever its depth, so play within the cell needs no accrued scores. What is found
+is proved; not all that is won is found (:mod:`tbgen.cells.kernels.wins`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+import chess
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.board.kinds import PROMOTIONS
+from tbgen.cells.cell import PAWN, Cell, man_of
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.kernels.wins import WinSearch, find_lost, find_won, win_by_captures
+from tbgen.compiler.jit import python_of
+from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Side
+from tbgen.retro.kernels.bits import Words
+from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.moves import room_for_moves
+
+_ROUNDS: Final = 256
+"""Levels have one byte; mates that take as many moves are left out."""
+_MOVES: Final = 256
+"""Room for the quiet moves of one side, as many as there ever are."""
+
+
+@dataclass(frozen=True)
+class Wins:
+    """Positions of a cell that White wins by force."""
+
+    cell: Cell
+    won: Words
+    """uint64 (2, words): a bit per slot, by side to move."""
+    level: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    """By slot, Black to move: from a position that White wins, whatever Black does, White can go on to one of
+    a smaller level, or win by a capture. Empty if nobody wants it."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.won.nbytes + self.level.nbytes
+
+    def has(self, side: Side, slot: int) -> bool:
+        """Whether White wins the position of a slot."""
+        return bool(int(self.won[side, slot >> 6]) >> (slot & 63) & 1)
+
+
+WonAfter: TypeAlias = Callable[[Cell, Side], Words | None]
+"""Tells which positions of another cell White wins with a side to move, uint64 (words,), a bit per slot;
+None if nothing is known."""
+
+
+def solve_wins(cell: Cell, won_after: WonAfter, *, levels: bool = False) -> Wins:
+    """Find positions of a cell that White wins by force.
+
+    All kings and pieces have to be mobile, and White has to have a piece.
+
+    :param won_after: is asked about the cells that captures of pieces lead to, and steps of Black's pawns.
+    :param levels: whether to keep levels, which a proof needs.
+    """
+    frame = frame_of_cell(cell).frame
+    legal_after, won_after_capture = _after_captures(cell, won_after)
+    pushes, legal_pushed, won_pushed = _pushes(cell, won_after)
+    taken, won_taken = _taken(cell, won_after)
+    search = WinSearch(
+        frame,
+        _legal(cell),
+        np.zeros((2, frame.words), np.uint64),
+        np.zeros(frame.words // 64 + 1, np.uint64),
+        legal_after,
+        won_after_capture,
+        pushes,
+        legal_pushed,
+        won_pushed,
+        taken,
+        won_taken,
+        np.zeros(64 * frame.words if levels else 0, np.uint8),
+        python_of(room_for_moves)(_MOVES),
+        python_of(room_for_moves)(_MOVES),
+    )
+    win_by_captures(search)
+    new = np.zeros(frame.words, np.uint64)
+    for number in range(1, _ROUNDS):
+        if not find_lost(search, number, new):
+            break
+        find_won(search, new)
+    return Wins(cell, search.won, search.level)
+
+
+def _legal(cell: Cell) -> Words:
+    """Return the legal positions of a cell, uint64 (2, words), by side to move."""
+    frame = frame_of_cell(cell).frame
+    legal = np.zeros((2, frame.words), np.uint64)
+    legal_words(frame, legal, 0, frame.words)
+    return legal
+
+
+def _weighed(cell: Cell, side: Side, won_after: WonAfter) -> Words:
+    """Return the legal positions of another cell and those that White wins, uint64 (2, words)."""
+    legal, known = _legal(cell)[side], won_after(cell, side)
+    return np.stack([legal, np.zeros_like(legal) if known is None else known & legal])
+
+
+def _after_captures(cell: Cell, won_after: WonAfter) -> tuple[Words, Words]:
+    """Return ``legal_after`` and ``won_after`` of the search."""
+    both = np.zeros((2, len(cell.mobile), cell.size // 64**2), np.uint64)
+    for number, man in enumerate(cell.mobile):
+        if man.piece:
+            after = Cell.of_men(cell.mobile[:number] + cell.mobile[number + 1 :], cell.standing)
+            both[:, number] = _weighed(after, man.colour, won_after)
+    return both[0], both[1]
+
+
+def without_pawn(cell: Cell, pawn: int) -> Cell:
+    """Return the cell after the capture of a pawn."""
+    white, black = (pawns & ~(1 << pawn) for pawns in cell.pawns)
+    return replace(cell, white_pawns=white, black_pawns=black)
+
+
+def after_step(cell: Cell, pawn: int, square: int, kind: int = PAWN) -> Cell:
+    """Return the cell after a step of one of Black's pawns, a promoted man being frozen."""
+    men = cell.standing.copy()
+    del men[pawn]
+    return Cell.of_men(cell.mobile, men | {square: man_of(BLACK_TO_MOVE, kind)})
+
+
+def _pushes(cell: Cell, won_after: WonAfter) -> tuple[NDArray[np.int64], Words, Words]:
+    """Return ``pushes``, ``legal_pushed`` and ``won_pushed`` of the search."""
+    pushes: list[tuple[int, int, int]] = []
+    rows: list[Words] = []
+    for place, pawn in enumerate(chess.scan_forward(cell.black_pawns)):
+        for target in (pawn - 8, pawn - 16)[: 2 if pawn >> 3 == 6 else 1]:
+            if target in cell.standing:
+                break
+            for kind in (PAWN,) if target >= 8 else PROMOTIONS:
+                pushes.append((pawn - 8, target, place))
+                rows.append(_weighed(after_step(cell, pawn, target, kind), WHITE_TO_MOVE, won_after))
+    legal, won = np.stack(rows, axis=1) if rows else np.zeros((2, 0, cell.size // 64), np.uint64)
+    return np.array(pushes, np.int64).reshape(-1, 3), legal, won
+
+
+def _taken(cell: Cell, won_after: WonAfter) -> tuple[NDArray[np.int64], Words]:
+    """Return ``taken`` and ``won_taken`` of the search."""
+    pawns, rows = list(chess.scan_forward(cell.black_pawns)), np.zeros((0, cell.size // 64), np.uint64)
+    for pawn in pawns:
+        won = _weighed(without_pawn(cell, pawn), BLACK_TO_MOVE, won_after)[1]
+        rows = np.concatenate([rows, won[None]])
+    return np.array(pawns, np.int64), rows

@@ -1,0 +1,51 @@
+"""Forced wins within cells, compared with a slow search, and with tables."""
+
+import random
+import zlib
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.cells.cell import Cell, mobile_squares, side_of
+from tbgen.cells.wins import solve_wins
+from tbgen.index.layout import Side
+from tbgen.retro.kernels.bits import Words
+from tests.support.reference_wins import slow_wins
+
+
+def made_up(cell: Cell, side: Side) -> Words | None:
+    """What White wins of another cell: each position with the same chance; of some cells nothing is known."""
+    rng = np.random.default_rng(zlib.crc32(repr((cell, int(side))).encode()))
+    if rng.random() < 0.1:
+        return None
+    words = rng.integers(1 << 63, size=(4, cell.size // 64), dtype=np.uint64)
+    return np.asarray(np.bitwise_or.reduce(words))
+
+
+def pen(seed: int) -> chess.Board:
+    """A board whose kings and pieces have little room, beside pawns that can move or be captured."""
+    rng = random.Random(seed)
+    while True:
+        board = chess.Board(None)
+        room, wall, fill = rng.choice(((range(16), range(16, 24), 4), (range(40, 64), range(32, 40), 11)))
+        for square in wall:
+            board.set_piece_at(square, chess.Piece(chess.PAWN, chess.BLACK))
+        for square in rng.sample([square for square in room if 8 <= square < 56], fill):
+            board.set_piece_at(square, chess.Piece(chess.PAWN, rng.random() < 0.1))
+        free = [square for square in room if board.piece_at(square) is None]
+        men = "Kk" + rng.choice(("Q", "R", "B")) + rng.choice(("", "r", "b", "q", "R"))
+        if len(free) > len(men):
+            for square, man in zip(rng.sample(free, len(men)), men, strict=False):
+                board.set_piece_at(square, chess.Piece.from_symbol(man))
+            if not board.was_into_check():
+                return board
+
+
+@pytest.mark.parametrize("seed", [7, 14, 16, 44, 57])
+def test_wins_are_those_of_a_slow_search(seed: int) -> None:
+    board = pen(seed)
+    wins = solve_wins(Cell.of_board(board, mobile_squares(board)), made_up)
+    there, won = slow_wins(board, made_up)
+    found = {name for name, each in there.items() if wins.has(side_of(each.board), each.slot)}
+    assert found == won
