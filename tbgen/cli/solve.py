@@ -10,8 +10,9 @@ from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.interval import ANYTHING
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
-from tbgen.cli.answers import board_text, diagram, line_text, mover
+from tbgen.cli.answers import diagram, line_text, mover
 from tbgen.cli.batch import PositionBatch, positions_in
+from tbgen.cli.holds import hold_text
 from tbgen.cli.options import (
     Accrued,
     AsJson,
@@ -27,22 +28,21 @@ from tbgen.cli.options import (
     Time,
     command,
 )
+from tbgen.cli.pictures import write_pictures
 from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine, stage_text
 from tbgen.cli.solving import Means
 from tbgen.cli.streams import print_json
-from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.files import make_directory, write_file
-from tbgen.html.pictures import picture
+from tbgen.errors import UsageError, quote
 from tbgen.progress import SolveStage
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.documents import SolutionDocument, StageDocument
-from tbgen.solve.hold import Hold
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.proof import SHARE, ForwardProof
 from tbgen.solve.sets import Mobile
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
+from tbgen.solve.statement import claims, gap_text, narrowing_text, plan_text
 from tbgen.text import counted, plies
 
 _MORE: Final = {
@@ -50,6 +50,8 @@ _MORE: Final = {
     Stop.MEMORY: ": more may narrow it (--memory)",
 }
 """What is said of what ended the work."""
+_GAPS: Final = 3
+"""Kinds of moves that are named."""
 
 
 def _mobile(text: str) -> Mobile:
@@ -123,14 +125,12 @@ def run(
         so that the same command resumes an interrupted run
     :param verify: prove the results forward; this does not count towards --time
     :param line: add the play behind the result
-    :param svg: with --mobile and one mobile man of each side: write pictures of the hold to DIR
+    :param svg: write a picture of the value or of each end of the interval to DIR, and of each hold
     :param json: print one JSON document, for many positions a list in their order
     :param stream: with --json: print a line for every interval found, and the document as the last line
     """
     if stream and not json:
         raise UsageError("--stream is a way to print JSON: give --json too")
-    if svg is not None and mobile is None:
-        raise UsageError("--svg shows how one man holds another: choose one of each side with --mobile")
     lines = positions_in(words)
     texts = positions_of(words) if lines is None else lines
     if lines is not None or len(texts) > 1:
@@ -159,8 +159,6 @@ def run(
             )
         except SolvingInterruptedError as error:
             solution, interrupt = error.solution, error.interrupt
-    if svg is not None:
-        _write_pictures(svg, fen.board, solution.holds)
     if json:
         document = SolutionDocument.of(texts[0], solution, points.scoring)
         print_json(document.plain(), indent=None if stream else 2)
@@ -168,7 +166,9 @@ def run(
         print("\n".join(_text(fen, solution, points.scoring)))
         if mobile is not None:
             for hold in solution.holds:
-                print("", *_hold_text(fen.board, hold), sep="\n")
+                print("", *hold_text(fen.board, hold), sep="\n")
+    if svg is not None:
+        write_pictures(svg, fen.board, solution)
     if interrupt is not None:
         raise interrupt
     return 0
@@ -188,12 +188,10 @@ def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
     bounds = solution.proved.bounds
     if value is None:
         yield f"value           {bounds.words}"
-        if bounds != ANYTHING:
-            white = f"White cannot get better than {solution.upper}"
-            yield f"                Black cannot get better than {solution.lower}; {white}"
     else:
         yield f"value           {value}  ({value.holder.capitalize()} holds it)"
         yield f"depth           {'not known' if solution.depth is None else plies(solution.depth)}"
+    yield from _claims_text(fen.board, solution)
     yield f"accrued score   {solution.accrued}"
     yield f"position score  {solution.position_score}"
     if bounds != ANYTHING:
@@ -202,6 +200,7 @@ def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
     yield f"solved          {counted(solution.cells, 'cell')}"
     if solution.stopped_by is not None:
         yield f"stopped by      {solution.stopped_by}{_MORE.get(solution.stopped_by, '')}"
+    yield from _gaps_text(solution)
     if solution.build:
         yield f"tables          some are missing that may narrow it: {solution.build}"
     if solution.proof is not None:
@@ -217,6 +216,26 @@ def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
         reset = "  resets" if move.zeroing else ""
         yield f"{move.san:{width}}  {worth}{reset}".rstrip()
     yield from _line_text(fen.board, solution)
+
+
+def _claims_text(board: chess.Board, solution: Solution) -> Iterator[str]:
+    """Yield what each side can be sure of, and how it goes about it."""
+    plans = solution.plans if solution.value is None else ((), solution.plans[0])
+    for name, claim, plan in zip(("White", "Black"), claims(solution), plans, strict=True):
+        if claim:
+            yield f"{name:16}{claim.removeprefix(name).strip()}"
+        if plan:
+            yield f"{'' if solution.value is None else 'best play':16}{plan_text(board, plan)}"
+
+
+def _gaps_text(solution: Solution) -> Iterator[str]:
+    """Yield what keeps the ends apart, and what would bring them together."""
+    for name, gap in zip(("open", *[""] * (_GAPS - 1)), solution.gaps, strict=False):
+        yield f"{name:16}{gap_text(gap)}"
+    if len(solution.gaps) > _GAPS:
+        yield f"{'':16}and {counted(len(solution.gaps) - _GAPS, 'other kind')} of moves"
+    if solution.narrowing is not None:
+        yield f"to be solved    {narrowing_text(solution.narrowing)}"
 
 
 def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
@@ -238,63 +257,3 @@ def _proof_text(proof: ForwardProof) -> str:
     """Say how much was proved."""
     sampled = f"; of {counted(proof.sampled, 'large cell')} one position in {SHARE}" if proof.sampled else ""
     return f"{counted(proof.cells, 'cell')}, {counted(proof.states, 'state')} proved{sampled}"
-
-
-def _write_pictures(directory: Path, board: chess.Board, holds: tuple[Hold, ...]) -> None:
-    """Write a picture of each hold, White's to ``hold-white.svg``.
-
-    :raises TbgenError: if there is none, or it cannot be written.
-    """
-    if not holds:
-        raise TbgenError("there is nothing to show: neither man was proved to hold the other")
-    remedy = "choose another directory with --svg"
-    make_directory(directory, remedy=remedy)
-    for hold in holds:
-        path = directory / f"hold-{chess.COLOR_NAMES[hold.holder]}.svg"
-        write_file(path, _picture(board, hold).encode(), remedy=remedy)
-
-
-def _picture(board: chess.Board, hold: Hold) -> str:
-    """Draw what :func:`_hold_text` says, with the distances below."""
-    others = _without(board, hold.blocker, hold.changer)
-    words = {square: [_stands(stood)] for square, stood in hold.squares.items()}
-    for square, depth in hold.distances.items():
-        words[square].append(plies(depth))
-    return picture(others, words, hold.squares, " ".join(_captions(board, hold)))
-
-
-def _without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoard:
-    rest = chess.BaseBoard(board.board_fen())
-    for square in squares:
-        rest.remove_piece_at(square)
-    return rest
-
-
-def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
-    """Say which king holds the other, and what the squares of the board show."""
-    blocker, changer = (
-        f"{chess.COLOR_NAMES[board.color_at(square) is True].capitalize()}'s "
-        f"{chess.piece_name(board.piece_type_at(square) or chess.KING)}"
-        for square in (hold.blocker, hold.changer)
-    )
-    yield f"{blocker} holds {changer} to {hold.value}."
-    yield f"Where the blocker stands, with {changer} to move, by its square:"
-
-
-def _stands(stood: tuple[chess.Square, ...]) -> str:
-    more = f"+{len(stood) - 1}" if len(stood) > 1 else ""
-    return f"{chess.square_name(stood[0])}{more}"
-
-
-def _hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
-    """Yield a board that says for the changer's squares where the blocker stands, and one that says how far
-    it is to what the holder gets."""
-    rest = _without(board, hold.blocker, hold.changer)
-    others = {square: piece.symbol() for square, piece in rest.piece_map().items()}
-    yield from _captions(board, hold)
-    yield from board_text(others | {square: _stands(stood) for square, stood in hold.squares.items()}, 5)
-    if any(len(stood) > 1 for stood in hold.squares.values()):
-        yield "+n: there, or on n other squares"
-    if any(hold.distances.values()):
-        yield f"Plies until it is {hold.value}:"
-        yield from board_text(others | {square: str(depth) for square, depth in hold.distances.items()}, 5)

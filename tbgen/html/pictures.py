@@ -20,14 +20,16 @@ def picture(
     words: Mapping[chess.Square, Sequence[str]],
     marked: Iterable[chess.Square],
     title: str,
+    arrows: Iterable[chess.svg.Arrow] = (),
 ) -> str:
     """Return an SVG file of a board.
 
     :param words: what is written on squares, one word below the other; at most three are legible.
     :param marked: squares that are coloured.
     :param title: the description for screen readers.
+    :param arrows: drawn on the board, one over the other.
     """
-    drawn = chess.svg.board(board, size=_SIZE, fill=dict.fromkeys(marked, _MARKED))
+    drawn = chess.svg.board(board, size=_SIZE, fill=dict.fromkeys(marked, _MARKED), arrows=arrows)
     written = "".join(_written(square, lines) for square, lines in sorted(words.items()))
     head, end = drawn.rsplit("</svg>", 1)
     start = head.index(">") + 1

@@ -10,10 +10,12 @@ from tbgen.documents import UNSET, Count, Document, EndsDocument, Plies, ScoreTe
 from tbgen.probe.documents import PlyDocument, PointsDocument, points_document
 from tbgen.progress import SolveStage
 from tbgen.solve.budget import Stop
+from tbgen.solve.gaps import Gap, Narrowing, Need
 from tbgen.solve.hold import Hold
-from tbgen.solve.line import Line
+from tbgen.solve.line import Line, PlanMove
 from tbgen.solve.proof import SHARE, ForwardProof
 from tbgen.solve.solution import Solution, SolvedMove
+from tbgen.solve.statement import claims, gap_text, narrowing_text
 
 
 class StageDocument(Document):
@@ -91,6 +93,65 @@ class ForwardProofDocument(Document):
         return cls(proof.cells, proof.states, sampled)
 
 
+class PlanMoveDocument(Document):
+    """A move of a plan."""
+
+    uci: str
+    san: str
+    accrued: ScoreText
+
+    @classmethod
+    def of(cls, ply: PlanMove) -> "PlanMoveDocument":
+        """Return the document of a move."""
+        return cls(ply.move.uci(), ply.san, str(ply.accrued))
+
+
+class GapDocument(Document):
+    """Moves that keep the ends apart."""
+
+    side: SideName
+    man: str
+    deed: str
+    positions: Count
+    need: Need
+    mobile_men: Count
+    memory: Count
+    text: str
+
+    @classmethod
+    def of(cls, gap: Gap) -> "GapDocument":
+        """Return the document of a gap."""
+        return cls(
+            chess.COLOR_NAMES[gap.side],
+            gap.man,
+            gap.deed,
+            gap.positions,
+            gap.need,
+            gap.mobile,
+            gap.memory,
+            gap_text(gap),
+        )
+
+
+class NarrowingDocument(Document):
+    """What would tell more of the gaps."""
+
+    cells: Count
+    seconds: float
+    memory: Count
+    text: str
+
+    @classmethod
+    def of(cls, narrowing: Narrowing) -> "NarrowingDocument":
+        """Return the document of it."""
+        return cls(
+            narrowing.cells,
+            round(narrowing.seconds, 1),
+            narrowing.memory,
+            narrowing_text(narrowing),
+        )
+
+
 class SolutionDocument(Document, kw_only=True):
     """What is proved about a state; the proof and the lines only if they were asked for."""
 
@@ -105,8 +166,12 @@ class SolutionDocument(Document, kw_only=True):
     points: EndsDocument[PointsDocument]
     mobile: EndsDocument[list[str]]
     holds: list[HoldDocument]
+    claims: EndsDocument[str | None]
+    plans: EndsDocument[list[PlanMoveDocument]]
     cells: Count
     stopped_by: Stop | None
+    gaps: list[GapDocument]
+    narrowing: NarrowingDocument | None
     missing_tables: list[str]
     build: str | None
     proof: ForwardProofDocument | UnsetType = UNSET
@@ -133,8 +198,12 @@ class SolutionDocument(Document, kw_only=True):
             points=EndsDocument(*(points_document(scoring, score) for score in ends)),
             mobile=EndsDocument(*map(_names, solution.mobile)),
             holds=list(map(HoldDocument.of, solution.holds)),
+            claims=EndsDocument(*(claim or None for claim in claims(solution))),
+            plans=EndsDocument(*(list(map(PlanMoveDocument.of, plan)) for plan in solution.plans)),
             cells=solution.cells,
             stopped_by=solution.stopped_by,
+            gaps=list(map(GapDocument.of, solution.gaps)),
+            narrowing=None if solution.narrowing is None else NarrowingDocument.of(solution.narrowing),
             missing_tables=list(solution.missing),
             build=solution.build or None,
             proof=UNSET if solution.proof is None else ForwardProofDocument.of(solution.proof),

@@ -4,10 +4,14 @@ from collections.abc import Callable
 
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import Bounds
-from tbgen.cells.cell import Cell
+from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.cells.games import Games
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
+
+
+class UnmadeLayerError(Exception):
+    """A layer that is asked for has not been made, and is none that is to be made."""
 
 
 class CellLayers:
@@ -28,12 +32,19 @@ class CellLayers:
         self._games: dict[Cell, Games] = {}
         """The one of the root last."""
         self._keeps_games = True
+        self.largest = 64**MOST_MOBILE
+        """Slots of the largest cells whose layers are made when they are asked for."""
 
     def layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         """Return what is known of the positions of a cell with an accrued score, ``NONE`` where it does not
-        matter."""
+        matter.
+
+        :raises UnmadeLayerError: if it is not there, and is not to be made.
+        """
         key = fresh.cell, accrued
         if key not in self._layers:
+            if fresh.cell.size > self.largest:
+                raise UnmadeLayerError
             games = self._games_of(fresh.cell)
             if not self._meter.allows(self._kept + fresh.nbytes):
                 self._layers.clear()

@@ -6,8 +6,8 @@ that it concedes the least.
 """
 
 import contextlib
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 import chess
@@ -17,11 +17,26 @@ from tbgen.cells.bounds import LOWER, UPPER, WORST
 from tbgen.cells.position import CellPosition, Step
 from tbgen.errors import MissingLayerError
 from tbgen.probe.line import LinePly
+from tbgen.solve.layers import UnmadeLayerError
 from tbgen.solve.search import Search, carried
 
 Line = tuple[LinePly, ...]
 """Moves up to where the accrued score is what the line shows, or where nothing more is known."""
+PLAN: Final = 12
+"""Plies of a plan at most."""
 
+
+class PlanMove(NamedTuple):
+    """A move of a plan."""
+
+    move: chess.Move
+    san: str
+    accrued: GScore
+    """The accrued score after it."""
+
+
+Plan = tuple[PlanMove, ...]
+"""How a line begins."""
 
 _UNKNOWN: Final = 1 << 20
 """Plies to what only Syzygy files know: more than any depth."""
@@ -57,16 +72,23 @@ class Lines:
 
     def exact(self, accrued: Code) -> Line:
         """Return best play of both sides with an accrued score, if the value is known."""
-        return self._line(accrued, UPPER, LOWER)
+        return _counted(self._moves(accrued, UPPER, LOWER))
 
     def of_end(self, accrued: Code, end: int) -> Line:
         """Return the play that shows one end of what is known with an accrued score."""
-        return self._line(accrued, end, end)
+        return _counted(self._moves(accrued, end, end))
 
-    def _line(self, accrued: Code, black: int, white: int) -> Line:
-        """Return the line in which Black and White play by these ends."""
+    def plan(self, accrued: Code, end: int, exact: bool) -> Plan:
+        """Return how the line of one end begins, or best play if the value is known: as far as that is known
+        without making layers."""
+        plan: list[PlanMove] = []
+        with contextlib.suppress(UnmadeLayerError):
+            plan.extend(islice(self._moves(accrued, UPPER if exact else end, LOWER if exact else end), PLAN))
+        return tuple(plan)
+
+    def _moves(self, accrued: Code, black: int, white: int) -> Iterator[PlanMove]:
+        """Yield the line in which Black and White play by these ends."""
         here = {end: self._found[end].given for end in (black, white)}
-        plies: list[LinePly] = []
         seen: set[tuple[str, Code]] = set()
         while True:
             board = here[white].board
@@ -74,23 +96,22 @@ class Lines:
             state = board.epd(), accrued
             goal = self._goal(here[white], accrued, white)
             if state in seen or goal.value == accrued or goal.depth == _UNKNOWN:
-                break
+                return
             seen.add(state)
             if self._known.tables.has_cell(here[end].cell):
                 with contextlib.suppress(MissingLayerError):
-                    plies += self._tables.line(board, GScore.from_code(accrued))
-                break
+                    for ply in self._tables.line(board, GScore.from_code(accrued)):
+                        yield PlanMove(ply.move, ply.san, ply.accrued)
+                return
             if not all(position.cell in self._known.cells for position in here.values()):
-                break
+                return
             best = self._best(here[end], accrued, end)
             move, accrued = best.step.move, best.accrued
-            plies.append(LinePly(move, board.san(move), GScore.from_code(accrued), 0))
+            yield PlanMove(move, board.san(move), GScore.from_code(accrued))
             steps = {each: self._step(position, move) for each, position in here.items()}
             if not all(step.inside or step.zeroing for step in steps.values()):
-                break
+                return
             here = {each: step.after for each, step in steps.items()}
-        left = range(len(plies) - 1, -1, -1)
-        return tuple(replace(ply, depth=depth) for ply, depth in zip(plies, left, strict=True))
 
     def _step(self, position: CellPosition, move: chess.Move) -> Step:
         return next(step for step in position.moves() if step.move == move)
@@ -125,3 +146,9 @@ class Lines:
         if together[end] != value[end]:
             return _LineGoal(together[end], _UNKNOWN)
         return _LineGoal(value[end], depths[end] if depths else 0)
+
+
+def _counted(moves: Iterable[PlanMove]) -> Line:
+    """Return moves with the plies that are left after each."""
+    line = list(moves)
+    return tuple(LinePly(*ply, len(line) - number) for number, ply in enumerate(line, 1))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import chess
 
@@ -9,13 +10,20 @@ from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.mobility import own_score
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
+from tbgen.cells.cell import MOST_MOBILE
 from tbgen.errors import build_command
 from tbgen.solve.answer import Answer
-from tbgen.solve.budget import Stop
+from tbgen.solve.budget import Budget, Stop
+from tbgen.solve.gaps import Gap, Gaps, Narrowing
 from tbgen.solve.hold import Hold, holds
-from tbgen.solve.line import Line, Lines
+from tbgen.solve.line import Line, Lines, Plan
 from tbgen.solve.proof import ForwardProof
 from tbgen.solve.search import Search
+
+_OF_GAPS: Final = 64**2
+"""Slots of the largest cells whose layers are made to explain gaps..."""
+_OF_PLANS: Final = 64**3
+"""...and to show plans: a few, each in a fraction of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,11 @@ class Solution:
         end.
     :ivar holds: how one man holds another, if the ends are proved with one mobile man of each side, and the
         mobile men were chosen.
+    :ivar plans: how play begins that shows the lower and the upper end; the same, which is best play, if the
+        value is known. A plan has a dozen plies at most, and ends before where much work would have to tell
+        more. Empty where tables answer, and where an end is all that there could be.
+    :ivar gaps: the moves that keep the ends apart, those of most positions first.
+    :ivar narrowing: what the cells take that would tell more of the gaps; None if there are none.
     :ivar proof: what has been proved forward; None if that was not asked for.
     :ivar line: best play of both sides up to where the accrued score is the value, or where Syzygy files
         alone go on; None if it was not asked for, if only an interval is known, or if it takes depths that
@@ -83,6 +96,9 @@ class Solution:
     build: str = ""
     mobile: tuple[tuple[chess.Square, ...], tuple[chess.Square, ...]] = ((), ())
     holds: tuple[Hold, ...] = ()
+    plans: tuple[Plan, Plan] = ((), ())
+    gaps: tuple[Gap, ...] = ()
+    narrowing: Narrowing | None = None
     proof: ForwardProof | None = None
     line: Line | None = None
     lines: tuple[Line, Line] | None = None
@@ -102,12 +118,15 @@ class Collection:
     """What searches with several sets of mobile men have proved of one state: what is best of each.
 
     :param accrued: code of the accrued score.
+    :param budget: what is allowed.
     :param with_holds: whether to find out how one man holds another.
     :param all_fit: whether memory lets all sets be tried.
     """
 
-    def __init__(self, board: chess.Board, accrued: Code, with_holds: bool, all_fit: bool) -> None:
-        self._board, self.accrued, self._with_holds = board, accrued, with_holds
+    def __init__(
+        self, board: chess.Board, accrued: Code, budget: Budget, with_holds: bool, all_fit: bool
+    ) -> None:
+        self._board, self.accrued, self._budget, self._with_holds = board, accrued, budget, with_holds
         self._stops = {Stop.NOTHING_LEFT if all_fit else Stop.MEMORY}
         self.interrupt: KeyboardInterrupt | None = None
         """What has interrupted a search."""
@@ -161,12 +180,37 @@ class Collection:
             mobile=(lower, upper),
             holds=(*self._holds[LOWER], *self._holds[UPPER]),
         )
+        solution = replace(self._explained(solution), plans=self._plans(solution))
         if not line:
             return solution
+        self._make_layers(64**MOST_MOBILE)
         lines = Lines(self.found)
         if exact:
             return replace(solution, line=lines.exact(self.accrued))
         return replace(solution, lines=(lines.of_end(self.accrued, LOWER), lines.of_end(self.accrued, UPPER)))
+
+    def _plans(self, solution: Solution) -> tuple[Plan, Plan]:
+        """Return how both ends are shown, as far as that takes no more work."""
+        self._make_layers(_OF_PLANS)
+        lines, exact = Lines(self.found), solution.value is not None
+        lower, upper = (
+            () if self.answer.value[end] == WORST[end] else lines.plan(self.accrued, end, exact)
+            for end in ENDS
+        )
+        return lower, upper
+
+    def _make_layers(self, largest: int) -> None:
+        """Let layers be made of cells of up to so many slots."""
+        for search in self.found:
+            search.layers.largest = largest
+
+    def _explained(self, solution: Solution) -> Solution:
+        """Return a solution with what keeps its ends apart."""
+        if solution.value is not None or self.found[LOWER].given.over:
+            return solution
+        self._make_layers(_OF_GAPS)
+        gaps = Gaps(self.found[LOWER], self._budget.memory)
+        return replace(solution, gaps=gaps.found(), narrowing=gaps.narrowing(self._budget.threads))
 
     def _stopped_by(self, missing: Sequence[str]) -> Stop:
         """Return why the ends do not meet, where these tables are missing."""

@@ -149,7 +149,7 @@ def _by_cells(
     compile_kernels()
     if verify:
         ensure_compiled(_logger.warning)
-    collection = Collection(board, code_of(score), with_holds=mobile is not None, all_fit=all_fit)
+    collection = Collection(board, code_of(score), budget, with_holds=mobile is not None, all_fit=all_fit)
     meter = Meter(budget)
     prover = Prover(known, meter) if verify else None
 

@@ -19,6 +19,7 @@ from tbgen.solve.solution import Solution
 from tests.support.commands import answer, failure
 
 SVG = "{http://www.w3.org/2000/svg}"
+PROMOTES = "8/8/P7/8/8/1k6/8/K7 w - - 0 1"
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 
 
@@ -26,6 +27,7 @@ def test_an_exact_value(capsys: pytest.CaptureFixture[str], tables: Path) -> Non
     text = answer(capsys, "solve", *LOCKED.split(), "G4.5", "--dir", str(tables))
     assert "value           G4.5  (White holds it)" in text
     assert "depth           0 plies" in text
+    assert "White           can force G4.5 (Black has 4 moves)" in text
     assert "g5    -G0.0 to -G0.5  resets" in text
 
 
@@ -128,7 +130,7 @@ def test_pictures_of_a_hold(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     words = (*KINGS, "--svg", str(folder), "--dir", str(tmp_path))
     document = json.loads(answer(capsys, *words, "--json"))
     assert [len(hold["squares"]) for hold in document["holds"]] == [16, 32]
-    assert {path.name for path in folder.iterdir()} == {
+    assert {path.name for path in folder.iterdir() if path.name.startswith("hold")} == {
         f"hold-{hold['holder']}.svg" for hold in document["holds"]
     }
     for hold in document["holds"]:
@@ -150,12 +152,52 @@ def test_pictures_of_a_hold(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert ("Plies until it is" in text) == bool(far)
 
 
+def test_pictures_of_the_ends(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """One for each end that is proved: its words, the mobile men marked, and arrows for the first moves."""
+    words = ("solve", PROMOTES, "--svg", str(tmp_path), "--dir", str(tmp_path), "--mobile", "a1,b3")
+    document = json.loads(answer(capsys, *words, "--json", "--memory", "430M"))
+    assert document["upper"] == "G0.0"
+    assert document["claims"]["upper"] is None
+    assert [path.name for path in tmp_path.glob("*.svg") if "hold" not in path.name] == ["lower.svg"]
+    drawn = ElementTree.parse(tmp_path / "lower.svg").getroot()
+    title = drawn.find(f"{SVG}title")
+    assert title is not None
+    assert str(title.text).startswith(f"{document['claims']['lower']}: 1. ")
+    assert document["claims"]["lower"].startswith("White can ")
+    arrows = [line for line in drawn.iter(f"{SVG}line") if "arrow" in line.get("class", "")]
+    assert len(arrows) == min(4, len(document["plans"]["lower"])) > 0
+    marked = [square for square in drawn.iter(f"{SVG}rect") if square.get("fill") == "#7fb069"]
+    assert len(marked) == 2
+
+
+def test_what_stays_open_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ("solve", PROMOTES, "--dir", str(tmp_path), "--memory", "430M", "--time", "5s")
+    document = json.loads(answer(capsys, *words, "--json"))
+    (gap,) = document["gaps"]
+    assert (gap["side"], gap["man"], gap["deed"]) == ("white", "a-pawn", "promotes")
+    assert (gap["need"], gap["mobile_men"]) == ("memory", 3)
+    assert re.fullmatch(
+        r"White's a-pawn promotes in [\d,]+ positions?: needs 3 mobile men, [\d.]+ MiB", gap["text"]
+    )
+    assert document["narrowing"]["cells"] >= 4
+    text = answer(capsys, *words)
+    assert f"open            {gap['text']}" in text.splitlines()
+    assert f"to be solved    {document['narrowing']['text']}" in text.splitlines()
+
+
 def test_no_pictures(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    said = failure(capsys, 2, *KINGS[:2], "--svg", str(tmp_path))
-    assert "choose one of each side with --mobile" in said
+    """The answer is printed all the same."""
+    words = ("solve", LOCKED, "--mobile", "e4", "--time", "1s", "--svg", str(tmp_path / "folder"))
+    assert main([*words, "--dir", str(tmp_path)]) == 1
+    output = capsys.readouterr()
+    assert "there is nothing to show: nothing was proved" in output.err
+    assert "value           not known" in output.out
+    assert not (tmp_path / "folder").exists()
     (tmp_path / "file").write_text("")
-    said = failure(capsys, 1, *KINGS, "--svg", str(tmp_path / "file" / "folder"), "--dir", str(tmp_path))
-    assert "choose another directory with --svg" in said
+    assert main([*KINGS, "--svg", str(tmp_path / "file" / "folder"), "--dir", str(tmp_path)]) == 1
+    output = capsys.readouterr()
+    assert "choose another directory with --svg" in output.err
+    assert "White's king holds Black's king to" in output.out
 
 
 def test_the_lines_of_an_interval_and_a_proof(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
