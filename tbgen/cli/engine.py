@@ -2,12 +2,17 @@
 
 import io
 import sys
+from typing import Annotated
 
-from tbgen.cli.options import TableDirectories, command
+from tbgen.cli.options import Setting, TableDirectories, command
 
 
 @command
-def run(*, directories: TableDirectories) -> None:
+def run(
+    *,
+    directories: TableDirectories,
+    partner: Annotated[str, Setting(metavar="CMD")] = "",
+) -> None:
     """Play r-mobility as a UCI engine, for any user interface that supports the protocol (docs/engine.md).
 
     The engine plays perfectly in positions that tables hold, with the accrued score of the moves that led to
@@ -22,12 +27,14 @@ def run(*, directories: TableDirectories) -> None:
 
     :param directories: directories of the tables, searched in this order, until the option Directory says
         otherwise (default: $TBGEN_DIR, else data)
+    :param partner: another UCI engine, which searches by the rules of chess; where it sees a draw, r-mobility
+        decides which of the moves that keep it is made
     """
     from tbgen.engine.uci import UciEngine
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # whatever comes, it is no reason to end
-    UciEngine(_write, directories or []).run(sys.stdin or ())
+    UciEngine(_write, directories or [], partner).run(sys.stdin or ())
 
 
 def _write(line: str) -> None:

@@ -47,6 +47,7 @@ class CompiledSearch:
     :param over: tells by the number of nodes whether to stop.
     :param lines: how many of the best moves are looked for, each with its line.
     :param most_nodes: after how many nodes to stop; None for no limit.
+    :param drawn: whether the game is known to be drawn in chess, so that nobody hopes for a mate.
     :param patience: seconds to wait for tables in the first iterations.
 
     :ivar game: the game, which is not changed.
@@ -62,8 +63,9 @@ class CompiledSearch:
         lines: int = 1,
         most_nodes: int | None = None,
         patience: float = _PATIENCE,
+        drawn: bool = False,
     ) -> None:
-        self._patience = patience
+        self._patience, self._drawn = patience, drawn
         self.game, self._room, self._over = game, room, over
         self._places, self._most_nodes = min(lines, len(moves)), most_nodes or _NO_LIMIT
         self._leaves = LeafValues(room, tables, game.settings.fifty_move_rule)
@@ -136,6 +138,7 @@ class CompiledSearch:
         control[at.RULE] = rule is not FiftyMoveRule.NONE
         control[at.LIMIT], control[at.LAST] = _LIMITS.get(rule, 0), _LAST.get(rule, 0)
         control[at.BARE_KINGS] = game.settings.bare_kings
+        control[at.DRAWN] = self._drawn
         control[at.TABLE_MEN] = self._leaves.most_men
         count = begin(room, last)
         wanted = set(moves)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Final
+from typing import Any, Final
 
 _WHOLE: Final = re.compile(r"-?\d{1,15}", re.ASCII)
 _NUMBERS: Final = (*("wtime", "btime", "winc", "binc", "movestogo"), *("movetime", "depth", "nodes", "mate"))
@@ -96,6 +96,7 @@ class Timer:
     def __init__(self, go: Go, white: bool, overhead: float = 0.0) -> None:
         self.go = go
         """What is asked for."""
+        self._overhead = overhead
         self.share, self._may = go.seconds(white, overhead)
         """Seconds that the move should take, None for no limit."""
         self._nodes = go.numbers.get("nodes")
@@ -110,6 +111,11 @@ class Timer:
     def limited(self) -> bool:
         """Whether time is short, so that an obvious move is made at once."""
         return self.share is not None and not self._pondering
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the move is wanted at once."""
+        return self._stopped
 
     @property
     def elapsed(self) -> float:
@@ -136,6 +142,13 @@ class Timer:
     def enough(self) -> bool:
         """Tell whether no other iteration should begin."""
         return self._is_past(_ITERATION, self.share)
+
+    def clocks(self) -> dict[str, Any]:
+        """Return clocks and increments in seconds by the names of python-chess, less what has been used."""
+        names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
+        told = {name: self.go.numbers[word] / 1000 for word, name in names.items() if word in self.go.numbers}
+        lost = 2 * self._overhead + self.elapsed  # what is asked of others comes by two ways
+        return {name: max(left - lost, _LEAST) if "clock" in name else left for name, left in told.items()}
 
     def half(self) -> bool:
         """Tell whether half of the time is over."""

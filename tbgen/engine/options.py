@@ -61,6 +61,7 @@ OPTIONS: Final = {
     "FiftyMoveRule": EngineOption("rule", _one_of(*FiftyMoveRule), FiftyMoveRule.NONE, FiftyMoveRule),
     "Solve": EngineOption("solve", _one_of("off", "auto", "on"), "off"),
     "Wait": EngineOption("wait", _YES_NO, "true", "true".__eq__),
+    "Partner": EngineOption("partner", _TEXT, ""),
     "Strength": EngineOption("blunders", _number(0, 100), "100", lambda text: 1 - int(text) / 100),
     "MultiPV": EngineOption("best", _number(1, 256), "1", int),
     "Move Overhead": EngineOption("overhead", _number(0, 10_000), "100", lambda text: int(text) / 1000),
@@ -75,6 +76,7 @@ class Options:
     """What is set.
 
     :param directories: those of tables until others are set; none for the default one.
+    :param partner: the command of another engine to play with until it is set.
 
     :ivar hash: mebibytes for the transposition table.
     :ivar directories: where tables lie; none for the default directory.
@@ -82,6 +84,7 @@ class Options:
     :ivar rule: the 50-move rule.
     :ivar solve: when to solve: ``off``, ``auto`` or ``on``.
     :ivar wait: whether ``readyok`` waits for tables and compiled code.
+    :ivar partner: the command of another engine to play with; empty for none.
     :ivar blunders: the chance that a move is made at random.
     :ivar best: how many of the best moves are reported.
     :ivar overhead: seconds that get lost on the way to the clock.
@@ -94,14 +97,16 @@ class Options:
     rule: FiftyMoveRule
     solve: str
     wait: bool
+    partner: str
     blunders: float
     best: int
     overhead: float
     chess960: bool
 
-    def __init__(self, directories: Sequence[Path] = ()) -> None:
+    def __init__(self, directories: Sequence[Path] = (), partner: str = "") -> None:
         self._defaults = {name: option.default for name, option in OPTIONS.items()}
         self._defaults["Directory"] = os.pathsep.join(map(str, directories or [default_directory()]))
+        self._defaults["Partner"] = partner
         for name, default in self._defaults.items():
             self.set(name, default)
 

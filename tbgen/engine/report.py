@@ -18,6 +18,7 @@ from tbgen.text import plies as plies_text
 
 if TYPE_CHECKING:
     from tbgen.engine.compiled import CompiledSearch
+    from tbgen.engine.partner import Judgement
 
 
 def of_search(
@@ -63,6 +64,23 @@ def of_advice(
         f"info depth {depth} seldepth {depth} {number}{_score(value, white)}{bound} "
         f"nodes 0 nps 0 tbhits {int(source == 'tables')} time {int(1000 * seconds)} "
         f"pv {_line_text(game, advice.line or advice.moves[:1])}"
+    )
+
+
+def of_partner(game: SearchGame, judged: "Judgement", seconds: float) -> Iterator[str]:
+    """Yield the UCI lines about what the partner says."""
+    if len(judged.kept) > 1:
+        moves = " ".join(game.live.uci(move) for move in judged.kept)
+        yield f"info string a draw in chess for the partner, which these moves keep: {moves}"
+    line = judged.found
+    score = line["score"].pov(game.live.turn)
+    mate = score.mate()
+    told = f"cp {score.score()}" if mate is None else f"mate {mate}"
+    depth, nodes = line.get("depth", 1), line.get("nodes", 0)
+    yield (
+        f"info depth {depth} seldepth {line.get('seldepth', depth)} score {told} nodes {nodes} "
+        f"nps {line.get('nps', 0)} tbhits {line.get('tbhits', 0)} time {int(1000 * seconds)} "
+        f"pv {_line_text(game, line['pv'])}"
     )
 
 

@@ -23,8 +23,8 @@ CLOCK_TOLD: Final = 70
 ENTRY_BYTES: Final = 16
 """What a state takes in the transposition table."""
 STOP, NODES, MOST_NODES, ROOT, ITERATION, DEEPEST, ASKED, ANSWERED, HITS, ABORTED = range(10)
-GENERATION, PLAIN, RULE, LIMIT, LAST, BARE_KINGS, TABLE_MEN = range(10, 17)
-_CONTROL: Final = 17
+GENERATION, PLAIN, RULE, LIMIT, LAST, BARE_KINGS, TABLE_MEN, DRAWN = range(10, 18)
+_CONTROL: Final = 18
 """Places of orders and counts: whether to stop; nodes, and how many at most; row of the current position;
 plies of the iteration, and most plies looked ahead; positions asked for and answered, and how often an
 answer was met; whether the search was stopped; number of the search; whether to do without what is not

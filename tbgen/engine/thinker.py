@@ -1,5 +1,6 @@
 """Choosing a move: by tables, by what is proved, by search."""
 
+import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -18,15 +19,19 @@ from tbgen.engine.scale import worth
 from tbgen.engine.search import RootLine, TreeSearch
 from tbgen.engine.solving import BackgroundProof, SolvingError
 from tbgen.engine.tables import EngineTables
-from tbgen.errors import printable
+from tbgen.errors import TbgenError, printable
 from tbgen.games.settings import FiftyMoveRule
 
 if TYPE_CHECKING:
     from tbgen.engine.compiled import CompiledSearch
+    from tbgen.engine.partner import Partner
     from tbgen.engine.room import SearchRoom
 
 AUTO_SECONDS: Final = 30.0
 """What a move must have before ``auto`` solves: the kernels alone may take that long at first."""
+_DRAWN_PART: Final = 0.4
+"""Time to choose a move in a drawn game, as a part of what the partner took for its move."""
+_LEAST_SECONDS: Final = 0.01
 _LINE_SECONDS: Final = 0.5
 """What a move must have before best play is followed to its end, to be shown."""
 
@@ -45,6 +50,7 @@ class Thinker:
     :ivar say: told the lines of the protocol that go before the move.
     :ivar options: as they are when thinking begins.
     :ivar room: returns what the compiled search works with, None as long as it is not loaded.
+    :ivar partner: returns the partner, None if there is none, or none yet.
     :ivar start_solving: starts an attempt to solve a state, by the arguments of :class:`BackgroundProof`.
     """
 
@@ -53,6 +59,7 @@ class Thinker:
     memory: Memory
     options: Options
     room: Callable[[], "SearchRoom | None"] = lambda: None
+    partner: Callable[[], "Partner | None"] = lambda: None
     start_solving: Callable[..., BackgroundProof] = BackgroundProof
 
     def choose(self, game: SearchGame, timer: Timer) -> MoveChoice | None:
@@ -104,7 +111,13 @@ class Thinker:
         return MoveChoice(*advice.line[:2]) if decided else self._by_search(game, advice.moves, timer)
 
     def _by_thinking(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> MoveChoice:
-        """Search, and take what is proved meanwhile."""
+        """Search, alone or with a partner, and take what is proved meanwhile."""
+        partner = self.partner()
+        if partner is not None:
+            try:
+                return self._by_partner(partner, game, allowed, timer)
+            except TbgenError as error:
+                self.say(f"info string {error}")
         solving = self._solving(game, timer)
         if solving is None:
             return self._by_search(game, allowed, timer)
@@ -122,6 +135,23 @@ class Thinker:
             return MoveChoice(*(advice.line or advice.moves)[:2])
         return self._by_search(game, advice.moves, timer, sure=advice if advice.value is None else None)
 
+    def _by_partner(
+        self, partner: "Partner", game: SearchGame, allowed: Sequence[chess.Move], timer: Timer
+    ) -> MoveChoice:
+        """Return the move of the partner, or, where the game is drawn, the best in r-mobility of those that
+        keep the draw."""
+        judged = partner.judge(game, allowed, timer)
+        self._tell(report.of_partner(game, judged, timer.elapsed))
+        if len(judged.kept) == 1:
+            follows = judged.best[1:2] if judged.kept[0] == judged.best[0] else ()
+            return MoveChoice(judged.kept[0], *follows)
+        seconds = max(_DRAWN_PART * judged.seconds, _LEAST_SECONDS)
+        if "nodes" in timer.go.numbers:
+            seconds = timer.share or math.inf
+        chosen = self._by_search(game, judged.kept, timer, drawn=seconds)
+        sure = chosen.move == judged.kept[0] or partner.holds(game, chosen.move, judged, timer)
+        return chosen if sure else MoveChoice(*judged.best[:2])
+
     def _by_search(
         self,
         game: SearchGame,
@@ -129,21 +159,29 @@ class Thinker:
         timer: Timer,
         interrupted: Callable[[], bool] = lambda: False,
         sure: Advice | None = None,
+        drawn: float | None = None,
     ) -> MoveChoice:
         """Search until the timer says so, or until something else is known.
 
         :param sure: what is proved; if the search promises less, the move is the one that is sure.
+        :param drawn: seconds to take where the game is known to be drawn in chess; else None.
         """
+        until = None if drawn is None else timer.elapsed + drawn
 
         def over(nodes: int) -> bool:
+            if until is not None:
+                return timer.stopped or timer.elapsed >= until
             return timer.over(nodes) or (nodes & 63 == 0 and interrupted())
 
-        search = self._search(game, allowed, timer, over)
+        def enough() -> bool:
+            return over(0) if until is not None else timer.enough() or interrupted()
+
+        search = self._search(game, allowed, timer, over, drawn is not None)
 
         def tell(best: RootLine) -> None:
             self._tell(report.of_search(search, best, timer.elapsed, self._place(best.place)))
 
-        found = search.run(timer.go.depth, lambda: timer.enough() or interrupted(), tell)
+        found = search.run(timer.go.depth, enough, tell)
         if sure is not None:
             white = game.live.turn
             proved = worth(sure.lower if white else sure.upper)
@@ -152,7 +190,12 @@ class Thinker:
         return MoveChoice(*found.line[:2])
 
     def _search(
-        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, over: Callable[[int], bool]
+        self,
+        game: SearchGame,
+        allowed: Sequence[chess.Move],
+        timer: Timer,
+        over: Callable[[int], bool],
+        drawn: bool,
     ) -> "TreeSearch | CompiledSearch":
         """Return the compiled search if it is loaded, else that in Python."""
         room = self.room()
@@ -162,7 +205,7 @@ class Thinker:
         from tbgen.engine.compiled import CompiledSearch  # takes numba, which is loaded by now
 
         nodes = timer.go.numbers.get("nodes")
-        return CompiledSearch(game, allowed, room, self.tables, over, self.options.best, nodes)
+        return CompiledSearch(game, allowed, room, self.tables, over, self.options.best, nodes, drawn=drawn)
 
     def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
         """Return an attempt to solve the state if there is time for it; a 50-move rule is not solved with."""

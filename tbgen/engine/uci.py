@@ -24,6 +24,7 @@ from tbgen.engine.thinker import MoveChoice, Thinker
 from tbgen.errors import TbgenError, printable
 
 if TYPE_CHECKING:
+    from tbgen.engine.partner import Partner
     from tbgen.engine.room import SearchRoom
 
 _NO_MOVE: Final = "bestmove (none)"
@@ -34,11 +35,15 @@ class UciEngine:
 
     :param write: prints a line at once; may be called by several threads.
     :param directories: where tables lie until the option says otherwise; none for the default directory.
+    :param partner: the command of another engine to play with, until the option says otherwise.
     """
 
-    def __init__(self, write: Callable[[str], None], directories: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, write: Callable[[str], None], directories: Sequence[Path] = (), partner: str = ""
+    ) -> None:
         self._write, self._lock = write, threading.Lock()
-        self._options = Options(directories)
+        self._options = Options(directories, partner)
+        self._partners: dict[str, Partner] = {}
         self._loading = Loading(self._note)
         self._tables: EngineTables | None = None
         self._game: SearchGame | None = None
@@ -64,6 +69,8 @@ class UciEngine:
                     break
         finally:
             self._stop()
+            for partner in self._partners.values():
+                partner.close()
 
     def command(self, line: str) -> bool:
         """Answer one command, and tell whether others may follow: not where nobody hears the answers.
@@ -94,6 +101,7 @@ class UciEngine:
             if tables:
                 tables.load(wait=self._options.wait)
             self._begin_loading()
+            self._partner()
             if self._options.wait:
                 self._loading.wait()
         self._say("readyok")
@@ -136,7 +144,9 @@ class UciEngine:
             self._note(str(error))
             self._say(_NO_MOVE)
             return
-        thinker = Thinker(self._say, self._open_tables(), self._memory, self._options, self._room)
+        thinker = Thinker(
+            self._say, self._open_tables(), self._memory, self._options, self._room, self._partner
+        )
         go = Go.parse(words)
         for word in go.wrong:
             self._note(f"go {word} wants a whole number after it, and is passed over")
@@ -180,6 +190,21 @@ class UciEngine:
         """Return what the compiled search works with; while it is not loaded, begin with that."""
         self._begin_loading()
         return self._memory.room if self._loading.is_done("search") else None
+
+    def _partner(self) -> "Partner | None":
+        """Return the partner; while it has not started, begin with that."""
+        command, hash_mebibytes = self._options.partner, self._options.hash
+        if not command:
+            return None
+
+        def work() -> None:
+            from tbgen.engine.partner import Partner  # who plays alone does without
+
+            self._partners[command] = Partner(command, hash_mebibytes)
+
+        self._loading.begin(f"partner {command}", "the partner", work)
+        partner = self._partners.get(command)
+        return None if partner is None or partner.failed else partner
 
     def _open_tables(self) -> EngineTables | None:
         """Return the tables, opened anew where the directory may have changed."""

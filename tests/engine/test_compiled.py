@@ -58,7 +58,7 @@ class FullSearch:
         if game.length - 1 > self.first and (game.basis is not None or game.returns(self.first)):
             self.ends += 1
             return sign * worth(game.accrued)
-        best = sign * int(estimate(self.rows, self.at, ROOM.worth)) if depth <= 0 else -2 * MATE
+        best = sign * int(estimate(self.rows, self.at, ROOM.worth, False)) if depth <= 0 else -2 * MATE
         held = sign * worth(game.accrued)
         for move in self.moves[0, : len(legal)].copy():
             if depth <= 0 and not move & NOISY:

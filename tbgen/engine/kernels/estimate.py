@@ -42,6 +42,8 @@ _TO_WIN = 400
 """Without pawns a side wins hardly ever by less than this lead."""
 _CERTAIN = 90
 """Per cent that the accrued score counts at most, which is more where nobody has pawns or can mate."""
+_LASTING, _LESS = 50, 6
+"""In a drawn game the accrued score counts for so many per cent at least, and hopes so many times less."""
 _DARK = np.uint64(0xAA55AA55AA55AA55)
 
 
@@ -108,14 +110,17 @@ def lead(rows: Rows, at: int) -> int:
 
 
 @kernel
-def estimate(rows: Rows, at: int, worth: Ints) -> int:
+def estimate(rows: Rows, at: int, worth: Ints, drawn: bool) -> int:
     """Return what a position with its accrued score may be worth to White.
 
     :param worth: what scores are worth, by their ranks.
+    :param drawn: whether nobody hopes for a mate.
     """
     ahead = lead(rows, at)
     hopes = _MOST * ahead // (abs(ahead) + _EVEN)
     lasts = lasting(rows, at)
-    if not rows[at, PAWNS] and abs(ahead) < _CORNERED:
+    if drawn:
+        lasts, hopes = max(lasts, _LASTING), hopes // _LESS
+    elif not rows[at, PAWNS] and abs(ahead) < _CORNERED:
         lasts = min(2 * lasts, _CERTAIN)
     return (lasts * worth_of(worth, int64(rows[at, ACCRUED])) + (100 - lasts) * hopes) // 100

@@ -54,6 +54,7 @@ from tbgen.engine.room import (
     BARE_KINGS,
     CLOCK_TOLD,
     DEEPEST,
+    DRAWN,
     GENERATION,
     HITS,
     ITERATION,
@@ -327,7 +328,7 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
     best = -INFINITE
     narrow = beta - alpha == 1 and not check and not plain
     if quiet or (narrow and depth <= _FEW_PLIES):
-        value = estimate(rows, at, room.worth)
+        value = estimate(rows, at, room.worth, control[DRAWN] != 0)
         value = -value if turn else value
         if quiet:
             best = value

@@ -1,0 +1,211 @@
+"""Another UCI engine that searches by the rules of chess, while tbgen decides by those of r-mobility.
+
+Where the partner sees that a side may win, its move is made. Where it sees a draw, and few men are left that
+could reset the accrued score, it says which moves keep the draw, and r-mobility chooses among them.
+"""
+
+import shlex
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import chess
+import chess.engine
+from chess.engine import InfoDict
+
+from tbgen.engine.game import SearchGame
+from tbgen.engine.limits import Timer
+from tbgen.errors import TbgenError, quote
+
+_START_SECONDS: Final = 30.0
+_GLANCE: Final = 0.002
+"""Seconds between two looks at the timer."""
+_LINES: Final = 6
+"""Moves that the partner judges where the game is a draw."""
+_MOST_MEN: Final = 16
+"""With more men what has accrued is reset before the game ends."""
+_DRAWN: Final = 950
+"""Permille of draws from which on a game is one."""
+_MARGIN: Final = 5
+"""Permille of a point that a move may be worse than the best one, and may lose more often."""
+_SHARE: Final = 0.6
+"""Part of the clock that the partner is told of where it has more to do than to find its move."""
+_GLIMPSE: Final = 0.2
+"""Time for the judgement of several moves, as a part of what the partner took for its move."""
+_LOOK: Final = 0.5
+"""Time for a closer look at one move, likewise."""
+_LESS_DEPTH: Final = 3
+"""Plies that this look may be less deep."""
+_LEAST: Final = 0.005
+"""Seconds that the partner has in any case."""
+
+
+class PartnerError(TbgenError):
+    """The partner does not start, or has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the partner says about a position.
+
+    :ivar found: what it has found about the best move.
+    :ivar kept: the moves that keep the draw, the best one first; only that one where the game is none.
+    :ivar seconds: that it took to find the best move.
+    """
+
+    found: InfoDict
+    kept: tuple[chess.Move, ...]
+    seconds: float
+
+    @property
+    def best(self) -> Sequence[chess.Move]:
+        """The best line."""
+        return self.found["pv"]
+
+
+class Partner:
+    """A running UCI engine.
+
+    :param command: its program, with arguments as for a shell.
+    :param hash_mebibytes: what it may take for its transposition table.
+    :raises PartnerError: if it does not start.
+    """
+
+    def __init__(self, command: str, hash_mebibytes: int) -> None:
+        self._name, self._drawn = quote(command), False
+        self.failed = False
+        """Whether it has ended, so that nobody should ask it any more."""
+        words = [command] if Path(command).is_file() else shlex.split(command)
+        try:
+            self._engine = chess.engine.SimpleEngine.popen_uci(words, timeout=_START_SECONDS)
+        except (OSError, chess.engine.EngineError, TimeoutError) as error:
+            raise PartnerError(f"the partner {self._name} does not start: {error}") from None
+        wanted = {"Hash": hash_mebibytes, "UCI_ShowWDL": True}
+        self._engine.configure(
+            {name: value for name, value in wanted.items() if name in self._engine.options}
+        )
+
+    def close(self) -> None:
+        """End it."""
+        self._engine.close()
+
+    def judge(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Judgement:
+        """Return which moves to choose among.
+
+        Once it has seen a draw with few men, the partner has a part of the time for its move, then it glances
+        at several others.
+
+        :param allowed: the moves to choose among.
+        :raises PartnerError: if the partner fails.
+        """
+        board, began = game.live, timer.elapsed
+        drawn = self._drawn and board.occupied.bit_count() <= _MOST_MEN
+        try:
+            (best,) = self._analyse(
+                game, allowed, timer, _limit(timer, board.turn, _SHARE if drawn else 1), 1
+            )
+            seconds = timer.elapsed - began
+            self._drawn = _wdl(best, board).draws >= _DRAWN
+            kept = [best["pv"][0]]
+            if drawn and self._drawn and not timer.stopped:
+                glimpse = _further(timer, _GLIMPSE, seconds)
+                lines = self._analyse(game, allowed, timer, glimpse, _LINES)
+                good = (line["pv"][0] for line in lines if _as_good(line, lines[0], board))
+                kept += [move for move in good if move != kept[0]]
+        except (chess.engine.EngineError, TimeoutError) as error:
+            raise self._failure(error) from None
+        return Judgement(best, tuple(kept), seconds)
+
+    def holds(self, game: SearchGame, move: chess.Move, judged: Judgement, timer: Timer) -> bool:
+        """Tell whether a move keeps the draw after a closer look; not where the move is wanted at once.
+
+        :raises PartnerError: if the partner fails.
+        """
+        if timer.stopped:
+            return False
+        look = _further(timer, _LOOK, judged.seconds)
+        try:
+            (line,) = self._analyse(game, [move], timer, look, 1)
+        except (chess.engine.EngineError, TimeoutError) as error:
+            raise self._failure(error) from None
+        deep = line.get("depth", 0) >= judged.found.get("depth", 0) - _LESS_DEPTH
+        return deep and _as_good(line, judged.found, game.live)
+
+    def _failure(self, error: Exception) -> PartnerError:
+        self.failed = True
+        return PartnerError(f"the partner {self._name} has failed: {error}")
+
+    def _analyse(
+        self,
+        game: SearchGame,
+        allowed: Sequence[chess.Move],
+        timer: Timer,
+        limit: chess.engine.Limit,
+        lines: int,
+    ) -> tuple[InfoDict, ...]:
+        """Return what the partner finds about the best moves, at least one."""
+        board = game.live
+        among = None if len(allowed) == board.legal_moves.count() else allowed
+        with (
+            ThreadPoolExecutor(1) as pool,
+            self._engine.analysis(
+                board.copy(),
+                limit,
+                multipv=min(lines, len(allowed)),
+                root_moves=among,
+                game=game.live.root().fen(),
+            ) as analysis,
+        ):
+            waiting = pool.submit(analysis.wait)
+            while not wait([waiting], _GLANCE).done:
+                if timer.stopped:
+                    analysis.stop()
+            found = tuple(line for line in analysis.multipv if line.get("pv"))
+            best = waiting.result().move
+        if not found or best not in allowed:
+            raise chess.engine.EngineError(f"it names no move in {board.fen()}")
+        return found
+
+
+def _limit(timer: Timer, white: bool, part: float) -> chess.engine.Limit:
+    """Return the limits of a command ``go`` for the partner.
+
+    :param part: of the time.
+    """
+    go = timer.go
+    depth, nodes = go.depth, _nodes(timer, part)
+    if timer.share is None:
+        return chess.engine.Limit(depth=depth, nodes=nodes)
+    if "movetime" in go.numbers:
+        return chess.engine.Limit(
+            time=max(part * timer.share - timer.elapsed, _LEAST), depth=depth, nodes=nodes
+        )
+    clocks = {name: part * seconds for name, seconds in timer.clocks().items()}
+    return chess.engine.Limit(depth=depth, nodes=nodes, remaining_moves=go.numbers.get("movestogo"), **clocks)
+
+
+def _further(timer: Timer, part: float, seconds: float) -> chess.engine.Limit:
+    """Return the limits of a search that takes a part of what the one before took."""
+    nodes = _nodes(timer, _SHARE * part)
+    return chess.engine.Limit(time=max(part * seconds, _LEAST) if nodes is None else None, nodes=nodes)
+
+
+def _nodes(timer: Timer, part: float) -> int | None:
+    """Return a part of the nodes that a move may take, None if any number may."""
+    nodes = timer.go.numbers.get("nodes")
+    return None if nodes is None else max(int(part * nodes), 1)
+
+
+def _wdl(line: InfoDict, board: chess.Board) -> chess.engine.Wdl:
+    """Return how often the side to move wins, draws and loses, in permille."""
+    told = line["wdl"] if "wdl" in line else line["score"].wdl(ply=board.ply())
+    return told.pov(board.turn)
+
+
+def _as_good(line: InfoDict, best: InfoDict, board: chess.Board) -> bool:
+    """Tell whether a line is hardly worse than the best one."""
+    ours, theirs = _wdl(line, board), _wdl(best, board)
+    lost = (2 * theirs.wins + theirs.draws) - (2 * ours.wins + ours.draws)
+    return lost <= 2 * _MARGIN and ours.losses <= theirs.losses + _MARGIN

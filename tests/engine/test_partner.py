@@ -1,0 +1,98 @@
+"""Play with a partner: it judges by chess, and where the game is drawn r-mobility decides."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import chess
+import pytest
+
+from tests.support.engines import Talk, talk
+from tests.support.paths import ROOT
+
+STALEMATE = "7k/5K2/8/6P1/8/8/8/8 w - - 0 60"
+"""With g5g6 White leaves Black no move, which is a draw in chess and G0.5 in r-mobility."""
+DRAWS = ("f7f8,0,5-990-5", "f7e7,0,4-991-5", "g5g6,0,5-990-5", "f7f6,-30,1-900-99")
+WINS = ("f7f8,400,990-10-0", "g5g6,0,5-990-5")
+
+
+@contextmanager
+def partnered(mode: str, *moves: str) -> Iterator[Talk]:
+    """An engine without tables that plays with a partner."""
+    script = ROOT / "tests" / "support" / "fake_partner.py"
+    command = shlex.join([sys.executable, "-S", "-E", str(script), mode, *moves])
+    with talk(ready=False) as engine:
+        engine.say(
+            "setoption name Directory value nowhere", f"setoption name Partner value {command}", "isready"
+        )
+        yield engine
+
+
+def kept(engine: Talk) -> list[str]:
+    """The moves that it says keep the draw."""
+    told = [line for line in engine.said if "a draw in chess" in line]
+    return told[-1].split(": ")[1].split() if told else []
+
+
+def test_a_win_is_the_partners_move() -> None:
+    with partnered("plain", *WINS) as engine:
+        for _ in range(2):
+            assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
+            assert kept(engine) == []
+            assert any("score cp 400 " in line for line in engine.said)
+
+
+def test_in_a_draw_r_mobility_chooses_among_the_moves_that_keep_it() -> None:
+    """From the second move on, when the partner has seen the draw. A move that may lose is left out."""
+    with partnered("plain", *DRAWS) as engine:
+        assert engine.move(f"position fen {STALEMATE}", "go movetime 200") == "f7f8"
+        assert engine.move(f"position fen {STALEMATE}", "go movetime 200") == "g5g6"
+        assert kept(engine) == ["f7f8", "f7e7", "g5g6"]
+
+
+def test_it_chooses_among_searchmoves_with_a_partner_too() -> None:
+    with partnered("plain", *DRAWS) as engine:
+        for _ in range(2):
+            move = engine.move(f"position fen {STALEMATE}", "go movetime 100 searchmoves f7e7 f7f6")
+            assert move == "f7e7"
+
+
+def test_with_many_men_the_partner_moves() -> None:
+    with partnered("plain", "e2e4,0,5-990-5", "d2d4,0,5-990-5") as engine:
+        for _ in range(2):
+            assert engine.move("position startpos", "go movetime 100") == "e2e4"
+            assert kept(engine) == []
+
+
+def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on() -> None:
+    with partnered("dies", *DRAWS) as engine:
+        assert engine.move(f"position fen {STALEMATE}", "go movetime 200") == "g5g6"
+        assert any("has failed" in line for line in engine.said), engine.said
+        assert engine.move(f"position fen {STALEMATE}", "go movetime 200") == "g5g6"
+        assert not any("has failed" in line for line in engine.said)
+
+
+def test_a_partner_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with talk(ready=False) as engine:
+        said = engine.say(f"setoption name Partner value {tmp_path / 'nobody'}", "isready")
+        (sentence,) = [line for line in said if "partner" in line]
+        assert "nobody' does not start" in sentence
+        assert chess.Board().is_legal(chess.Move.from_uci(engine.move("position startpos", "go depth 1")))
+
+
+def test_stockfish_as_a_partner_plays_legal_moves() -> None:
+    program = shutil.which("stockfish", path=f"{os.environ['PATH']}{os.pathsep}/usr/games")
+    if program is None:
+        pytest.skip("Stockfish is not installed: apt-get install stockfish")
+    board = chess.Board("8/5k2/3p4/3P1r2/4RP2/6K1/8/8 w - - 4 60")
+    with talk(ready=False) as engine:
+        engine.say(f"setoption name Partner value {program}", "isready")
+        for _ in range(12):
+            played = " ".join(move.uci() for move in board.move_stack)
+            board.push_uci(
+                engine.move(f"position fen {board.root().fen()} moves {played}", "go movetime 100")
+            )

@@ -1,0 +1,42 @@
+"""A UCI engine that says what it is told: ``fake_partner.py MODE MOVE,CP,WINS-DRAWS-LOSSES ...``.
+
+The moves are those of the only position that it is asked about, the best one first. In the mode ``dies`` it
+ends at the first question.
+"""
+
+import sys
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main(mode: str, moves: list[list[str]]) -> None:
+    lines = 1
+    for line in sys.stdin:
+        words = line.split()
+        if words[0] == "uci":
+            say("id name made up")
+            say("option name MultiPV type spin default 1 min 1 max 500")
+            say("option name UCI_ShowWDL type check default false")
+            say("uciok")
+        elif words[0] == "isready":
+            say("readyok")
+        elif words[:3] == ["setoption", "name", "MultiPV"]:
+            lines = int(words[-1])
+        elif words[0] == "go":
+            if mode == "dies":
+                sys.exit(1)
+            asked = words[words.index("searchmoves") + 1 :] if "searchmoves" in words else []
+            told = [move for move in moves if not asked or move[0] in asked]
+            for place, (move, points, shares) in enumerate(told[:lines], 1):
+                wdl = shares.replace("-", " ")
+                say(f"info depth 9 multipv {place} score cp {points} wdl {wdl} nodes 99 time 1 pv {move}")
+            say(f"bestmove {told[0][0]}")
+        elif words[0] == "quit":
+            return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], [argument.split(",") for argument in sys.argv[2:]])
