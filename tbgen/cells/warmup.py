@@ -13,6 +13,8 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.kernels.gather import gather
+from tbgen.cells.kernels.states import settled_depths
+from tbgen.cells.packing import pack, unpack
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
 
@@ -30,7 +32,10 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
             games = Games(cell, SomeKnowledge())
-            games.accrued(games.solve(), GScore("G2.0"))
+            bounds = games.solve()
+            games.accrued(bounds, GScore("G2.0"))
+            unpack(pack(bounds), cell)
+            settled_depths(bounds.value[0, 0], bounds.value[1, 0], bounds.depth[0, 0], 0, bounds.depth[1, 0])
             frame = frame_of_cell(cell)
             (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
             BoundsGame(frame, pool, threads=2).solve()

@@ -95,7 +95,7 @@ class CellProver:
         if known and known.tables.tablebase is tables and known.nbytes <= budget.memory // 2:
             return known
         kept = None if self._cells is None else KeptCells(self._cells)
-        return knowledge(tables, budget.threads, kept, self._syzygy)
+        return knowledge(tables, budget, kept, self._syzygy)
 
 
 def _again(interrupt: KeyboardInterrupt) -> None:

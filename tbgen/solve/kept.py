@@ -1,112 +1,144 @@
 """Cells kept on disk, for the next position that needs them: proved bounds stay true.
 
-One HDF5 file for each cell of some size, named after the cell. What takes too much room goes, the cells not
-used for longest first. A file that cannot be used counts as not there, and is removed.
+One file for each cell of some size, named after its men and the cell (docs/solve.md describes it). Any number
+of processes and machines share a directory: a file appears under its name as a whole, and any of two writers
+may be the last. What takes too much room goes, the cells not used for longest first.
 """
 
-import hashlib
+import logging
 import os
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-import h5py
-import numpy as np
-
-from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import Cell
-from tbgen.errors import UsageError
-from tbgen.files import write_errors, written_aside
+from tbgen.cells.file import SUFFIX, CellFileError, PackedBounds, bytes_of, file_name, name_of, read_cell
+from tbgen.errors import TbgenError, UsageError
+from tbgen.files import make_directory, write_errors, written_aside
 
 LEAST_SLOTS: Final = 64**3
 """Smaller cells are solved again in less time than it takes to read them."""
 DEFAULT_BYTES: Final = 10 << 30
 
-_SUFFIX: Final = ".cell.h5"
-_VERSION: Final = "1"
-"""Changes whenever bounds of older versions cannot be used."""
+_EARLIER: Final = "*.cell.h5"
+"""Files of the first version."""
+_REMEDY: Final = "choose another directory for cells"
+
+_logger = logging.getLogger(__name__)
+_Stamp: TypeAlias = tuple[int, int, int]
+"""What tells a file from the one that replaces it: number, size and time of the last change."""
 
 
 class KeptCells:
-    """The cells of a directory, which is made if need be.
+    """The cells of a directory, which is made if need be. Safe for threads.
 
-    :param most: bytes that all of them may take together.
+    :param most: bytes that all of them may take together, None for any number.
+    :param note: told, in one sentence each, what cannot be used or written; solving goes on without.
     :raises UsageError: if the directory is something else.
     :raises TbgenError: if it cannot be made.
     """
 
-    def __init__(self, directory: Path, most: int = DEFAULT_BYTES) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        most: int | None = DEFAULT_BYTES,
+        note: Callable[[str], object] = _logger.warning,
+    ) -> None:
         if directory.exists() and not directory.is_dir():
             raise UsageError(f"{directory} is not a directory: choose another for cells")
-        with write_errors(directory):
-            directory.mkdir(parents=True, exist_ok=True)
-        self._directory, self._most = directory, most
-        self._absent: set[Cell] = set()
+        make_directory(directory, remedy=_REMEDY)
+        self.directory, self._most, self._note = directory, most, note
+        self._seen: dict[Cell, _Stamp] = {}
+        """Files that were read or written last..."""
+        self._unusable: dict[Cell, _Stamp] = {}
+        """...and those that cannot be used."""
+        self._full = False
+        """Whether nothing more can be written."""
+        if earlier := sum(1 for _ in directory.glob(_EARLIER)):
+            note(f"{directory} has {earlier} cells of an earlier version, which are of no use: remove them")
 
-    def get(self, cell: Cell) -> Bounds | None:
-        """Return the bounds of a canonical cell, if they are kept."""
-        if cell.size < LEAST_SLOTS or cell in self._absent:
+    def __contains__(self, cell: Cell) -> bool:
+        """Whether there is a file of a canonical cell that can be used, as far as is known."""
+        stamp = None if cell.size < LEAST_SLOTS else _stamp(self.path(cell))
+        return stamp is not None and stamp != self._unusable.get(cell)
+
+    def changed(self, cell: Cell) -> bool:
+        """Whether somebody else has written a cell since it was read or written here, if it ever was."""
+        return cell in self and _stamp(self.path(cell)) != self._seen.get(cell)
+
+    def get(self, cell: Cell) -> PackedBounds | None:
+        """Return the bounds of a canonical cell, if they are kept and can be used."""
+        if cell not in self:
             return None
-        path = self._path(cell)
+        path = self.path(cell)
+        stamp = _stamp(path)
         try:
-            with h5py.File(path) as file:
-                bounds = Bounds(cell, file["value"][()], file["depth"][()])
-                stated = bytes(file.attrs["cell"]).decode(), bytes(file.attrs["digest"]).decode()
-            if stated != (_text(cell), _digest(bounds)) or bounds.value.shape != (2, 2, cell.size):
-                raise ValueError(f"this is not {cell}")
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError):
-            path.unlink(missing_ok=True)
-            self._absent.add(cell)
+            bounds = read_cell(path, name_of(cell))
+        except FileNotFoundError:  # another process has just removed it
             return None
-        with suppress(OSError):  # only the order in which cells go depends on it
-            os.utime(path)
+        except (OSError, CellFileError) as error:
+            self.refuse(cell, str(error) if isinstance(error, CellFileError) else f"{error.strerror}")
+            return None
+        if stamp is not None:
+            self._seen[cell] = stamp
+            with suppress(OSError):  # only the order in which cells go depends on it
+                os.utime(path, ns=(time.time_ns(), stamp[2]))
         return bounds
 
-    def put(self, bounds: Bounds) -> None:
-        """Keep the bounds of a canonical cell, if it is large enough and there is room for it.
+    def refuse(self, cell: Cell, reason: str) -> None:
+        """Do not use the file of a cell from now on, unless it is replaced.
 
-        :raises TbgenError: if they cannot be written.
+        :param reason: why, as the end of a sentence.
         """
-        if bounds.cell.size < LEAST_SLOTS:
-            return
-        path = self._path(bounds.cell)
-        with written_aside(path) as temporary, write_errors(path), h5py.File(temporary, "w") as file:
-            for name, data in (("value", bounds.value), ("depth", bounds.depth)):
-                file.create_dataset(
-                    name, data=data, chunks=(1, 1, LEAST_SLOTS), compression="gzip", compression_opts=1,
-                    shuffle=data.itemsize > 1, fletcher32=True,
-                )  # fmt: skip
-            file.attrs["cell"] = np.bytes_(_text(bounds.cell))
-            file.attrs["digest"] = np.bytes_(_digest(bounds))
-        self._absent.discard(bounds.cell)
+        path = self.path(cell)
+        if (stamp := _stamp(path)) is not None:
+            self._unusable[cell] = stamp
+            self._note(f"{path} is not used, and replaced when its cell is solved again: {reason}")
+
+    def put(self, cell: Cell, bounds: PackedBounds) -> bool:
+        """Keep the bounds of a canonical cell; return whether they are kept, which small ones are not."""
+        if cell.size < LEAST_SLOTS or self._full:
+            return False
+        path = self.path(cell)
+        try:
+            with written_aside(path, remedy=_REMEDY) as temporary, write_errors(path, remedy=_REMEDY):
+                temporary.write_bytes(bytes_of(name_of(cell), bounds))
+        except TbgenError as error:
+            self._full = True
+            self._note(f"{error}; solving goes on, and keeps no further cells")
+            return False
+        if (stamp := _stamp(path)) is not None:
+            self._seen[cell] = stamp
         self._make_room(path)
+        return True
+
+    def path(self, cell: Cell) -> Path:
+        """Return where a canonical cell is kept."""
+        return self.directory / file_name(name_of(cell))
 
     def _make_room(self, newest: Path) -> None:
         """Remove the cells not used for longest, until the others take no more room than they may."""
+        if self._most is None:
+            return
         files = []
-        for path in self._directory.glob(f"*{_SUFFIX}"):
+        for path in self.directory.glob(f"*{SUFFIX}"):
             with suppress(FileNotFoundError):  # another process has removed it
                 files.append((path, path.stat()))
         size = sum(stat.st_size for _, stat in files)
-        for path, stat in sorted(files, key=lambda each: (each[0] == newest, each[1].st_mtime_ns)):
+        for path, stat in sorted(files, key=lambda each: (each[0] == newest, each[1].st_atime_ns)):
             if size <= self._most:
                 break
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
             size -= stat.st_size
 
-    def _path(self, cell: Cell) -> Path:
-        name = hashlib.sha256(_text(cell).encode()).hexdigest()[:32]
-        return self._directory / f"{name}{_SUFFIX}"
 
-
-def _text(cell: Cell) -> str:
-    """Return what tells a cell from all others."""
-    mobile = [(man.colour, man.kind) for man in cell.mobile]
-    frozen = [(frozen.square, frozen.man.colour, frozen.man.kind) for frozen in cell.frozen]
-    return f"{_VERSION} {mobile} {frozen} {cell.white_pawns:016x} {cell.black_pawns:016x}"
-
-
-def _digest(bounds: Bounds) -> str:
-    state = hashlib.sha256(np.ascontiguousarray(bounds.value).tobytes())
-    state.update(np.ascontiguousarray(bounds.depth).astype("<u2").tobytes())
-    return state.hexdigest()
+def _stamp(path: Path) -> _Stamp | None:
+    """Return what tells a file from others under its name, None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,6 +1,8 @@
 """Cells solved before, in memory and on disk."""
 
 from collections import Counter
+from threading import Lock
+from typing import Final
 
 import numpy as np
 
@@ -8,50 +10,85 @@ from tbgen.board.score import Code
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Interval, side_after
 from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.file import PackedBounds
+from tbgen.cells.kernels.states import settled_depths
+from tbgen.cells.packing import pack, unpack
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.index.layout import Side
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.exits import ExitSource
 from tbgen.solve.kept import KeptCells
+from tbgen.store.cache import Recent
+
+OPEN_BYTES: Final = 1 << 30
+"""What cells that are open may take, unless said otherwise: four or five of four mobile men."""
 
 
 class SolvedCells(ExitSource):
-    """Bounds of canonical cells.
+    """Bounds of canonical cells: packed, on disk where that is possible, and those used last open.
+
+    In blocks, and when a cell is opened again, depths are those that packed cells have.
 
     :param kept: cells on disk.
+    :param open_bytes: what open cells may take; the one used last always stays.
     """
 
     final = True
 
-    def __init__(self, kept: KeptCells | None = None) -> None:
+    def __init__(self, kept: KeptCells | None = None, open_bytes: int = OPEN_BYTES) -> None:
         self._kept = kept
-        self._cells: dict[Cell, Bounds] = {}
+        self._packed: dict[Cell, PackedBounds] = {}
+        """Those that are not on disk."""
+        self._open = Recent[Bounds](open_bytes, lambda bounds: bounds.nbytes, least=1)
+        self._opening = Lock()
         self._added = Counter[Cell]()
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all bounds in memory."""
-        return sum(bounds.nbytes for bounds in self._cells.values())
+        """Bytes of all bounds in memory, packed and open."""
+        return sum(packed.nbytes for packed in self._packed.values()) + self._open.size
 
     def add(self, bounds: Bounds) -> None:
-        """Keep the bounds of a canonical cell, and what was known before where that is better.
-
-        :raises TbgenError: if they cannot be written to disk.
-        """
-        before = self._cells.get(bounds.cell)
-        if before is not None:
+        """Keep the bounds of a canonical cell, and what was known before where that is better."""
+        cell = bounds.cell
+        if self._kept is not None and self._kept.changed(cell) and (other := self._read(cell)):
+            bounds = narrower(other, bounds)
+        if (before := self.get(cell)) is not None:
             bounds = narrower(before, bounds)
-        self._cells[bounds.cell] = bounds
-        self._added[bounds.cell] += 1
-        if self._kept is not None:
-            self._kept.put(bounds)
+        self._open.put(cell, bounds)
+        self._added[cell] += 1
+        packed = pack(bounds)
+        if self._kept is not None and self._kept.put(cell, packed):
+            self._packed.pop(cell, None)
+        else:
+            self._packed[cell] = packed
 
     def get(self, cell: Cell) -> Bounds | None:
         """Return the bounds of a canonical cell, if there are any."""
-        if cell not in self._cells and self._kept and (kept := self._kept.get(cell)):
-            self._cells[cell] = kept
-        return self._cells.get(cell)
+        bounds = self._open.get(cell)
+        if bounds is None:
+            with self._opening:  # the games of both ends ask at the same time
+                bounds = self._open.get(cell) or self._opened(cell)
+        return bounds
+
+    def _opened(self, cell: Cell) -> Bounds | None:
+        packed = self._packed.get(cell)
+        bounds = self._read(cell) if packed is None else unpack(packed, cell)
+        if bounds is not None:
+            self._open.put(cell, bounds)
+        return bounds
+
+    def _read(self, cell: Cell) -> Bounds | None:
+        """Return the bounds of a cell on disk, if they are there and can be used."""
+        packed = None if self._kept is None else self._kept.get(cell)
+        if packed is None or self._kept is None:
+            return None
+        try:
+            return unpack(packed, cell)
+        except ValueError as error:
+            self._kept.refuse(cell, str(error))
+            return None
 
     def times_added(self, route: Route) -> int:
         """Return how often bounds were added of the cell that a route leads to."""
@@ -59,7 +96,12 @@ class SolvedCells(ExitSource):
 
     def __contains__(self, cell: Cell) -> bool:
         """Whether a cell, canonical or not, is solved."""
-        return self.get(cell.canonical()[0]) is not None
+        home = cell.canonical()[0]
+        return self._open.get(home) is not None or home in self._packed or self._is_kept(home)
+
+    def _is_kept(self, cell: Cell) -> bool:
+        """Whether a canonical cell is on disk, and can be used."""
+        return self._kept is not None and cell in self._kept and self.get(cell) is not None
 
     def knows(self, route: Route) -> bool:
         """Whether the cell that a route leads to is solved."""
@@ -83,7 +125,10 @@ class SolvedCells(ExitSource):
             return None
         if symmetry & MIRROR_RANKS:
             side, end = Side(1 - side), 1 - end
-        block = Block(bounds.value[end, side], bounds.depth[end, side])
+        value, other = bounds.value[end, side], bounds.value[1 - end, side]
+        depth = np.empty(len(value), np.uint16)
+        settled_depths(value, other, bounds.depth[end, side], int(WORST[end]), depth)
+        block = Block(value, depth)
         men = [(man.colour, man.kind) for man in home.mobile]
         return gathered(route.destination.apart_from(home_of_route(route)), men, symmetry, block)
 

@@ -4,6 +4,7 @@ import logging
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from os import PathLike
+from typing import Final
 
 import chess
 
@@ -38,6 +39,8 @@ from tbgen.solve.tables import Tables
 from tbgen.text import duration, size_text
 from tbgen.verify.warmup import ensure_compiled
 
+_SHARE_OPEN: Final = 8
+"""The part of the memory in which solved cells may be open."""
 _logger = logging.getLogger(__name__)
 
 
@@ -82,7 +85,6 @@ def solve(
     :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
         nothing, or there are more men to be mobile than memory allows.
     :raises DamagedTableError: if a table cannot be used.
-    :raises TbgenError: if a cell cannot be kept.
     """
     board, told = read(given, accrued, Variant.R_MOBILITY)
     validate(board)
@@ -93,7 +95,7 @@ def solve(
             return replace(solution, proof=ForwardProof()) if verify else solution
         given_known = known is not None
         if known is None or verify:
-            known = knowledge(opened, budget.threads, None if verify else kept, syzygy)
+            known = knowledge(opened, budget, None if verify else kept, syzygy)
         try:
             return _by_cells(known, board, told, budget, mobile, verify, line, progress)
         finally:
@@ -103,11 +105,11 @@ def solve(
 
 
 def knowledge(
-    tables: Tablebase, threads: int, kept: KeptCells | None = None, syzygy: Syzygy | None = None
+    tables: Tablebase, budget: Budget, kept: KeptCells | None = None, syzygy: Syzygy | None = None
 ) -> Known:
     """Return all that is known before a cell has been solved; the parameters are those of :func:`solve`."""
     others = [] if syzygy is None else [SyzygyExits(syzygy)]  # and other exit sources
-    return Known(Tables(tables, threads), SolvedCells(kept), *others)
+    return Known(Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _SHARE_OPEN), *others)
 
 
 def _in_tables(

@@ -13,10 +13,11 @@ class Recent(Generic[Item]):
 
     :param max_bytes: what they may take together.
     :param size_of: returns the bytes of one.
+    :param least: how many stay, the ones used last, whatever they take.
     """
 
-    def __init__(self, max_bytes: int, size_of: Callable[[Item], int]) -> None:
-        self._max_bytes, self._size_of = max_bytes, size_of
+    def __init__(self, max_bytes: int, size_of: Callable[[Item], int], *, least: int = 0) -> None:
+        self._max_bytes, self._size_of, self._least = max_bytes, size_of, least
         self._items: OrderedDict[Hashable, Item] = OrderedDict()
         self._lock = Lock()
         self.size = 0
@@ -37,7 +38,7 @@ class Recent(Generic[Item]):
                 self.size -= self._size_of(self._items.pop(key))
             self._items[key] = item
             self.size += self._size_of(item)
-            while self.size > self._max_bytes:
+            while self.size > self._max_bytes and len(self._items) > self._least:
                 self.size -= self._size_of(self._items.popitem(last=False)[1])
 
 

@@ -1,20 +1,30 @@
 """Cells on disk."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import chess
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import tbgen
-from tbgen.cells.bounds import Bounds
+from tbgen.board.score import NONE
+from tbgen.cells.bounds import Bounds, SomeKnowledge
 from tbgen.cells.cell import Cell
+from tbgen.cells.games import Games
+from tbgen.cells.packing import pack, unpack
 from tbgen.errors import TbgenError, UsageError
 from tbgen.solve.budget import Budget
 from tbgen.solve.kept import KeptCells
+from tbgen.solve.solved_cells import SolvedCells
+from tests.support.disks import small_disk
 
 FEN = "4k3/2p5/2P5/8/8/8/2B5/4K3 w - - 0 1"
+
+pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def cell(square: chess.Square = chess.A2) -> Cell:
@@ -23,10 +33,27 @@ def cell(square: chess.Square = chess.A2) -> Cell:
     return Cell.of_board(board, [chess.E1, chess.E8, chess.H1]).canonical()[0]
 
 
+@cache
+def places(of: Cell) -> NDArray[np.bool_]:
+    """Which slots of a cell are positions, shape (2 sides, slots)."""
+    return Games(of, SomeKnowledge()).solve().value[0] != NONE
+
+
 def bounds(of: Cell, seed: int = 1) -> Bounds:
+    """Made-up ones, none of them open."""
     rng = np.random.default_rng(seed)
     shape = 2, 2, of.size
-    return Bounds(of, rng.integers(0, 9, shape, np.uint8), rng.integers(0, 9, shape, np.uint16))
+    value = np.where(places(of), rng.integers(1, 9, shape, np.uint8), NONE).astype(np.uint8)
+    return Bounds(of, value, np.where(places(of), rng.integers(0, 9, shape), 0).astype(np.uint16))
+
+
+def put(kept: KeptCells, bounds: Bounds) -> bool:
+    return kept.put(bounds.cell, pack(bounds))
+
+
+def got(kept: KeptCells, of: Cell) -> Bounds | None:
+    packed = kept.get(of)
+    return None if packed is None else unpack(packed, of)
 
 
 def same(one: Bounds | None, other: Bounds) -> bool:
@@ -40,62 +67,95 @@ def same(one: Bounds | None, other: Bounds) -> bool:
 
 def test_what_is_put_can_be_got(tmp_path: Path) -> None:
     kept = KeptCells(tmp_path / "new" / "cells")
-    assert kept.get(cell()) is None
-    kept.put(bounds(cell()))
-    assert same(kept.get(cell()), bounds(cell()))
-    assert kept.get(cell(chess.A3)) is None
-    kept.put(bounds(cell(), 2))
+    assert got(kept, cell()) is None
+    assert put(kept, bounds(cell()))
+    assert same(got(kept, cell()), bounds(cell()))
+    assert got(kept, cell(chess.A3)) is None
+    put(kept, bounds(cell(), 2))
     again = KeptCells(tmp_path / "new" / "cells")
-    assert same(again.get(cell()), bounds(cell(), 2))
-    assert len(list((tmp_path / "new" / "cells").iterdir())) == 1
+    assert same(got(again, cell()), bounds(cell(), 2))
+    (path,) = (tmp_path / "new" / "cells").iterdir()
+    assert path.name.startswith("KRPvK.")
 
 
 def test_small_cells_are_not_worth_it(tmp_path: Path) -> None:
     small = Cell.of_board(chess.Board("4k3/8/8/8/8/8/P7/4K3 w - - 0 1"), [chess.E1, chess.E8])
-    KeptCells(tmp_path).put(bounds(small))
+    assert not put(KeptCells(tmp_path), Games(small, SomeKnowledge()).solve())
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("at", [0.0, 0.3, 0.5, 0.8, 0.99])
+@pytest.mark.parametrize("at", [0.0, 0.00001, 0.0001, 0.3, 0.8, 0.999999])
 def test_a_damaged_cell_is_as_good_as_none(at: float, tmp_path: Path) -> None:
-    KeptCells(tmp_path).put(bounds(cell()))
+    put(KeptCells(tmp_path), bounds(cell()))
     (path,) = tmp_path.iterdir()
     data = bytearray(path.read_bytes())
     data[int(at * len(data))] ^= 0xFF
     path.write_bytes(data)
-    found = KeptCells(tmp_path).get(cell())
-    assert found is None or same(found, bounds(cell()))
-    if found is None:
-        assert not path.exists()
+    notes: list[str] = []
+    kept = KeptCells(tmp_path, note=notes.append)
+    assert kept.get(cell()) is None
+    assert kept.get(cell()) is None
+    assert cell() not in kept
+    assert len(notes) == 1
+    assert notes[0].startswith(f"{path} is not used, and replaced when its cell is solved again: it ")
+    put(kept, bounds(cell()))
+    assert same(got(kept, cell()), bounds(cell()))
+
+
+def test_a_cut_off_cell(tmp_path: Path) -> None:
+    put(KeptCells(tmp_path), bounds(cell()))
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:-1])
+    assert KeptCells(tmp_path, note=lambda _: None).get(cell()) is None
+
+
+def test_cells_of_other_versions(tmp_path: Path) -> None:
+    (tmp_path / "0123.cell.h5").write_bytes(b"HDF")
+    put(KeptCells(tmp_path, note=lambda _: None), bounds(cell()))
+    (path,) = tmp_path.glob("*.cell")
+    path.write_bytes(path.read_bytes().replace(b"tbgen cell 2", b"tbgen cell 9"))
+    notes: list[str] = []
+    kept = KeptCells(tmp_path, note=notes.append)
+    assert kept.get(cell()) is None
+    assert notes == [
+        f"{tmp_path} has 1 cells of an earlier version, which are of no use: remove them",
+        f"{path} is not used, and replaced when its cell is solved again: "
+        "it was written by another version of tbgen (tbgen cell 9)",
+    ]
 
 
 def test_another_cell_under_its_name(tmp_path: Path) -> None:
-    kept = KeptCells(tmp_path)
-    kept.put(bounds(cell()))
+    kept = KeptCells(tmp_path, note=lambda _: None)
+    put(kept, bounds(cell()))
     (one,) = tmp_path.iterdir()
-    kept.put(bounds(cell(chess.A3)))
+    put(kept, bounds(cell(chess.A3)))
     (other,) = set(tmp_path.iterdir()) - {one}
     other.write_bytes(one.read_bytes())
-    assert KeptCells(tmp_path).get(cell(chess.A3)) is None
-    assert same(KeptCells(tmp_path).get(cell()), bounds(cell()))
+    assert got(kept, cell(chess.A3)) is None
+    assert same(got(kept, cell()), bounds(cell()))
+
+
+def test_bounds_of_another_cell_are_refused() -> None:
+    with pytest.raises(ValueError, match="operands"):
+        unpack(pack(bounds(cell())), Cell.of_board(chess.Board(FEN), [chess.E1, chess.E8]))
 
 
 def test_those_not_used_for_longest_go(tmp_path: Path) -> None:
     squares = chess.A2, chess.A3, chess.A4
     kept = KeptCells(tmp_path)
     for number, square in enumerate(squares):
-        kept.put(bounds(cell(square)))
+        put(kept, bounds(cell(square)))
         for path in tmp_path.iterdir():
             os.utime(path, (number, number))
     size = sum(path.stat().st_size for path in tmp_path.iterdir())
     assert kept.get(cell(chess.A2)) is not None  # used, so it stays
-    kept = KeptCells(tmp_path, most=size)
-    kept.put(bounds(cell(chess.A5)))
+    kept = KeptCells(tmp_path, most=size + 100)
+    put(kept, bounds(cell(chess.A5)))
     assert len(list(tmp_path.iterdir())) == 3
     assert kept.get(cell(chess.A2)) is not None
     assert kept.get(cell(chess.A5)) is not None
     kept = KeptCells(tmp_path, most=1)
-    kept.put(bounds(cell(chess.A6)))
+    put(kept, bounds(cell(chess.A6)))
     assert not list(tmp_path.iterdir())
 
 
@@ -103,11 +163,76 @@ def test_no_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="is not a directory"):
         KeptCells(tmp_path / "file")
-    with pytest.raises(TbgenError):
+    with pytest.raises(TbgenError, match="choose another directory for cells"):
         KeptCells(tmp_path / "file" / "below")
 
 
-@pytest.mark.usefixtures("compiled")
+def test_a_full_disk_keeps_what_is_there(tmp_path: Path) -> None:
+    notes: list[str] = []
+    with small_disk(tmp_path, 900):
+        kept = KeptCells(tmp_path, note=notes.append)
+        assert put(kept, bounds(cell()))
+        solved = SolvedCells(kept)
+        for square in (chess.A3, chess.A4):
+            solved.add(bounds(cell(square)))
+        assert len(notes) == 1
+        assert notes[0].startswith("the disk is full: ")
+        assert notes[0].endswith("; solving goes on, and keeps no further cells")
+        assert same(solved.get(cell(chess.A4)), bounds(cell(chess.A4)))
+        assert same(got(kept, cell()), bounds(cell()))
+        assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_directory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(KeptCells(tmp_path), bounds(cell()))
+
+    def refused(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    notes: list[str] = []
+    kept = KeptCells(tmp_path, note=notes.append)
+    monkeypatch.setattr("tbgen.files.os.open", refused)  # tests may run as root, who may write anywhere
+    solved = SolvedCells(kept)
+    for square in (chess.A3, chess.A4):
+        solved.add(bounds(cell(square)))
+    assert len(notes) == 1
+    assert "choose another directory for cells; solving goes on" in notes[0]
+    assert same(solved.get(cell()), bounds(cell()))
+    assert same(solved.get(cell(chess.A3)), bounds(cell(chess.A3)))
+
+
+def test_two_writers_do_no_harm(tmp_path: Path) -> None:
+    """Whoever reads meanwhile finds one of the two, whole."""
+    either = [bounds(cell(), seed) for seed in (1, 2)]
+    put(KeptCells(tmp_path), either[0])
+
+    def write(each: Bounds) -> None:
+        kept = KeptCells(tmp_path)
+        for _ in range(8):
+            put(kept, each)
+
+    with ThreadPoolExecutor(2) as writers:
+        writing = [writers.submit(write, each) for each in either]
+        kept = KeptCells(tmp_path)
+        while not all(future.done() for future in writing):
+            found = got(kept, cell())
+            assert any(same(found, each) for each in either)
+    assert [future.result() for future in writing] == [None, None]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_others_have_proved_since_counts(tmp_path: Path) -> None:
+    solved, here, there = SolvedCells(KeptCells(tmp_path)), bounds(cell(), 1), bounds(cell(), 2)
+    solved.add(here)
+    SolvedCells(KeptCells(tmp_path)).add(there)
+    solved.add(here)
+    best = np.stack([np.minimum(here.value[0], there.value[0]), np.maximum(here.value[1], there.value[1])])
+    found = solved.get(cell())
+    assert found is not None
+    assert np.array_equal(found.value, best)
+    assert same(got(KeptCells(tmp_path), cell()), found)
+
+
 def test_the_next_position_goes_on_from_them(own: Path, tmp_path: Path) -> None:
     budget, kept = Budget(seconds=600, cells=4), tmp_path / "cells"
     first = tbgen.solve(FEN, tables=own, budget=budget, kept=KeptCells(kept))

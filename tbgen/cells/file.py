@@ -1,0 +1,141 @@
+"""The file of a solved cell: its packed bounds and their digest (docs/solve.md describes it).
+
+Reading and checking one needs no compiler; ``tbgen.cells.packing`` makes bounds of what is in it.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+import chess
+import msgspec
+
+from tbgen.cells.cell import Cell, piece_of
+from tbgen.errors import printable
+
+SUFFIX: Final = ".cell"
+
+_FORMAT: Final = b"tbgen cell "
+_VERSION: Final = b"2"
+"""Changes whenever bounds of older versions cannot be used."""
+_DIGEST_BYTES: Final = 32
+_NAME_DIGITS: Final = 24
+
+
+class PackedSide(msgspec.Struct, frozen=True):
+    """The bounds of all positions with one side to move.
+
+    :ivar states: uint64 (states,), little-endian: the words of ``number_states``, frequent ones first.
+    :ivar planes: the numbers of the slots' states, by bytes from the least significant one, each compressed
+        (zlib).
+    """
+
+    states: bytes
+    planes: tuple[bytes, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all of it."""
+        return len(self.states) + sum(map(len, self.planes))
+
+
+class PackedBounds(msgspec.Struct, frozen=True):
+    """The bounds of a cell, packed, by side to move."""
+
+    sides: tuple[PackedSide, PackedSide]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all of it."""
+        return sum(side.nbytes for side in self.sides)
+
+
+class CellFileError(ValueError):
+    """A file that cannot be used as that of a cell; the text ends a sentence about it."""
+
+
+class _Content(msgspec.Struct, frozen=True):
+    cell: str
+    bounds: PackedBounds
+
+
+def read_cell(path: Path, name: str) -> PackedBounds:
+    """Read all of the file of a cell.
+
+    :param name: the cell's, by :func:`name_of`.
+    :raises CellFileError: if it is damaged, of another cell or of another version.
+    :raises OSError: if it cannot be read.
+    """
+    content = _content_of(path.read_bytes())
+    if content.cell != name:
+        raise CellFileError(f"it holds the cell {content.cell}")
+    return content.bounds
+
+
+def check_cell(path: Path) -> str:
+    """Read all of the file of a cell, and return the digest of its content.
+
+    :raises CellFileError: if it is damaged, of another version, or of another cell than its name says.
+    :raises OSError: if it cannot be read.
+    """
+    data = path.read_bytes()
+    name = _content_of(data).cell
+    if file_name(name) != path.name.split(SUFFIX)[0] + SUFFIX:
+        raise CellFileError(f"it holds the cell {name}")
+    return _parts_of(data)[0].hex()
+
+
+def name_of(cell: Cell) -> str:
+    """Return what tells a canonical cell from others: its mobile men, and a FEN of those that stand still.
+
+    >>> board = chess.Board("4k3/p7/8/8/8/8/8/R3K3 w - - 0 1")
+    >>> name_of(Cell.of_board(board, [chess.A1, chess.E1, chess.E8]))
+    'KkR 8/p7/8/8/8/8/8/8'
+    """
+    standing = chess.BaseBoard(None)
+    standing.set_piece_map({square: piece_of(man) for square, man in cell.standing.items()})
+    return f"{''.join(piece_of(man).symbol() for man in cell.mobile)} {standing.board_fen()}"
+
+
+def file_name(name: str) -> str:
+    """Return the name of the file of a cell, given what tells it from others.
+
+    >>> file_name("KkR 8/p7/8/8/8/8/8/8")
+    'KRvKP.a3c7660b01f6458b2faf3997.cell'
+    """
+    white, black = ("".join(sorted(filter(own, name), key=_order)) for own in (str.isupper, str.islower))
+    return f"{white}v{black.upper()}.{hashlib.sha256(name.encode()).hexdigest()[:_NAME_DIGITS]}{SUFFIX}"
+
+
+def _order(letter: str) -> int:
+    return "KQRBNP".index(letter.upper())
+
+
+def bytes_of(name: str, bounds: PackedBounds) -> bytes:
+    """Return the file of a cell of a name."""
+    body = msgspec.msgpack.encode(_Content(name, bounds))
+    return _FORMAT + _VERSION + b"\n" + hashlib.sha256(body).digest() + body
+
+
+def _parts_of(data: bytes) -> tuple[bytes, bytes]:
+    """Return the digest that a file states, and what it is of."""
+    head, _, rest = data.partition(b"\n")
+    if not head.startswith(_FORMAT):
+        raise CellFileError("it is no file of a cell, or is damaged")
+    if head != _FORMAT + _VERSION:
+        raise CellFileError(f"it was written by another version of tbgen ({_text(head)})")
+    return rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
+
+
+def _content_of(data: bytes) -> _Content:
+    digest, body = _parts_of(data)
+    if hashlib.sha256(body).digest() != digest:
+        raise CellFileError("it is damaged")
+    try:
+        return msgspec.msgpack.decode(body, type=_Content)
+    except msgspec.MsgspecError as error:
+        raise CellFileError(f"it has another content than cells have ({error})") from None
+
+
+def _text(head: bytes) -> str:
+    return printable(head[:40].decode(errors="replace"))
