@@ -54,7 +54,7 @@ class CellFileError(ValueError):
     """A file that cannot be used as that of a cell; the text ends a sentence about it."""
 
 
-class _Content(msgspec.Struct, frozen=True):
+class _CellFile(msgspec.Struct, frozen=True):
     cell: str
     bounds: PackedBounds
 
@@ -113,7 +113,7 @@ def _order(letter: str) -> int:
 
 def bytes_of(name: str, bounds: PackedBounds) -> bytes:
     """Return the file of a cell of a name."""
-    body = msgspec.msgpack.encode(_Content(name, bounds))
+    body = msgspec.msgpack.encode(_CellFile(name, bounds))
     return _FORMAT + _VERSION + b"\n" + hashlib.sha256(body).digest() + body
 
 
@@ -127,12 +127,12 @@ def _parts_of(data: bytes) -> tuple[bytes, bytes]:
     return rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
 
 
-def _content_of(data: bytes) -> _Content:
+def _content_of(data: bytes) -> _CellFile:
     digest, body = _parts_of(data)
     if hashlib.sha256(body).digest() != digest:
         raise CellFileError("it is damaged")
     try:
-        return msgspec.msgpack.decode(body, type=_Content)
+        return msgspec.msgpack.decode(body, type=_CellFile)
     except msgspec.MsgspecError as error:
         raise CellFileError(f"it has another content than cells have ({error})") from None
 

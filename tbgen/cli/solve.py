@@ -1,6 +1,7 @@
 """``tbgen solve``: the value of a position beyond the tables, or an interval that is proved."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -33,11 +34,11 @@ from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine, stage_text
 from tbgen.cli.solving import Means
 from tbgen.cli.streams import print_json
-from tbgen.errors import UsageError, quote
+from tbgen.errors import UsageError, needs_extra, quote
 from tbgen.progress import SolveStage
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.documents import SolutionDocument, StageDocument
-from tbgen.solve.kept import KeptCells
+from tbgen.solve.kept import DEFAULT_BYTES, KeptCells
 from tbgen.solve.proof import SHARE, ForwardProof
 from tbgen.solve.sets import Mobile
 from tbgen.solve.solution import Solution
@@ -76,6 +77,7 @@ def run(
     memory: Size = 8 << 30,
     threads: Count = Budget.threads,
     cells: CellDirectory,
+    scheduler: Annotated[str | None, Setting(metavar="ADDRESS")],
     results: Annotated[Path | None, Setting(metavar="FILE")],
     syzygy: SyzygyFiles,
     verify: bool,
@@ -121,6 +123,8 @@ def run(
     :param total: time to spend on many positions together (default: no limit)
     :param memory: memory to use (default: 8G)
     :param threads: threads; more than two bring little (default: 2)
+    :param scheduler: first solve the cells below the positions, without promotions, on the workers of this
+        Dask scheduler, such as tcp://host:8786; all must share --cells and the tables (docs/cluster.md)
     :param results: keep what is proved of many positions in a file, created if missing, and use its results,
         so that the same command resumes an interrupted run
     :param verify: prove the results forward; this does not count towards --time
@@ -133,6 +137,10 @@ def run(
         raise UsageError("--stream is a way to print JSON: give --json too")
     lines = positions_in(words)
     texts = positions_of(words) if lines is None else lines
+    if scheduler is not None:
+        if cells is None or verify:
+            raise UsageError("--scheduler needs --cells, a directory that all workers share, and no --verify")
+        _solve_below(texts, scheduler, cells, memory, mobile, directory)
     if lines is not None or len(texts) > 1:
         alone = {"mobile": mobile, "verify": verify, "line": line, "svg": svg, "stream": stream}
         for name in (name for name, value in alone.items() if value):
@@ -151,7 +159,7 @@ def run(
                 tables=directory,
                 budget=Budget(Budget.seconds if time is None else time, memory, threads=threads),
                 mobile=mobile,
-                kept=None if cells is None else KeptCells(cells),
+                kept=None if cells is None else KeptCells(cells, None if scheduler else DEFAULT_BYTES),
                 syzygy=syzygy,
                 verify=verify,
                 line=line,
@@ -172,6 +180,28 @@ def run(
     if interrupt is not None:
         raise interrupt
     return 0
+
+
+def _solve_below(
+    texts: Sequence[str], scheduler: str, cells: Path, memory: int, mobile: Mobile, directory: Path
+) -> None:
+    """Solve the cells below positions on a cluster; what is wrong with a position is said later."""
+    with needs_extra("solving with --scheduler", "cluster"):
+        from tbgen.solve.cluster.client import solve_on_cluster
+    from tbgen.solve.cluster.graph import roots_of
+
+    roots = []
+    for text in texts:
+        with suppress(UsageError):
+            roots += roots_of(parse_fen(text).board, memory, mobile)
+    with ProgressLine() as shown:
+        solve_on_cluster(
+            roots,
+            [directory],
+            cells,
+            scheduler,
+            lambda done, count: shown.show(f"{done} of {counted(count, 'cell')} below solved by workers"),
+        )
 
 
 def _streamed(stage: SolveStage) -> None:

@@ -39,8 +39,8 @@ def look_around(probe: str, version: str, dask_worker: Worker) -> dict[str, Any]
     passes the worker. In the answer, ``place`` names the worker, ``threads`` is how many each of the tables
     that are at work together may use, and ``problem`` the end of a sentence about the worker, or nothing.
     """
-    problem = _problem(Path(probe), version)
-    return {"place": _place(dask_worker), "threads": _threads(dask_worker), "problem": problem}
+    problem = problem_of(Path(probe), version)
+    return {"place": place_of(dask_worker), "threads": _threads(dask_worker), "problem": problem}
 
 
 def make_table(
@@ -55,8 +55,8 @@ def make_table(
     :raises TbgenError: if it cannot be built; whatever else goes wrong is logged here, and becomes one too.
     """
     worker, material = get_worker(), Material.parse(name)
-    relay, place = _Relay(worker, name, topic), _place(worker)
-    if problem := _problem(Path(probe), version):
+    relay, place = _Relay(worker, name, topic), place_of(worker)
+    if problem := problem_of(Path(probe), version):
         raise TbgenError(f"the worker {place}, which has joined the build, {problem}")
     relay.send("begin", place=place)
     try:
@@ -119,12 +119,12 @@ def _threads(worker: Worker) -> int:
     return max(1, (os.cpu_count() or 1) // int(worker.state.nthreads))
 
 
-def _place(worker: Worker) -> str:
+def place_of(worker: Worker) -> str:
     """Return where a worker is, for a reader."""
     return f"{worker.address} on {socket.gethostname()}"
 
 
-def _problem(probe: Path, version: str) -> str:
+def problem_of(probe: Path, version: str) -> str:
     """Return what keeps this worker from the build, as the end of a sentence."""
     if version != __version__:
         return f"has tbgen {__version__}, not {version}: install that there"

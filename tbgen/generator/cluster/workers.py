@@ -73,7 +73,10 @@ def survey(client: Client, probe: Path, patience: float) -> int:
             f"the scheduler has no worker: start some with: dask worker {client.scheduler.address} "
             '--nthreads 1 --memory-limit 0 --resources "memory=8e9" (docs/cluster.md)'
         ) from None
-    answers: Mapping[str, Any] = client.run(look_around, str(probe), __version__, on_error="return")
+    found: Mapping[str, Any] = client.run(look_around, str(probe), __version__, on_error="return")
+    answers = {place: answer for place, answer in found.items() if not isinstance(answer, CommClosedError)}
+    if not answers:  # all have died just now
+        return survey(client, probe, patience)
     for address, answer in sorted(answers.items()):
         if isinstance(answer, Exception):
             raise TbgenError(
@@ -123,7 +126,7 @@ def connected_workers(client: Client, scheduler: str) -> list[Worker]:
 def gone(scheduler: str) -> TbgenError:
     """Return what to raise where the scheduler does not answer any more."""
     return TbgenError(
-        f"the scheduler {scheduler} is gone: the finished tables are kept, start it and the build again"
+        f"the scheduler {scheduler} is gone: what is finished is kept, start it and the command again"
     )
 
 

@@ -1,0 +1,205 @@
+"""Solving the cells below positions on the workers of a Dask scheduler, which share a directory of cells.
+
+Needs the package ``distributed``, which the extra ``tbgen[cluster]`` brings (docs/cluster.md).
+"""
+
+import contextlib
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from distributed import Client, Future, KilledWorker
+
+from tbgen import __version__
+from tbgen.cells.cell import Cell
+from tbgen.cells.file import name_of
+from tbgen.errors import TbgenError
+from tbgen.files import remove_leftovers
+from tbgen.generator.cluster.task import MEMORY, first_line
+from tbgen.generator.cluster.workers import (
+    Worker,
+    connected,
+    connected_workers,
+    gone,
+    mib,
+    shared_probe,
+    survey,
+)
+from tbgen.probe.tablebase import Tablebase
+from tbgen.solve.cluster.graph import tasks_below
+from tbgen.solve.cluster.task import run_task
+from tbgen.solve.kept import KeptCells
+from tbgen.solve.meter import memory_needed
+from tbgen.solve.tables import Tables
+
+_TICK: Final = 0.5
+"""Seconds between two looks at the workers."""
+_TRIES: Final = 5
+"""How often Dask may give a cell up because of workers that died at work on it, four each time."""
+
+
+def solve_on_cluster(
+    roots: Iterable[Cell],
+    tables: Sequence[Path],
+    directory: Path,
+    scheduler: str,
+    progress: Callable[[int, int], None] = lambda done, count: None,
+    *,
+    threads: int = 1,
+    patience: float = 30.0,
+) -> int:
+    """Solve the cells below canonical ones, those themselves left out, on the workers of a Dask scheduler;
+    return how many there are now in the directory of cells.
+
+    :param tables: directories of tables, where all workers see them under the same paths.
+    :param directory: the same of cells; what is there already stays, and is not solved again.
+    :param progress: called with the number of cells done, and of all.
+    :param threads: of each cell.
+    :param patience: seconds to wait for a worker.
+    :raises TbgenError: if the cluster cannot do it, or a cell cannot be kept; solved cells are kept.
+    """
+    directory = directory.absolute()
+    kept = KeptCells(directory, None)
+    with Tablebase(*tables) as opened:
+        before = tasks_below(roots, Tables(opened).has_cell)
+    solved = {cell for cell in before if kept.get(cell) is not None}
+    if len(solved) == len(before):
+        return len(solved)
+    with connected(scheduler) as client, shared_probe(directory) as probe:
+        survey(client, probe, patience)
+        task = partial(
+            run_task,
+            tables=[str(each.absolute()) for each in tables],
+            directory=str(directory),
+            version=__version__,
+            probe=str(probe),
+            threads=threads,
+        )
+        work = _Work(client, scheduler, before, solved, task, progress, patience)
+        work.run()
+    remove_leftovers(directory)  # of workers that died on the way
+    return len(work.done) - work.refused
+
+
+class _Work:
+    """Gives workers cells when all that these rest on are done, as many as they have threads.
+
+    Results lie in the directory. So what a dead worker has finished need not be done again, and a queue that
+    stays empty keeps a death from counting against cells that have not begun.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        scheduler: str,
+        before: dict[Cell, tuple[Cell, ...]],
+        done: set[Cell],
+        task: Callable[..., bool],
+        progress: Callable[[int, int], None],
+        patience: float,
+    ) -> None:
+        self._client, self._scheduler, self._task = client, scheduler, task
+        self._before, self.done = before, done
+        self._progress, self._patience = progress, patience
+        self._news: SimpleQueue[Future] = SimpleQueue()
+        self._at_work: dict[str, tuple[Cell, Future]] = {}
+        self._deaths = Counter[Cell]()
+        self._refused: set[Cell] = set()
+        """Cells with scores for which values have no room."""
+
+    @property
+    def refused(self) -> int:
+        """How many cells there are that cannot be solved."""
+        return len(self._refused)
+
+    def run(self) -> None:
+        """Solve all.
+
+        :raises TbgenError: at the first cell that fails.
+        """
+        seen = look_at = time.monotonic()
+        try:
+            while len(self.done) < len(self._before):
+                if time.monotonic() >= look_at:
+                    workers = connected_workers(self._client, self._scheduler)
+                    seen = self._check(workers, seen)
+                    self._hand_out(workers)
+                    look_at = time.monotonic() + _TICK
+                with contextlib.suppress(Empty):
+                    self._hear(self._news.get(timeout=_TICK))
+                    look_at = time.monotonic()
+        finally:
+            if self._at_work and self._client.status == "running":
+                self._client.cancel([future for _, future in self._at_work.values()])
+
+    def _check(self, workers: list[Worker], seen: float) -> float:
+        """Check that workers can do what is left; return when there were some last.
+
+        :raises TbgenError: if they cannot, or there have been none for a while.
+        """
+        left = self._before.keys() - self.done
+        need, most = (max(values, default=0) for values in (map(_memory, left), (w.memory for w in workers)))
+        if workers and need > most:
+            raise TbgenError(
+                f"a cell needs about {mib(need)} of memory, and no worker offers more than {mib(most)}: "
+                'start one with more, such as --resources "memory=8e9" (bytes; docs/cluster.md)'
+            )
+        if workers:
+            return time.monotonic()
+        if time.monotonic() - seen > self._patience:
+            raise TbgenError("no worker is left: start some and solve again, the solved cells are kept")
+        return seen
+
+    def _hand_out(self, workers: list[Worker]) -> None:
+        """Give out what can be done now."""
+        room = sum(worker.threads for worker in workers) - len(self._at_work)
+        busy = {cell for cell, _ in self._at_work.values()}
+        for cell, before in self._before.items():
+            if room <= 0:
+                break
+            if cell in self.done or cell in busy or not self.done.issuperset(before):
+                continue
+            key = f"cell-{name_of(cell).replace(' ', '-').replace('/', '.')}-{secrets.token_hex(4)}"
+            rests_on = [each for each in before if each not in self._refused]
+            future = self._client.submit(
+                self._task, cell, rests_on, key=key, resources={MEMORY: _memory(cell)}, pure=False
+            )
+            self._at_work[key] = cell, future
+            future.add_done_callback(self._news.put)
+            room -= 1
+
+    def _hear(self, future: Future) -> None:
+        """Take note of a task that is finished, failed or lost; what is lost is given out again."""
+        if future.key not in self._at_work:
+            return
+        cell, _ = self._at_work.pop(future.key)
+        if future.status == "error":
+            error = future.exception()
+            if not isinstance(error, KilledWorker):
+                raise error if isinstance(error, TbgenError) else TbgenError(f"no cell: {first_line(error)}")
+            self._deaths[cell] += 1
+            if self._deaths[cell] >= _TRIES:
+                raise TbgenError(
+                    f"all workers died that tried to solve {name_of(cell)}: see their logs; it may need more "
+                    f"memory than the estimated {mib(_memory(cell))}"
+                )
+        elif future.status == "finished":
+            try:
+                solved = future.result(timeout=self._patience)
+            except TimeoutError:  # the worker died with it, and what it was is in the directory
+                return
+            if not solved:
+                self._refused.add(cell)
+            self.done.add(cell)
+            self._progress(len(self.done), len(self._before))
+        elif self._client.status != "running":
+            raise gone(self._scheduler)
+
+
+def _memory(cell: Cell) -> int:
+    return memory_needed(cell.size)

@@ -1,0 +1,52 @@
+"""The cells below positions as tasks: which are to be solved, and after which others."""
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from graphlib import TopologicalSorter
+
+import chess
+
+from tbgen.cells.cell import Cell
+from tbgen.solve.kept import LEAST_SLOTS
+from tbgen.solve.sets import Mobile, sets_to_try
+from tbgen.solve.structures import Structures, homes_below
+
+
+def roots_of(board: chess.Board, memory: int, mobile: Mobile) -> list[Cell]:
+    """Return the canonical cells in which a position is solved, none with castling rights.
+
+    The parameters are those of :func:`tbgen.solve.sets.sets_to_try`, which says what it raises.
+    """
+    if board.clean_castling_rights():
+        return []
+    return [Cell.of_board(board, men).canonical()[0] for men in sets_to_try(board, memory, mobile)[0]]
+
+
+def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cell, tuple[Cell, ...]]:
+    """Return the cells below some canonical ones that are to be kept, without promotions and without the
+    roots themselves; with each, those that have to be solved before, in an order in which they can be.
+
+    A cell's bounds depend on which of the cells are known that its moves lead to, by promotions too, and the
+    next moves from there where these are not known. So it comes after all of those that are among the cells.
+
+    :param held: whether something else says what a cell's positions are worth.
+    """
+    roots = [root for root in dict.fromkeys(roots) if not held(root)]
+    found: dict[Cell, None] = {}
+    for root in roots:
+        found |= dict.fromkeys(Structures.of(root, held).below)
+    wanted = [cell for cell in found if cell.size >= LEAST_SLOTS and cell not in roots]
+
+    @cache
+    def homes(cell: Cell) -> list[Cell]:
+        return [] if held(cell) else homes_below(cell, promotions=True)
+
+    among = set(wanted)
+    before: dict[Cell, tuple[Cell, ...]] = {}
+    for cell in wanted:
+        near: dict[Cell, None] = {}
+        for home in homes(cell):
+            near[home] = None
+            near |= dict.fromkeys(after for after in ([] if home in among else homes(home)))
+        before[cell] = tuple(home for home in near if home in among)
+    return {cell: before[cell] for cell in TopologicalSorter(before).static_order()}

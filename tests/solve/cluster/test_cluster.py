@@ -1,0 +1,177 @@
+"""Cells solved by two worker processes of Dask, some of which die."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.cells.cell import Cell
+from tbgen.cli.main import main
+from tbgen.errors import TbgenError
+from tbgen.probe.tablebase import Tablebase
+from tbgen.solve.budget import Budget
+from tbgen.solve.cluster.cells import solve_cell
+from tbgen.solve.cluster.client import solve_on_cluster
+from tbgen.solve.cluster.graph import roots_of, tasks_below
+from tbgen.solve.kept import KeptCells
+from tbgen.solve.structures import homes_below
+from tbgen.solve.tables import Tables
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
+
+FEN = "8/2k5/2p5/2P5/8/3R4/8/3K4 w - - 0 1"
+MEMORY = 8 << 30
+OFTEN = int(os.environ.get("TBGEN_TEST_OFTEN", "2"))
+"""Kills of workers."""
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def roots() -> list[Cell]:
+    return roots_of(chess.Board(FEN), MEMORY, None)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator["LocalCluster"]:
+    from distributed import LocalCluster  # here, since it takes every process of the tests a second
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, memory_limit=0, resources={"memory": 8e9}, dashboard_address=":0",
+        silence_logs=50,
+    ) as workers:  # fmt: skip
+        yield workers
+
+
+@pytest.fixture(scope="module")
+def alone(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cells below the position, solved one after the other by this process."""
+    directory = tmp_path_factory.mktemp("alone")
+    with Tablebase(three_men) as opened:
+        tables = Tables(opened)
+        before = tasks_below(roots(), tables.has_cell)
+        for cell, rests_on in before.items():
+            assert solve_cell(cell, rests_on, tables, directory, 1)
+    return directory
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+class Killer:
+    """Kills a worker at random now and then."""
+
+    def __init__(self, cluster: "LocalCluster", count: int) -> None:
+        self.cluster, self.count, self.killed, self.over = cluster, count, 0, Event()
+        self.thread = Thread(target=self.run)
+
+    def run(self) -> None:
+        chance = random.Random(1)
+        while self.killed < self.count and not self.over.wait(chance.uniform(0.2, 1.5)):
+            with suppress(ProcessLookupError, TypeError, IndexError):  # it is being replaced
+                os.kill(chance.choice([nanny.pid for nanny in self.cluster.workers.values()]), signal.SIGKILL)
+                self.killed += 1
+
+    def __enter__(self) -> "Killer":
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.over.set()
+        self.thread.join()
+
+
+@pytest.mark.slow
+def test_killed_workers_change_no_bit(
+    cluster: "LocalCluster", three_men: Path, alone: Path, tmp_path: Path
+) -> None:
+    """Each round begins with an empty directory, until so many workers were killed."""
+    killed, rounds = 0, 0
+    while killed < OFTEN:
+        directory = tmp_path / str(rounds)
+        cluster.wait_for_workers(1, timeout=300)
+        with Killer(cluster, OFTEN - killed) as killer:
+            count = solve_on_cluster(roots(), [three_men], directory, cluster.scheduler_address)
+        assert count == len(contents(alone)) > 5
+        assert contents(directory) == contents(alone)
+        killed, rounds = killed + killer.killed, rounds + 1
+
+
+def test_the_command_goes_on_from_the_cells(
+    cluster: "LocalCluster", three_men: Path, alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is there is not solved again; the answer is that of one machine."""
+    cells = tmp_path / "cells"
+    cells.mkdir()
+    for name, data in list(contents(alone).items())[1:]:
+        (cells / name).write_bytes(data)
+    times = {path.name: path.stat().st_mtime_ns for path in cells.iterdir()}
+    options = ["--dir", str(three_men), "--cells", str(cells), "--time", "10m"]
+    assert main(["solve", FEN, "--scheduler", cluster.scheduler_address, *options]) == 0
+    there = {path.name: path.stat().st_mtime_ns for path in cells.iterdir() if path.name in times}
+    assert there == times
+    found = capsys.readouterr().out
+    expected = tbgen.solve(FEN, tables=three_men, kept=KeptCells(alone), budget=Budget(seconds=600))
+    assert f"position score  {expected.position_score}" in found
+    value = expected.value
+    assert (f"value           {value}" if value else f"{expected.lower}") in found
+
+
+def test_what_cannot_be_done(cluster: "LocalCluster", three_men: Path, tmp_path: Path) -> None:
+    with pytest.raises(TbgenError, match="no scheduler answers at"):
+        solve_on_cluster(roots(), [three_men], tmp_path / "cells", "tcp://127.0.0.1:1")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TbgenError, match="is not a directory"):
+        solve_on_cluster(roots(), [three_men], tmp_path / "file", cluster.scheduler_address)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_goes_away(three_men: Path, tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, memory_limit=0, resources={"memory": 8e9}, dashboard_address=":0",
+        silence_logs=50,
+    ) as workers:  # fmt: skip
+        closing: list[Thread] = []
+
+        def close(done: int, _: int) -> None:
+            if not closing:
+                closing.append(Thread(target=workers.close))
+                closing[0].start()
+                time.sleep(0.5)
+
+        with pytest.raises(TbgenError, match="is gone: what is finished is kept"):
+            solve_on_cluster(roots(), [three_men], tmp_path, workers.scheduler_address, close)
+        closing[0].join()
+    assert list(tmp_path.glob("*.cell"))
+
+
+@pytest.mark.parametrize("options", [[], ["--cells", "x", "--verify"]])
+def test_options(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", FEN, "--scheduler", "tcp://x:1", *options]) == 2
+    assert "--scheduler needs --cells" in capsys.readouterr().err
+
+
+def test_a_task_comes_after_all_that_it_may_rest_on(three_men: Path) -> None:
+    """By captures, moves and promotions, directly or by way of cells that are no tasks."""
+    with Tablebase(three_men) as opened:
+        board = chess.Board("8/2k5/1p6/3p4/1P1P4/3R4/8/3K4 w - - 0 1")
+        before = tasks_below(roots_of(board, MEMORY, None), Tables(opened).has_cell)
+    seen: set[Cell] = set()
+    for cell, rests_on in before.items():
+        assert seen.issuperset(rests_on)
+        direct = set(homes_below(cell, promotions=True))
+        assert direct & before.keys() <= set(rests_on)
+        seen.add(cell)
+    assert any(len(set(rests_on) - set(homes_below(cell))) for cell, rests_on in before.items())
