@@ -51,6 +51,8 @@ class StepRate(msgspec.Struct, frozen=True):
     """Wall time, for each of the two sides to move."""
     bytes: int = 0
     """Memory."""
+    file: float = 0
+    """Bytes of disk."""
 
 
 class TableRate(msgspec.Struct, frozen=True):
@@ -103,6 +105,11 @@ def _wall_time(slots: int, nanoseconds: float, threads: int) -> float:
 def memory_of(step: str, slots: int) -> int:
     """Return the bytes of memory of a step of :data:`RATES`."""
     return slots * RATES.steps[step].bytes
+
+
+def disk_of(step: str, slots: int) -> int:
+    """Return the bytes of disk of a step of :data:`RATES`."""
+    return round(slots * RATES.steps[step].file)
 
 
 def _rate_of(material: Material, variant: Variant) -> TableRate:

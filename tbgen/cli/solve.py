@@ -1,19 +1,16 @@
 """``tbgen solve``: the value of a position beyond the tables, or an interval that is proved."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import chess
 
-from tbgen.board.fen import Fen, parse_fen
-from tbgen.board.interval import ANYTHING
-from tbgen.board.scoring import Scoring
+from tbgen.board.fen import parse_fen
 from tbgen.board.variant import Variant
-from tbgen.cli.answers import diagram, line_text, mover
 from tbgen.cli.batch import PositionBatch, positions_in
-from tbgen.cli.holds import hold_text
+from tbgen.cli.estimate import print_estimate
 from tbgen.cli.options import (
     Accrued,
     AsJson,
@@ -29,30 +26,15 @@ from tbgen.cli.options import (
     Time,
     command,
 )
-from tbgen.cli.pictures import write_pictures
 from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine, stage_text
 from tbgen.cli.solving import Means
 from tbgen.cli.streams import print_json
 from tbgen.errors import UsageError, needs_extra, quote
-from tbgen.progress import SolveStage
-from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.solve.documents import SolutionDocument, StageDocument
+from tbgen.solve.budget import Budget, SolvingInterruptedError
 from tbgen.solve.kept import DEFAULT_BYTES, KeptCells
-from tbgen.solve.proof import SHARE, ForwardProof
 from tbgen.solve.sets import Mobile
-from tbgen.solve.solution import Solution
-from tbgen.solve.solver import solve
-from tbgen.solve.statement import claims, gap_text, narrowing_text, plan_text
-from tbgen.text import counted, plies
-
-_MORE: Final = {
-    Stop.TIME: ": more may narrow it (--time)",
-    Stop.MEMORY: ": more may narrow it (--memory)",
-}
-"""What is said of what ended the work."""
-_GAPS: Final = 3
-"""Kinds of moves that are named."""
+from tbgen.text import counted
 
 
 def _mobile(text: str) -> Mobile:
@@ -80,6 +62,7 @@ def run(
     scheduler: Annotated[str | None, Setting(metavar="ADDRESS")],
     results: Annotated[Path | None, Setting(metavar="FILE")],
     syzygy: SyzygyFiles,
+    estimate: bool,
     verify: bool,
     line: bool,
     svg: Directory | None,
@@ -112,7 +95,6 @@ def run(
       tbgen solve "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5"
       tbgen solve "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1" --time 5m
       tbgen solve "6k1/5pp1/7p/8/8/2b4P/5PP1/3R2K1 w - - 0 1" --mobile d1,g1,g8
-
       tbgen solve season.fen --total 10h --results season.jsonl --cells cells
 
     :param words: the fields of one FEN, optionally with a seventh, in one argument or in several; or several
@@ -127,6 +109,8 @@ def run(
         Dask scheduler, such as tcp://host:8786; all must share --cells and the tables (docs/cluster.md)
     :param results: keep what is proved of many positions in a file, created if missing, and use its results,
         so that the same command resumes an interrupted run
+    :param estimate: solve nothing, and print what it should take: cells by pawn structure and size, time,
+        memory, disk
     :param verify: prove the results forward; this does not count towards --time
     :param line: add the play behind the result
     :param svg: write a picture of the value or of each end of the interval to DIR, and of each hold
@@ -141,6 +125,8 @@ def run(
         if cells is None or verify:
             raise UsageError("--scheduler needs --cells, a directory that all workers share, and no --verify")
         _solve_below(texts, scheduler, cells, memory, mobile, directory)
+    if estimate:
+        return print_estimate(texts, accrued, mobile, memory, threads, directory, json)
     if lines is not None or len(texts) > 1:
         alone = {"mobile": mobile, "verify": verify, "line": line, "svg": svg, "stream": stream}
         for name in (name for name, value in alone.items() if value):
@@ -149,6 +135,13 @@ def run(
         return PositionBatch(means, results, accrued, points.scoring, directory, json).run(texts)
     for name in (name for name, value in (("total", total), ("results", results)) if value):
         raise UsageError(f"--{name} is for many positions: leave it out, or give a file of them")
+    # What takes compiled code is imported now, for an estimate does without.
+    from tbgen.cli.holds import hold_text
+    from tbgen.cli.pictures import write_pictures
+    from tbgen.cli.solution import print_stage, solution_text
+    from tbgen.solve.documents import SolutionDocument
+    from tbgen.solve.solver import solve
+
     fen = parse_fen(texts[0])
     interrupt = None
     with ProgressLine() as shown:
@@ -163,7 +156,7 @@ def run(
                 syzygy=syzygy,
                 verify=verify,
                 line=line,
-                progress=_streamed if stream else lambda stage: shown.show(stage_text(stage)),
+                progress=print_stage if stream else lambda stage: shown.show(stage_text(stage)),
             )
         except SolvingInterruptedError as error:
             solution, interrupt = error.solution, error.interrupt
@@ -171,7 +164,7 @@ def run(
         document = SolutionDocument.of(texts[0], solution, points.scoring)
         print_json(document.plain(), indent=None if stream else 2)
     else:
-        print("\n".join(_text(fen, solution, points.scoring)))
+        print("\n".join(solution_text(fen, solution, points.scoring)))
         if mobile is not None:
             for hold in solution.holds:
                 print("", *hold_text(fen.board, hold), sep="\n")
@@ -202,88 +195,3 @@ def _solve_below(
             scheduler,
             lambda done, count: shown.show(f"{done} of {counted(count, 'cell')} below solved by workers"),
         )
-
-
-def _streamed(stage: SolveStage) -> None:
-    """Print how far it is, for a program that waits for it."""
-    print_json(StageDocument.of(stage).plain(), indent=None)
-
-
-def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
-    """Yield the lines for a reader."""
-    value = solution.value
-    yield from diagram(fen.board)
-    yield ""
-    yield f"{mover(fen.board)} to move"
-    bounds = solution.proved.bounds
-    if value is None:
-        yield f"value           {bounds.words}"
-    else:
-        yield f"value           {value}  ({value.holder.capitalize()} holds it)"
-        yield f"depth           {'not known' if solution.depth is None else plies(solution.depth)}"
-    yield from _claims_text(fen.board, solution)
-    yield f"accrued score   {solution.accrued}"
-    yield f"position score  {solution.position_score}"
-    if bounds != ANYTHING:
-        lower, upper = scoring.text(solution.lower), scoring.text(solution.upper)
-        yield f"points          {lower if lower == upper else f'{lower} to {upper}'}  (White-Black)"
-    yield f"solved          {counted(solution.cells, 'cell')}"
-    if solution.stopped_by is not None:
-        yield f"stopped by      {solution.stopped_by}{_MORE.get(solution.stopped_by, '')}"
-    yield from _gaps_text(solution)
-    if solution.build:
-        yield f"tables          some are missing that may narrow it: {solution.build}"
-    if solution.proof is not None:
-        yield f"proof           {_proof_text(solution.proof)}"
-    if solution.moves:
-        yield ""
-    width = max((len(move.san) for move in solution.moves), default=0)
-    for move in solution.moves:
-        if move.bounds == ANYTHING:
-            worth = "not known"
-        else:
-            worth = f"{move.lower:>6}" if move.bounds.exact else f"{move.lower:>6} to {move.upper}"
-        reset = "  resets" if move.zeroing else ""
-        yield f"{move.san:{width}}  {worth}{reset}".rstrip()
-    yield from _line_text(fen.board, solution)
-
-
-def _claims_text(board: chess.Board, solution: Solution) -> Iterator[str]:
-    """Yield what each side can be sure of, and how it goes about it."""
-    plans = solution.plans if solution.value is None else ((), solution.plans[0])
-    for name, claim, plan in zip(("White", "Black"), claims(solution), plans, strict=True):
-        if claim:
-            yield f"{name:16}{claim.removeprefix(name).strip()}"
-        if plan:
-            yield f"{'' if solution.value is None else 'best play':16}{plan_text(board, plan)}"
-
-
-def _gaps_text(solution: Solution) -> Iterator[str]:
-    """Yield what keeps the ends apart, and what would bring them together."""
-    for name, gap in zip(("open", *[""] * (_GAPS - 1)), solution.gaps, strict=False):
-        yield f"{name:16}{gap_text(gap)}"
-    if len(solution.gaps) > _GAPS:
-        yield f"{'':16}and {counted(len(solution.gaps) - _GAPS, 'other kind')} of moves"
-    if solution.narrowing is not None:
-        yield f"to be solved    {narrowing_text(solution.narrowing)}"
-
-
-def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
-    """Yield the lines."""
-    lines = []
-    if solution.line is not None:
-        lines = [("best play", solution.lower, solution.line)]
-    elif solution.lines is not None:
-        ends = zip(("lower", "upper"), (solution.lower, solution.upper), solution.lines, strict=True)
-        lines = [(f"line that shows the {end} end, {score}", score, line) for end, score, line in ends]
-    for name, score, line in lines:
-        yield ""
-        yield from line_text(board, line, name)
-        if (line[-1].accrued if line else solution.accrued) != score:
-            yield "       nothing more is known of what follows"
-
-
-def _proof_text(proof: ForwardProof) -> str:
-    """Say how much was proved."""
-    sampled = f"; of {counted(proof.sampled, 'large cell')} one position in {SHARE}" if proof.sampled else ""
-    return f"{counted(proof.cells, 'cell')}, {counted(proof.states, 'state')} proved{sampled}"

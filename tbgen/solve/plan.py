@@ -56,7 +56,7 @@ class Job:
         return StateName.of(self.board, self.accrued)
 
 
-def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str) -> Job:
+def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str = "") -> Job:
     """Return the job to solve a position that a FEN tells of.
 
     :param accrued: the accrued score; None for that of the FEN, else the position's own.

@@ -45,7 +45,7 @@ def test_why_it_stopped(
     given = GScore("G4.5"), GScore("G4.5"), GScore("-G4.5"), GScore("G2.0"), None, (), 967
     words = "solve", LOCKED, "--dir", str(tmp_path)
     found: list[Solution] = []
-    monkeypatch.setattr("tbgen.cli.solve.solve", lambda *_, **__: found.pop())
+    monkeypatch.setattr("tbgen.solve.solver.solve", lambda *_, **__: found.pop())
     for stop, line in (
         (Stop.TIME, "stopped by      time: more may narrow it (--time)"),
         (Stop.MEMORY, "stopped by      memory: more may narrow it (--memory)"),
@@ -82,7 +82,7 @@ def test_how_far_it_has_come(
             progress(stage)
         return Solution(*given, None, (), 12, Stop.TIME)
 
-    monkeypatch.setattr("tbgen.cli.solve.solve", solve)
+    monkeypatch.setattr("tbgen.solve.solver.solve", solve)
     monkeypatch.setattr("tbgen.cli.progress._ELSEWHERE", 0.0)
     words = "solve", LOCKED, "--dir", str(tmp_path)
     assert main([*words]) == 0
@@ -255,7 +255,6 @@ def test_a_proof_that_fails(
         (["--memory", "1"], "without a unit"),
         (["--threads", "0"], "whole number"),
         (["--rules", "wg"], "No such option '--rules'"),
-        ([LOCKED], "one position at a time"),
     ],
 )
 def test_bad_input(
@@ -265,9 +264,9 @@ def test_bad_input(
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """One position at a time, and no choice of rules where there is none."""
+    """There is no choice of rules where there is none."""
     text = " ".join(answer(capsys, "solve", "--help").split())
-    assert "FIELD... the fields of one FEN, optionally with a seventh" in text
+    assert "FEN...|FILE the fields of one FEN, optionally with a seventh" in text
     assert "--time TIME" in text
     assert "--rules" not in text
 
