@@ -151,7 +151,7 @@ def test_bad_input(
 SLOW = """
 import sys, time
 from tbgen.cli import entry_point
-from tbgen.cells.bounds import Games
+from tbgen.cells.games import Games
 
 solve, solved = Games.solve, []
 

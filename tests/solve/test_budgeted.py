@@ -8,14 +8,18 @@ import pytest
 
 from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
+from tbgen.cells.bounds import Bounds
+from tbgen.cells.cell import Cell
+from tbgen.cells.games import Games
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.solve.budgeted import SolveProof, Solver
+from tbgen.solve.budgeted import CellProver, SolveProof, Solver
 from tbgen.solve.plan import Job
 from tbgen.solve.results import Effort, SolveResults, StateName
 from tbgen.solve.solution import Solution
+from tbgen.solve.solver import solve
 from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
 
 BOARD = chess.Board(LOCKED)
@@ -242,3 +246,28 @@ def test_an_interruption_ends_the_work(tables: Tablebase) -> None:
     assert [solver.found(job) for job in jobs] == [None, proved("-G4.5 G2.0")]
     assert [solver.stopped_by(job) for job in jobs] == [Stop.INTERRUPT, Stop.INTERRUPT]
     assert len(told) == 1
+
+
+@pytest.mark.usefixtures("compiled")
+def test_cells_are_solved_once_for_all_positions(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second position of a cell is known at once, and what is proved is what it is when solved alone."""
+    solved: list[Cell] = []
+    right = Games.solve
+
+    def counting(games: Games) -> Bounds:
+        solved.append(games.cell)
+        return right(games)
+
+    monkeypatch.setattr(Games, "solve", counting)
+    with Tablebase(own) as tables:
+        given = ("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40", "G2.0"), ("8/5k2/8/p7/P7/4K3/8/8 b - - 3 40", "G4.5")
+        jobs = jobs_of(tables, *given)
+        prover = CellProver()
+        solver = Solver(seconds=600.0, prove=prover, solved=prover.solved)
+        assert len(list(solver.work_on(jobs))) == 2
+        assert len(solved) == len(set(solved)) > 0
+        assert all(map(prover.solved, solved))
+        for job, (fen, accrued) in zip(jobs, given, strict=True):
+            alone = solve(fen, accrued, tables=tables, budget=Budget(600.0))
+            assert solver.found(job) == alone.proved
+            assert alone.value is not None
