@@ -1,5 +1,6 @@
 """How long to think: what the command ``go`` asks for, and the timer of one move."""
 
+import math
 import re
 import threading
 import time
@@ -97,6 +98,8 @@ class Timer:
         self.go = go
         """What is asked for."""
         self._overhead = overhead
+        clock = go.numbers.get("wtime" if white else "btime")
+        self._clock = math.inf if clock is None or "movetime" in go.numbers else clock / 1000
         self.share, self._may = go.seconds(white, overhead)
         """Seconds that the move should take, None for no limit."""
         self._nodes = go.numbers.get("nodes")
@@ -111,6 +114,11 @@ class Timer:
     def limited(self) -> bool:
         """Whether time is short, so that an obvious move is made at once."""
         return self.share is not None and not self._pondering
+
+    @property
+    def left(self) -> float:
+        """Seconds left on the clock after what gets lost; infinite without a clock."""
+        return self._clock - self._overhead - self.elapsed
 
     @property
     def stopped(self) -> bool:

@@ -38,6 +38,8 @@ _LOOK: Final = 0.5
 """Time for a closer look at one move, likewise."""
 _LESS_DEPTH: Final = 3
 """Plies that this look may be less deep."""
+_ENOUGH_SECONDS: Final = 2.0
+"""With less on the clock the partner decides alone."""
 _LEAST: Final = 0.005
 """Seconds that the partner has in any case."""
 
@@ -101,7 +103,8 @@ class Partner:
         :raises PartnerError: if the partner fails.
         """
         board, began = game.live, timer.elapsed
-        drawn = self._drawn and board.occupied.bit_count() <= _MOST_MEN
+        few = board.occupied.bit_count() <= _MOST_MEN
+        drawn = self._drawn and few and timer.left > _ENOUGH_SECONDS
         try:
             (best,) = self._analyse(
                 game, allowed, timer, _limit(timer, board.turn, _SHARE if drawn else 1), 1
@@ -160,7 +163,7 @@ class Partner:
         ):
             waiting = pool.submit(analysis.wait)
             while not wait([waiting], _GLANCE).done:
-                if timer.stopped:
+                if timer.stopped or timer.elapsed > timer.left:
                     analysis.stop()
             found = tuple(line for line in analysis.multipv if line.get("pv"))
             best = waiting.result().move

@@ -38,6 +38,14 @@ def kept(engine: Talk) -> list[str]:
     return told[-1].split(": ")[1].split() if told else []
 
 
+def test_with_little_time_the_partner_moves() -> None:
+    with partnered("plain", *DRAWS) as engine:
+        for _ in range(2):
+            assert engine.move(f"position fen {STALEMATE}", "go wtime 1500 btime 9000") == "f7f8"
+            assert kept(engine) == []
+        assert engine.move(f"position fen {STALEMATE}", "go wtime 9000 btime 1500") == "g5g6"
+
+
 def test_a_win_is_the_partners_move() -> None:
     with partnered("plain", *WINS) as engine:
         for _ in range(2):
