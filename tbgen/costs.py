@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from tbgen.board.kinds import PIECE_VALUES
-from tbgen.board.material import Material
+from tbgen.board.betza import worth_of
+from tbgen.board.material import Material, Men
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
@@ -115,13 +115,13 @@ def disk_of(step: str, slots: int) -> int:
 def _rate_of(material: Material, variant: Variant) -> TableRate:
     """Return the rates of a material by how one-sided it is: the more even, the more positions stay undecided
     for long."""
-    lead = abs(_strength(material.white) - _strength(material.black))
+    lead = abs(_strength(material.sides[0]) - _strength(material.sides[1]))
     balance = "decisive" if lead >= 6 else "clear" if lead >= 4 else "even"
     return RATES.tables[variant]["lone" if material.black == "K" else balance]
 
 
-def _strength(men: str) -> float:
-    return sum(PIECE_VALUES.get(man, 0) for man in men)
+def _strength(men: Men) -> float:
+    return sum(worth_of(man) for man in men)
 
 
 def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> float:

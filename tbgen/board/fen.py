@@ -85,6 +85,11 @@ def parse_fen(text: str) -> Fen:
     1
     """
     fields = _fields(text)
+    if fields and "[" in fields[0]:
+        raise UsageError(
+            f"{quote(text)} has described men in brackets: only tables have them (tbgen build, verify and "
+            "probe), while games, the engine and all else are of chess"
+        )
     if not 2 <= len(fields) <= 7:
         raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED}")
     for name, counter in zip(("halfmove clock", "move number"), fields[4:6], strict=False):

@@ -3,8 +3,9 @@
 Pawns stand apart, since they capture otherwise than they move. The proof has a description of its own.
 """
 
+from dataclasses import dataclass
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 Step: TypeAlias = tuple[int, int]
 """Files and ranks that a man goes at once, towards h and 8."""
@@ -16,16 +17,17 @@ _LONGEST: Final = 7
 """Steps of the longest way on a board."""
 
 
-class Kind(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Kind:
     """How men of one kind move and capture: whatever way the board is turned or mirrored, and forwards as
     backwards.
 
-    :ivar letter: as in names of materials, and of White's men in FENs.
+    :ivar name: as in names of materials, and of White's men in FENs: a letter, or a description in brackets.
     :ivar leaps: one of these steps is a move, whatever stands in between.
     :ivar rides: one of these steps, again and again, is a move, up to the first man on the way.
     """
 
-    letter: str
+    name: str
     leaps: tuple[Step, ...] = ()
     rides: tuple[Step, ...] = ()
 
@@ -37,7 +39,7 @@ class Kind(NamedTuple):
     @property
     def lengths(self) -> tuple[int, ...]:
         """How often each of :attr:`steps` may be taken in one move."""
-        return (1,) * len(self.leaps) + (_LONGEST,) * len(self.rides)
+        return (1,) * len(self.leaps) + tuple(_LONGEST // max(map(abs, step)) for step in self.rides)
 
 
 KINDS: Final = (
@@ -47,9 +49,10 @@ KINDS: Final = (
     Kind("B", rides=_BISHOP),
     Kind("N", leaps=_KNIGHT),
 )
-"""From the strongest to the weakest, the king first; a kind's place here is its number."""
+"""From the strongest to the weakest, the king first; a kind's place here is its number. Kinds that a material
+describes follow (:attr:`tbgen.board.material.Material.kinds`)."""
 
-PIECE_ORDER: Final = "".join(kind.letter for kind in KINDS)
+PIECE_ORDER: Final = "".join(kind.name for kind in KINDS)
 """The letters of the kinds."""
 PIECE_VALUES: Final = {"Q": 9.5, "R": 5.0, "B": 3.25, "N": 3.25, "P": 1.0}
 """What men are worth, in pawns, by letter; kings are not weighed."""
@@ -62,17 +65,16 @@ NO_PROMOTION: Final = 0
 
 
 @cache
-def ways(kind: int, square: int) -> tuple[tuple[int, ...], ...]:
+def ways(kind: Kind, square: int) -> tuple[tuple[int, ...], ...]:
     """Return the squares that a man reaches on an empty board, nearest first, by each of its steps.
 
-    :param kind: number of the kind.
     :param square: a1 = 0 to h8 = 63.
 
-    >>> ways(PIECE_ORDER.index("B"), 9)
+    >>> ways(KINDS[PIECE_ORDER.index("B")], 9)
     ((18, 27, 36, 45, 54, 63), (0,), (2,), (16,))
     """
     found = []
-    for (files, ranks), length in zip(KINDS[kind].steps, KINDS[kind].lengths, strict=True):
+    for (files, ranks), length in zip(kind.steps, kind.lengths, strict=True):
         way: list[int] = []
         file, rank = square % 8 + files, square // 8 + ranks
         while len(way) < length and file in range(8) and rank in range(8):
@@ -83,20 +85,20 @@ def ways(kind: int, square: int) -> tuple[tuple[int, ...], ...]:
 
 
 @cache
-def reach(kind: int) -> tuple[int, ...]:
+def reach(kind: Kind) -> tuple[int, ...]:
     """Return the set of squares that a man reaches on an empty board, by the square where it stands."""
-    return tuple(sum(1 << target for way in ways(kind, square) for target in way) for square in range(64))
+    return tuple(sum(1 << target for target in set[int]().union(*ways(kind, square))) for square in range(64))
 
 
 @cache
-def between(kind: int, start: int, stop: int) -> int:
-    """Return the set of squares that a man passes on its way from one square to another; the empty one where
-    it leaps, or does not get there."""
+def between(kind: Kind, start: int, stop: int) -> int:
+    """Return the set of squares that a man passes on its way from one square to another, of several ways on
+    that with the fewest; the empty one where it leaps, or does not get there."""
     passed = (way[: way.index(stop)] for way in ways(kind, start) if stop in way)
-    return sum(1 << square for square in next(passed, ()))
+    return sum(1 << square for square in min(passed, key=len, default=()))
 
 
-def attacks(kind: int, square: int, occupied: int) -> int:
+def attacks(kind: Kind, square: int, occupied: int) -> int:
     """Return the set of squares that a man attacks, given the set of all squares where men stand."""
     found = 0
     for way in ways(kind, square):

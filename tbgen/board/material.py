@@ -1,15 +1,19 @@
-"""Materials: which men each side has, under one name for both colourings, and what they turn into."""
+"""Materials: which men each side has, under one name for both colourings, and what they turn into.
+
+Men of chess are letters; others are described in brackets (:mod:`tbgen.board.betza`), such as ``[WF]``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, total_ordering
 from itertools import combinations_with_replacement, product
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from tbgen.board.kinds import PIECE_ORDER, PROMOTIONS
+from tbgen.board.betza import described, order_of
+from tbgen.board.kinds import KINDS, PIECE_ORDER, PROMOTIONS, Kind, reach
 from tbgen.errors import UsageError, quote
 
 if TYPE_CHECKING:
@@ -18,9 +22,21 @@ if TYPE_CHECKING:
 MAX_MEN: Final = 5
 """Most men, kings and pawns included, that a material may have."""
 
+MAX_DESCRIBED: Final = 4
+"""Most men of a material with men that are described."""
+
 _MEN = PIECE_ORDER + "P"
 _PROMOTED = [PIECE_ORDER[kind] for kind in PROMOTIONS]
-_NAME = re.compile(f"([{_MEN}]+)v([{_MEN}]+)", re.ASCII | re.IGNORECASE)
+_SIDE = rf"((?:[{_MEN}]|\[[^][]*\])+)"
+_NAME = re.compile(f"{_SIDE}v{_SIDE}", re.ASCII | re.IGNORECASE)
+_MAN = re.compile(r"\[[^][]*\]|.", re.DOTALL)
+_MOST_MOVES: Final = 127
+"""Legal moves of a position that can be counted."""
+_MOST_OF_WEAKER: Final = 62
+"""Such moves that a value can tell; of both sides only one may have more."""
+
+Men: TypeAlias = tuple[str, ...]
+"""Men of one side: letters, and descriptions in brackets."""
 
 
 @total_ordering
@@ -29,19 +45,21 @@ class Material:
     """The men of both sides in canonical form; one table serves it in either colouring.
 
     The side with more men comes first, and is White in the table; of two sides with equally many, the
-    stronger one, comparing man by man in the order K Q R B N P. Each side is written in that order as well.
+    stronger one, comparing man by man in the order K Q R B N P, described men last: these by their letters in
+    the order Q R B W F D N A H C Z G. Each side is written in that order as well.
 
     Materials sort in build order: by men, then by pawns, so that a material comes after everything that a
     capture or a promotion can turn it into.
 
-    :ivar white: White's men, king first, such as ``KBN``.
+    :ivar white: White's men, king first, such as ``KBN`` or ``K[WF]``.
     :ivar black: Black's men.
 
     >>> sorted(Material.parse(name) for name in ["KRvKQ", "KPvK", "kvkb"])
     [Material(white='KB', black='K'), Material(white='KP', black='K'), Material(white='KQ', black='KR')]
 
-    :raises UsageError: if a side has not exactly one king, if there are more than :data:`MAX_MEN` men, or if
-        the form is not canonical; :meth:`parse` and :meth:`of_sides` accept any form.
+    :raises UsageError: if a side has not exactly one king, if there are more than :data:`MAX_MEN` men, if
+        described men are more than tables hold, or if the form is not canonical; :meth:`parse` and
+        :meth:`of_sides` accept any form.
     """
 
     white: str
@@ -49,9 +67,9 @@ class Material:
     black: str
 
     def __post_init__(self) -> None:
-        if not set(self.white + self.black) <= set(_MEN):
+        if not all(man in _MEN or len(man) > 1 for man in _MAN.findall(self.white + self.black)):
             raise UsageError(f"{quote(self.name)} is not a material: the men are {', '.join(_MEN)}")
-        if self.white.count("K") != 1 or self.black.count("K") != 1:
+        if any(side.count("K") != 1 for side in self.sides):
             raise UsageError(f"{quote(self.name)} is not a material: each side needs exactly one king")
         if self.men > MAX_MEN:
             raise UsageError(
@@ -59,6 +77,21 @@ class Material:
             )
         if (self.white, self.black) != _canonical(self.white, self.black):
             raise UsageError(f"{quote(self.name)} is not canonical: read it with Material.parse instead")
+        if self.is_described:
+            self._check_described()
+
+    def _check_described(self) -> None:
+        if self.men > MAX_DESCRIBED:
+            raise UsageError(
+                f"{quote(self.name)} has {self.men} men, kings included, and tables with described men have "
+                f"at most {MAX_DESCRIBED}"
+            )
+        if self.pawns:
+            raise UsageError(f"{quote(self.name)} has pawns, which do not stand beside described men")
+        kinds = {kind.name: kind for kind in self.kinds}
+        moves = sorted(sum(_most_targets(kinds[man]) for man in side) for side in self.sides)
+        if moves[1] > _MOST_MOVES or moves[0] > _MOST_OF_WEAKER:
+            raise UsageError(f"the men of {quote(self.name)} have more moves than tables can count")
 
     @classmethod
     def parse(cls, text: str) -> Material:
@@ -78,9 +111,9 @@ class Material:
         if match is None:
             raise UsageError(
                 f"{quote(text)} is not a material name: expected the men (K, Q, R, B, N, P) of one side, "
-                "a v and the men of the other, such as KBNvK"
+                "a v and the men of the other, such as KBNvK; other men stand in brackets, such as K[WF]vK"
             )
-        material, _ = cls.of_sides(match[1].upper(), match[2].upper())
+        material, _ = cls.of_sides(match[1], match[2])
         return material
 
     @classmethod
@@ -93,7 +126,7 @@ class Material:
         (Material(white='KB', black='K'), True)
         """
         strong, weak = _canonical(white, black)
-        return cls(strong, weak), strong != "".join(sorted(white, key=_MEN.find))
+        return cls(strong, weak), strong != "".join(_in_order(men_of(white)))
 
     @classmethod
     def of_board(cls, board: chess.Board) -> tuple[Material, bool]:
@@ -114,9 +147,24 @@ class Material:
         return f"{self.white}v{self.black}"
 
     @property
+    def sides(self) -> tuple[Men, Men]:
+        """White's men and Black's, one by one."""
+        return men_of(self.white), men_of(self.black)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether any man is described, and not one of chess."""
+        return "[" in self.name
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of chess, then those described, in the order of their names: what layouts number."""
+        return _kinds_of(self.name) if self.is_described else KINDS
+
+    @property
     def men(self) -> int:
         """Number of men, kings included."""
-        return len(self.white) + len(self.black)
+        return len(self.sides[0]) + len(self.sides[1])
 
     @property
     def pawns(self) -> int:
@@ -147,17 +195,18 @@ class Material:
     def _after(self, *, promoting: bool, capturing: bool) -> set[Material]:
         """Return what a move of either side leaves that promotes or not, and captures or not."""
         # No pawn stands on the last rank, so a promoting pawn captures a piece.
-        victims = _PROMOTED if promoting else _MEN[1:]
         found = set()
-        for own, other in ((self.white, self.black), (self.black, self.white)):
-            promoted = [own.replace("P", piece, 1) for piece in _PROMOTED if "P" in own]
-            left = [other.replace(man, "", 1) for man in victims if man in other]
-            pairs = product(promoted if promoting else [own], left if capturing else [other])
+        for own, other in (self.sides, self.sides[::-1]):
+            victims = set(_PROMOTED) & set(other) if promoting else set(other) - {"K"}
+            promoted = [_exchanged(own, "P", piece) for piece in _PROMOTED if "P" in own]
+            left = [_exchanged(other, man, "") for man in victims]
+            whole = "".join(own), "".join(other)
+            pairs = product(promoted if promoting else whole[:1], left if capturing else whole[1:])
             found |= {Material.of_sides(*pair)[0] for pair in pairs}
         return found
 
     def _build_key(self) -> tuple[object, ...]:
-        return self.men, self.pawns, _precedence(self.white), _precedence(self.black)
+        return self.men, self.pawns, *map(_precedence, self.sides)
 
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, Material):
@@ -206,11 +255,51 @@ def all_materials(men: int) -> list[Material]:
 _of_sides = cache(Material.of_sides)
 
 
-def _precedence(side: str) -> tuple[int, list[int]]:
+@cache
+def men_of(text: str) -> Men:
+    """Return the men of one side, one by one, each with the name of its kind.
+
+    >>> men_of("k[fw]B")
+    ('K', '[WF]', 'B')
+
+    :raises UsageError: if one is described that tables cannot have.
+    """
+    found = _MAN.findall(text)
+    return tuple(described(man[1:-1]).name if len(man) > 1 else man.upper() for man in found)
+
+
+def _exchanged(side: Men, man: str, other: str) -> str:
+    """Return a side with one of its men exchanged for another, or for nothing."""
+    at = side.index(man)
+    return "".join((*side[:at], other, *side[at + 1 :]))
+
+
+def _place(man: str) -> tuple[int, list[int]]:
+    """Return a key by which men are sorted."""
+    return (len(_MEN), order_of(man)) if len(man) > 1 else (_MEN.find(man), [])
+
+
+def _in_order(men: Iterable[str]) -> list[str]:
+    return sorted(men, key=_place)
+
+
+@cache
+def _kinds_of(name: str) -> tuple[Kind, ...]:
+    """Return the kinds of a material with described men."""
+    others = {man for side in name.split("v") for man in men_of(side) if len(man) > 1}
+    return *KINDS, *(described(man[1:-1]) for man in _in_order(others))
+
+
+def _most_targets(kind: Kind) -> int:
+    return max(map(int.bit_count, reach(kind)))
+
+
+def _precedence(side: Sequence[str]) -> tuple[int, list[tuple[int, list[int]]]]:
     """Return a key by which the side that comes first in a name sorts first."""
-    return -len(side), [_MEN.find(man) for man in side]
+    return -len(side), [_place(man) for man in side]
 
 
+@cache
 def _canonical(white: str, black: str) -> tuple[str, str]:
-    strong, weak = sorted(("".join(sorted(side, key=_MEN.find)) for side in (white, black)), key=_precedence)
-    return strong, weak
+    strong, weak = sorted((_in_order(men_of(side)) for side in (white, black)), key=_precedence)
+    return "".join(strong), "".join(weak)

@@ -16,7 +16,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import PROMOTIONS, reach
+from tbgen.board.kinds import KINDS, PROMOTIONS, reach
 from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
 from tbgen.cells.cell import PAWN, Cell
 from tbgen.cells.frames import CellFrame
@@ -355,6 +355,6 @@ def most_moves(cell: Cell, side: Side) -> int:
     """Return a number of legal moves that no position of a cell exceeds with a side to move."""
     men = [man for man in cell.all_men if man.colour == side and man.kind != PAWN]
     pawns, about = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
-    moves = sum(max(map(int.bit_count, reach(man.kind))) for man in men)
+    moves = sum(max(map(int.bit_count, reach(KINDS[man.kind]))) for man in men)
     moves += _PAWN_MOVES * chess.popcount(pawns & ~about) + _PROMOTING_MOVES * chess.popcount(pawns & about)
     return moves

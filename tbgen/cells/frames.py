@@ -8,6 +8,7 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.lineup import MOBILE, Castling, Lineup, lineup_of_cell
 from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.frame import FROZEN, NO_DIGIT, Frame
+from tbgen.retro.movement import ORTHODOX
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,7 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
             digit += 6
     colours = [man.colour for man in men]
     frame = Frame(
+        ORTHODOX,
         np.array([man.kind for man in men], np.int64),
         np.array(colours, np.int64),
         np.array([c if q == MOBILE else FROZEN for c, q in zip(colours, squares, strict=True)], np.int64),

@@ -101,7 +101,7 @@ class _Walker:
             yield self._route(pawn, square, victim, promotion)
 
     def _by_frozen_man(self, square: int, man: Man) -> Iterator[Route]:
-        for target in chess.scan_forward(attacks(man.kind, square, self.cell.still)):
+        for target in chess.scan_forward(attacks(KINDS[man.kind], square, self.cell.still)):
             if target not in self.standing:
                 yield self._route(square, target)
             yield from (self._route(square, target, victim) for victim in self._victims(target))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import chess
 
+from tbgen.board.described import AnyBoard
 from tbgen.board.scoring import Points, Scoring
 from tbgen.board.variant import Variant
 from tbgen.documents import UNSET, UnsetType
@@ -44,7 +45,7 @@ _VIEWS: Final = {
 class MobilityAnswer:
     """A position in r-mobility, or in whole-game mobility."""
 
-    board: chess.Board
+    board: AnyBoard
     variant: Variant
     scoring: Scoring
     result: ProbeResult
@@ -70,7 +71,8 @@ class MobilityAnswer:
         game = "" if variant.resets else f", {variant.label}"
         yield f"{result.material}, {_situation(self.board)}{game}"
         yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
-        unknown = _NOT_WITH_RIGHTS if self.board.clean_castling_rights() else _UNKNOWN
+        rights = isinstance(self.board, chess.Board) and self.board.clean_castling_rights()
+        unknown = _NOT_WITH_RIGHTS if rights else _UNKNOWN
         yield f"depth           {unknown if result.depth is None else plies(result.depth)}"
         yield f"accrued score   {result.accrued}"
         yield f"position score  {result.position_score}"
@@ -91,7 +93,7 @@ class MobilityAnswer:
 class ViewAnswer:
     """A position in classical chess or one of its kin."""
 
-    board: chess.Board
+    board: AnyBoard
     result: ViewResult
     moves: list[ViewMove] | None
 
@@ -132,16 +134,19 @@ def _result(points: Points) -> str:
     return "draw" if share == 0.5 else f"{side} wins" if share == 1 else f"{side} {share:g}"
 
 
-def _situation(board: chess.Board) -> str:
+def _situation(board: AnyBoard) -> str:
     """Return the side to move, or how the game is over."""
     if any(board.legal_moves):
         return f"{mover(board)} to move"
     return "mate" if board.is_check() else "stalemate"
 
 
-def diagram(board: chess.Board) -> Iterator[str]:
+def diagram(board: AnyBoard) -> Iterator[str]:
     """Yield the rows of a board with its coordinates."""
-    return board_text({square: piece.symbol() for square, piece in board.piece_map().items()})
+    if isinstance(board, chess.Board):
+        return board_text({square: piece.symbol() for square, piece in board.piece_map().items()})
+    cells = {square: board.symbol_at(square) for square in board.men}
+    return board_text(cells, max(map(len, cells.values())))
 
 
 def board_text(cells: Mapping[chess.Square, str], width: int = 1) -> Iterator[str]:
@@ -152,7 +157,7 @@ def board_text(cells: Mapping[chess.Square, str], width: int = 1) -> Iterator[st
     yield f"   {' '.join(f'{file:{width}}' for file in chess.FILE_NAMES)}".rstrip()
 
 
-def line_text(board: chess.Board, line: Sequence[LinePly], name: str = "best play") -> Iterator[str]:
+def line_text(board: AnyBoard, line: Sequence[LinePly], name: str = "best play") -> Iterator[str]:
     """Yield the length of a line, then a text per ply: number, move and the accrued score after it."""
     yield f"{name}: {plies(len(line))}"
     number, white = board.fullmove_number, board.turn
@@ -163,6 +168,6 @@ def line_text(board: chess.Board, line: Sequence[LinePly], name: str = "best pla
         number, white = number + (not white), not white
 
 
-def mover(board: chess.Board) -> str:
+def mover(board: AnyBoard) -> str:
     """Return the side to move for a reader."""
     return "White" if board.turn else "Black"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Annotated, Any, TypeAlias
 
-import chess
 import click
 from click.core import ParameterSource
 
-from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.described import AnyBoard, DescribedFen, parse_position
+from tbgen.board.fen import Fen
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
@@ -51,7 +51,8 @@ def run(
     position itself is folded in. In whole-game mobility (--rules wg) no move resets the accrued score, and
     the seventh field counts at every clock.
 
-    Positions are FENs, with spaces or underscores between the fields, or EPD with operations. A word with a
+    Positions are FENs, with spaces or underscores between the fields, or EPD with operations; described men
+    stand in brackets, White's in capital letters, and their moves are shown as squares. A word with a
     slash begins the next position, so a FEN needs no quotes. Several positions are answered one after the
     other, with --json in one list. An error in one position does not affect the others; the exit code is that
     of the worst error.
@@ -69,6 +70,7 @@ def run(
     For example:
       tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
       tbgen probe "8/8/5k1K/5P2/8/8/8/8 w - - 1 60" --accrued -G2.5
+      tbgen probe "8/8/8/4K[WD]k1/8/8/8/8 b"
       tbgen probe --rules wg "8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5"
       tbgen probe --view classical "8/8/8/8/8/8/8/K2kr3 w - - 0 1"
       tbgen probe - < positions.fen
@@ -195,13 +197,13 @@ class _Prober:
 
     def answers(self, texts: list[str]) -> Iterator[Answer]:
         """Yield an answer about each position, or what is wrong with it."""
-        fens = [result_or_error(parse_fen, text) for text in texts]
-        valid = [fen for fen in fens if isinstance(fen, Fen)]
+        fens = [result_or_error(parse_position, text) for text in texts]
+        valid = [fen for fen in fens if not isinstance(fen, TbgenError)]
         found = self._of_mobility(valid) if self.view is None else self._of_view(valid, self.view)
         for fen in fens:
             yield fen if isinstance(fen, TbgenError) else next(found)
 
-    def _of_mobility(self, fens: list[Fen]) -> Iterator[Answer]:
+    def _of_mobility(self, fens: list[Fen | DescribedFen]) -> Iterator[Answer]:
         tables = self.tables
         boards = [fen.board for fen in fens]
         accrued = [fen.accrued_in(tables.rules) if self.accrued is None else self.accrued for fen in fens]
@@ -219,14 +221,14 @@ class _Prober:
                 except TbgenError as error:
                     yield error
 
-    def _line(self, board: chess.Board, accrued: GScore | None) -> list[LinePly] | MissingLayerError:
+    def _line(self, board: AnyBoard, accrued: GScore | None) -> list[LinePly] | MissingLayerError:
         """Return best play, or why only depths that are not stored would tell it."""
         try:
             return self.tables.line(board, accrued)
         except MissingLayerError as error:
             return error.with_traceback(None)
 
-    def _of_view(self, fens: list[Fen], view: View) -> Iterator[Answer]:
+    def _of_view(self, fens: list[Fen | DescribedFen], view: View) -> Iterator[Answer]:
         tables = self.tables.view(view)
         boards = [fen.board for fen in fens]
         for board, result in zip(boards, tables.probe_many(boards), strict=True):

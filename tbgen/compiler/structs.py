@@ -6,14 +6,15 @@ numba hands tuples on value by value, seven for every array, which takes long to
 from dataclasses import fields
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final, cast
+from importlib import import_module
+from typing import Any, ClassVar, Final, cast
 
 import numpy as np
 from llvmlite import ir
 from numba import typeof, types
 from numba.core import cgutils
 from numba.core.datamodel import models
-from numba.core.imputils import lower_getattr_generic
+from numba.core.imputils import lower_constant, lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import NativeValue, infer_getattr, register_model, unbox
 from numba.np.arrayobj import populate_array
@@ -30,9 +31,14 @@ class Struct:
     change elements of arrays, but no field.
     """
 
+    constant: ClassVar[str] = ""
+    """Module and name of the only instance, if its fields are to be part of the code of kernels, as global
+    arrays are."""
+
     @cached_property
     def _numba_type_(self) -> "StructType":
-        return StructType(type(self), tuple((name, typeof(value)) for name, value in self._fields()))
+        members = tuple((name, typeof(value)) for name, value in self._fields())
+        return StructType(type(self), members, self.constant)
 
     @cached_property
     def _memory(self) -> NDArray[np.uint64]:
@@ -64,8 +70,10 @@ def _words(value: Any) -> list[int]:
 class StructType(types.Type):
     """numba's type of a structure."""
 
-    def __init__(self, structure: type[Struct], members: tuple[tuple[str, types.Type], ...]) -> None:
-        self.members = members
+    def __init__(
+        self, structure: type[Struct], members: tuple[tuple[str, types.Type], ...], constant: str
+    ) -> None:
+        self.members, self.constant = members, constant
         facts = sha256(repr((structure.__module__, members)).encode()).hexdigest()[:12]
         super().__init__(f"{structure.__name__}_{facts}")
 
@@ -84,9 +92,19 @@ class _StructFields(AttributeTemplate):
 @lower_getattr_generic(StructType)
 def _read_field(context: Any, builder: Any, structure: StructType, address: Any, name: str) -> Any:
     members = dict(structure.members)
+    if structure.constant:
+        module, _, instance = structure.constant.rpartition(".")
+        value = getattr(getattr(import_module(module), instance), name)
+        return context.get_constant_generic(builder, members[name], value)
     names = list(members)
     at = sum(_size(members[before]) for before in names[: names.index(name)])
     return _read(context, builder, members[name], builder.bitcast(address, _WORD.as_pointer()), at)
+
+
+@lower_constant(StructType)
+def _address_of_constant(context: Any, builder: Any, structure: StructType, value: Any) -> Any:
+    assert structure.constant, "a kernel reads no global structures but constant ones"
+    return ir.Constant(cgutils.voidptr_t, None)  # nobody reads there
 
 
 def _size(kind: Any) -> int:

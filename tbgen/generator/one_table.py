@@ -11,7 +11,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.generator.estimate import estimate
 from tbgen.generator.memory import make_room, process_peak
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import BLACK_TO_MOVE, layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.progress import Progress, Reporter
 from tbgen.store.form import form_of, is_packed
@@ -54,19 +54,22 @@ def build_table(
     """
     from tbgen.packed.sources import Sources
 
-    compile_kernels(reporter, packed=is_packed(material))
+    compile_kernels(reporter, [material])
     make_room([estimate(material, variant, threads)])
     with Sources(directory, variant, threads) as sources:
         return solve_and_write(material, directory, sources, reporter.progress, variant, threads)
 
 
-def compile_kernels(reporter: Reporter, *, packed: bool) -> None:
-    """Compile the kernels of the solver if they are not in the cache, and those of packed tables if asked."""
+def compile_kernels(reporter: Reporter, materials: Collection[Material]) -> None:
+    """Compile the kernels that tables of some materials are solved by, as far as they are not in the
+    cache."""
     from tbgen.packed import warmup as packed_warmup
-    from tbgen.retro import warmup
+    from tbgen.retro import described_warmup, warmup
 
     warmup.ensure_compiled(reporter.note)
-    if packed:
+    if any(material.is_described for material in materials):
+        described_warmup.ensure_compiled(reporter.note)
+    if any(map(is_packed, materials)):
         packed_warmup.ensure_compiled(reporter.note)
 
 
@@ -95,8 +98,8 @@ def solve_and_write(
     begun, stages = time.perf_counter(), Stages()
     with stages.timed("sub-tables"):
         around = sources.around(material)
-    form = form_of(material)
-    finder = NeedFinder(layout_of(material)) if form is AccruedForm.FUNCTIONS else None
+    form, layout = form_of(material), layout_of(material)
+    finder = NeedFinder(layout) if form is AccruedForm.FUNCTIONS else None
     table = solve(
         material,
         around,
@@ -105,7 +108,7 @@ def solve_and_write(
         progress=progress,
         stages=stages,
         accrued=form,
-        side=stored_side(layout_of(material)),
+        side=BLACK_TO_MOVE if finder is None else stored_side(layout),
         after_phase=finder,
     )
     seconds = time.perf_counter() - begun

@@ -18,7 +18,6 @@ from tbgen.generator.memory import available, has_room, make_room
 from tbgen.generator.one_table import BuildReporter, Built, compile_kernels, solve_and_write
 from tbgen.generator.schedule import BuildSchedule, Limits
 from tbgen.progress import Reporter
-from tbgen.store.form import is_packed
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 
@@ -72,7 +71,7 @@ def build(
         needs = [schedule.estimate(material, threads) for material in todo]
         make_room(needs, memory)
         check_disk(needs, directory, schedule.copies)
-        compile_kernels(reporter, packed=any(is_packed(material) for material in todo))
+        compile_kernels(reporter, todo)
         from tbgen.packed.sources import Sources
 
         with Sources(directory, variant, threads) as sources:

@@ -18,7 +18,7 @@ from itertools import combinations, product
 from math import factorial, prod
 from typing import Final, NewType
 
-from tbgen.board.kinds import PIECE_ORDER
+from tbgen.board.kinds import KING
 from tbgen.board.material import Material
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, MIRROR_FILES, TRIANGLE, TRIANGLE_COORD
 
@@ -42,7 +42,7 @@ class Layout:
 
     material: Material
     kinds: tuple[int, ...]
-    """Kind of each free man: its number in :data:`tbgen.board.kinds.KINDS`."""
+    """Kind of each free man: its number in ``material.kinds``."""
     colours: tuple[int, ...]
     """0 for White, 1 for Black, per free man."""
     white_pawns: int
@@ -149,8 +149,9 @@ def _placements(white: int, black: int) -> Iterator[Placement]:
 @functools.cache
 def layout_of(material: Material) -> Layout:
     """Return the layout of a canonical material."""
-    white, black = (men.replace("K", "").replace("P", "") for men in (material.white, material.black))
-    kinds = (0, 0, *(PIECE_ORDER.index(man) for man in white + black))
+    white, black = ([man for man in side if man not in "KP"] for side in material.sides)
+    numbers = {kind.name: number for number, kind in enumerate(material.kinds)}
+    kinds = (KING, KING, *(numbers[man] for man in white + black))
     colours = (0, 1, *(0 for _ in white), *(1 for _ in black))
     like, start = [], 2
     for stop in range(3, len(kinds) + 1):

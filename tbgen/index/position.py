@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import chess
 
 from tbgen.board import validity
+from tbgen.board.described import AnyBoard, DescribedBoard
 from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.mobility import mobility
@@ -45,26 +46,68 @@ class Shape:
     """Whether the table's White is the board's Black."""
     layout: Layout
     pieces: tuple[tuple[chess.PieceType, chess.Color], ...]
-    """Type and colour on the board of the free men in layout order, like men once."""
+    """Type and colour on the board of the free men in layout order, like men once; none if some men are
+    described."""
 
 
 _shapes: dict[tuple[int, ...], Shape] = {}
 
 
-def validate(board: chess.Board) -> None:
+def validate(board: AnyBoard) -> None:
     """Check that tables hold the position or, if it has castling rights, what decides on it; checks that no
     game could give are welcome.
 
     :raises UsageError: saying what is wrong.
     """
+    if isinstance(board, DescribedBoard):
+        _validate_described(board)
+        return
     men = board.occupied.bit_count()
     if men > MAX_MEN:
         raise UsageError(f"the position has {men} men; tables have at most {MAX_MEN}, kings included")
     validity.validate(board)
 
 
-def locate(board: chess.Board) -> Position:
+def _validate_described(board: DescribedBoard) -> None:
+    """Check that tables hold a position with described men.
+
+    :raises UsageError: saying what is wrong.
+    """
+    for colour, side in ((chess.WHITE, "White"), (chess.BLACK, "Black")):
+        if board.king(colour) is None:
+            raise UsageError(f"{side} has no king; each side needs exactly one")
+    _material_of(board)
+    if board.was_into_check():
+        side, other = ("Black", "White") if board.turn else ("White", "Black")
+        raise UsageError(f"{side} is in check although {other} is to move")
+
+
+def _material_of(board: DescribedBoard) -> tuple[Material, bool]:
+    """Return the material, and whether its canonical form swaps the colours."""
+    white, black = (
+        "".join(name for name, white in board.men.values() if white == side) for side in (True, False)
+    )
+    return Material.of_sides(white, black)
+
+
+def _locate_described(board: DescribedBoard) -> Position:
+    material, swapped = _material_of(board)
+    layout, squares = layout_of(material), []
+    for kind, colour in dict.fromkeys(zip(layout.kinds, layout.colours, strict=True)):
+        man = material.kinds[kind].name, (colour == 0) != swapped
+        squares += [square ^ (56 if swapped else 0) for square, other in board.men.items() if other == man]
+    moves, calm = sum(1 for _ in board.legal_moves), not board.is_check()
+    rank = 2 * moves + calm
+    score: Any = ~rank if board.turn else rank
+    side = SIDES[board.turn == swapped]
+    shape = Shape(material, swapped, layout, ())
+    return Position(shape, side, layout.slot(squares), -1, score, moves == 0, None)
+
+
+def locate(board: AnyBoard) -> Position:
     """Return the place of a valid board in its table, and the position's own score."""
+    if isinstance(board, DescribedBoard):
+        return _locate_described(board)
     shape = shape_of(board)
     layout, swapped = shape.layout, shape.swapped
     flip = 56 if swapped else 0
@@ -118,6 +161,23 @@ def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = Non
     board.turn = side == WHITE_TO_MOVE
     board.ep_square = ep_square
     return board
+
+
+def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> AnyBoard:
+    """Return what :func:`board_of` does, also where men are described.
+
+    :raises ValueError: if two men of the slot stand on one square.
+    """
+    if not layout.material.is_described:
+        return board_of(layout, side, slot, ep_square)
+    free, _ = layout.squares(slot)
+    names = [layout.material.kinds[kind].name for kind in layout.kinds]
+    men = {
+        square: (name, colour == 0) for square, name, colour in zip(free, names, layout.colours, strict=True)
+    }
+    if len(men) < layout.free:
+        raise ValueError(f"two men of slot {slot} of {layout.material} stand on one square")
+    return DescribedBoard(men, side == WHITE_TO_MOVE)
 
 
 def en_passant_board(layout: Layout, phase: int, ep_square: int, within: int) -> chess.Board:

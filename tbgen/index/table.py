@@ -7,7 +7,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
@@ -225,12 +224,12 @@ def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
 def free_men(layout: Layout) -> str:
     """Return the free men in index order, White's in upper case.
 
-    >>> free_men(layout_of(Material.parse("KBvKN")))
-    'K k B n'
+    >>> free_men(layout_of(Material.parse("KBvKN"))), free_men(layout_of(Material.parse("KBvK[WD]")))
+    ('K k B n', 'K k B [wd]')
     """
-    letters = (PIECE_ORDER[kind] for kind in layout.kinds)
-    pairs = zip(letters, layout.colours, strict=True)
-    return " ".join(letter.lower() if colour else letter for letter, colour in pairs)
+    names = (layout.material.kinds[kind].name for kind in layout.kinds)
+    pairs = zip(names, layout.colours, strict=True)
+    return " ".join(name.lower() if colour else name for name, colour in pairs)
 
 
 def pawns(layout: Layout) -> str:

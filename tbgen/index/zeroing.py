@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from tbgen.board.kinds import KING, PIECE_ORDER, PROMOTIONS
+from tbgen.board.kinds import KING, PROMOTIONS
 from tbgen.board.material import Material
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.symmetry import MIRROR_FILES, swap_colours
@@ -66,14 +66,14 @@ def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
 
 def _target(layout: Layout, side: int, captured: int, promotion: int) -> Target:
     men = [(layout.colours[man], layout.kinds[man], man) for man in range(layout.free) if man + 1 != captured]
-    pawns = [layout.white_pawns, layout.black_pawns]
+    kinds, pawns = layout.material.kinds, [layout.white_pawns, layout.black_pawns]
     if captured == CAPTURED_PAWN:
         pawns[1 - side] -= 1
     if promotion:
         pawns[side] -= 1
         men.append((side, promotion, PROMOTED))
     white, black = (
-        "".join(PIECE_ORDER[kind] for kind in sorted(kind for owner, kind, _ in men if owner == colour))
+        "".join(kinds[kind].name for kind in sorted(kind for owner, kind, _ in men if owner == colour))
         + "P" * pawns[colour]
         for colour in SIDES
     )

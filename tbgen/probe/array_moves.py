@@ -8,7 +8,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import KING, PIECE_ORDER, PROMOTIONS, between, reach
+from tbgen.board.kinds import KINDS, KING, PIECE_ORDER, PROMOTIONS, between, reach
 from tbgen.index.layout import SIDES, Side
 
 Chosen = NDArray[np.intp]
@@ -19,8 +19,8 @@ PAWN: Final = len(PIECE_ORDER)
 _LETTERS: Final = PIECE_ORDER + "P"
 _ONE: Final = np.uint64(1)
 _BIT: Final = _ONE << np.arange(64, dtype=np.uint64)
-_REACH: Final = np.array([reach(kind) for kind in range(PAWN)], np.uint64)
-_QUEEN: Final = PIECE_ORDER.index("Q")
+_REACH: Final = np.array([reach(kind) for kind in KINDS], np.uint64)
+_QUEEN: Final = KINDS[PIECE_ORDER.index("Q")]
 _PASSED: Final = np.array(
     [[between(_QUEEN, start, stop) for stop in range(64)] for start in range(64)], np.uint64
 )

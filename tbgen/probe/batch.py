@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 import chess
 
+from tbgen.board.described import DescribedBoard
 from tbgen.board.history import Fresh
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
@@ -31,7 +32,7 @@ def questions(
     :raises TypeError: if one position or one score is given in the place of many.
     :raises UsageError: at the end of the shorter, if there are more positions or more accrued scores.
     """
-    if isinstance(positions, str | chess.Board):
+    if isinstance(positions, str | chess.Board | DescribedBoard):
         raise TypeError("one position in the place of many: give an iterable of them")
     if accrued is None or isinstance(accrued, Fresh):
         return ((position, accrued) for position in positions)

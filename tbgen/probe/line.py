@@ -7,11 +7,12 @@ from typing import Final
 
 import chess
 
+from tbgen.board.described import AnyBoard
 from tbgen.board.san import NotedMove
 from tbgen.board.score import GScore
 from tbgen.board.signed import to_gscore
 from tbgen.errors import DamagedTableError, MissingLayerError
-from tbgen.probe.moves import RankedMove, Successor, ranked_moves, successors
+from tbgen.probe.moves import RankedMove, Successor, check_mark, names_without_check, ranked_moves, successors
 from tbgen.probe.search import DepthSearch
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
@@ -36,7 +37,7 @@ class LinePly(NotedMove):
     depth: int
 
 
-def best_line(values: Values, board: chess.Board, state: State) -> list[LinePly]:
+def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
     """Return the line of a valid board in a state.
 
     It has as many plies as the depth, and ends with an accrued score that is the value.
@@ -72,7 +73,9 @@ def best_line(values: Values, board: chess.Board, state: State) -> list[LinePly]
             )
         move, _, reached = best.reached
         accrued, depth = reached.accrued, depth - 1
-        line.append(LinePly(move, board.san_and_push(move), to_gscore(accrued), depth))
+        name = names_without_check(board, [move])[0] + check_mark(reached.position)
+        board.push(move)
+        line.append(LinePly(move, name, to_gscore(accrued), depth))
     return line
 
 
@@ -93,7 +96,7 @@ def _leading_to(
 
 
 def next_move(
-    values: Values, board: chess.Board, state: State, patience: Callable[[], bool]
+    values: Values, board: AnyBoard, state: State, patience: Callable[[], bool]
 ) -> RankedMove | None:
     """Return the move that best play from a state begins with, for play move by move.
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import chess
 
+from tbgen.board.described import AnyBoard, DescribedBoard
 from tbgen.board.san import NotedMove, sans_without_check
 from tbgen.board.score import GScore
 from tbgen.board.signed import Signed, fold, merit, rank_of, to_gscore
@@ -52,13 +53,13 @@ class Successor(NamedTuple):
     goal: Goal
 
 
-def ranked_moves(board: chess.Board, successors: Sequence[Successor]) -> list[RankedMove]:
+def ranked_moves(board: AnyBoard, successors: Sequence[Successor]) -> list[RankedMove]:
     """Return all successors of a board as moves for a reader, in the same order."""
-    names = sans_without_check(board, [s.reached.move for s in successors])
+    names = names_without_check(board, [s.reached.move for s in successors])
     return [
         RankedMove(
             s.reached.move,
-            name + _check_mark(s.reached.state.position),
+            name + check_mark(s.reached.state.position),
             to_gscore(s.goal.value),
             s.goal.depth,
             s.reached.zeroing,
@@ -69,13 +70,24 @@ def ranked_moves(board: chess.Board, successors: Sequence[Successor]) -> list[Ra
     ]
 
 
-def successors(values: Values, board: chess.Board, accrued: Signed) -> list[Successor]:
+def names_without_check(board: AnyBoard, moves: Sequence[chess.Move]) -> list[str]:
+    """Return moves as readers see them: in short algebraic notation, with described men in that of
+    coordinates, such as ``e5f6`` and ``e5xf6``."""
+    if not isinstance(board, DescribedBoard):
+        return sans_without_check(board, moves)
+    return [
+        chess.square_name(move.from_square) + "x" * board.is_zeroing(move) + chess.square_name(move.to_square)
+        for move in moves
+    ]
+
+
+def successors(values: Values, board: AnyBoard, accrued: Signed) -> list[Successor]:
     """Return the states that the legal moves of a valid board lead to, the best for the mover first."""
     reached = reached_by(board, accrued, values.variant)
     return order(board, accrued, reached, [values.of(r.state) for r in reached])
 
 
-def reached_by(board: chess.Board, accrued: Signed, variant: Variant) -> list[Reached]:
+def reached_by(board: AnyBoard, accrued: Signed, variant: Variant) -> list[Reached]:
     """Return the states that the legal moves of a valid board with a folded accrued score lead to.
 
     In whole-game mobility no move resets it.
@@ -93,7 +105,7 @@ def reached_by(board: chess.Board, accrued: Signed, variant: Variant) -> list[Re
 
 
 def order(
-    board: chess.Board, accrued: Signed, reached: Sequence[Reached], goals: Sequence[Goal]
+    board: AnyBoard, accrued: Signed, reached: Sequence[Reached], goals: Sequence[Goal]
 ) -> list[Successor]:
     """Return what is reached with its values and depths, the best value for the mover first.
 
@@ -113,5 +125,6 @@ def order(
     return sorted((Successor(r, goal) for r, goal in zip(reached, goals, strict=True)), key=key)
 
 
-def _check_mark(position: Position) -> str:
+def check_mark(position: Position) -> str:
+    """Return the mark that follows a move to a position: of check, of mate, or none."""
     return "" if rank_of(position.score) & 1 else "#" if position.terminal else "+"

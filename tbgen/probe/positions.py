@@ -10,13 +10,14 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.described import AnyBoard
 from tbgen.board.history import FRESH
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.errors import UsageError
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import Layout, Side, Slot, layout_of
-from tbgen.index.position import board_of, locate, validate
+from tbgen.index.position import locate, position_of, validate
 from tbgen.index.table import free_men, pawns
 from tbgen.probe.arrays import ArrayProbes
 from tbgen.probe.states import AnyPosition, read
@@ -79,11 +80,11 @@ class Positions:
         """Return the squares of the men, a1 = 0 to h8 = 63, shape (n, men)."""
         return squares_of(self.layout, self.slot)
 
-    def board(self, number: int) -> chess.Board:
+    def board(self, number: int) -> AnyBoard:
         """Return one of the positions as a board."""
-        return board_of(self.layout, Side(int(self.side[number])), Slot(int(self.slot[number])))
+        return position_of(self.layout, Side(int(self.side[number])), Slot(int(self.slot[number])))
 
-    def boards(self) -> Iterator[chess.Board]:
+    def boards(self) -> Iterator[AnyBoard]:
         """Yield all of them as boards, some twenty thousand a second."""
         return (self.board(number) for number in range(len(self)))
 
@@ -174,7 +175,7 @@ class PositionTable:
                 found.append(self._block(*start, chosen)[places])
         return self._joined(found)
 
-    def board(self, side: int, slot: int) -> chess.Board:
+    def board(self, side: int, slot: int) -> AnyBoard:
         """Return the position of a slot; side 0 is White to move.
 
         >>> import tbgen
@@ -182,7 +183,7 @@ class PositionTable:
         ...     print(tables.table("KBvK").board(1, 2653).fen())
         8/8/1k6/8/5B2/8/8/K7 b - - 0 1
         """
-        return board_of(self.layout, Side(side), Slot(slot))
+        return position_of(self.layout, Side(side), Slot(slot))
 
     def slot(self, position: AnyPosition) -> tuple[int, int]:
         """Return side and slot of a position; colours are swapped if the table has them the other way round.

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 import chess
 
-from tbgen.board.fen import parse_fen
+from tbgen.board.described import AnyBoard, DescribedBoard, parse_position
 from tbgen.board.history import FRESH, Fresh, accrued_score
 from tbgen.board.material import Material
 from tbgen.board.mobility import own_score
@@ -16,8 +16,8 @@ from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.index.position import Position, locate, validate
 
-AnyPosition: TypeAlias = chess.Board | str
-"""A board, or a FEN of six or seven fields."""
+AnyPosition: TypeAlias = AnyBoard | str
+"""A board, or a FEN of six or seven fields, which may have described men in brackets."""
 
 AnyScore: TypeAlias = GScore | str | Fresh | None
 """An accrued score or its text; FRESH for that of the position alone; None for what FEN or board tell."""
@@ -70,9 +70,7 @@ class ProbeResult:
         return points(self.value)
 
 
-def read(
-    given: AnyPosition, accrued: AnyScore, variant: Variant
-) -> tuple[chess.Board, GScore | Fresh | None]:
+def read(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBoard, GScore | Fresh | None]:
     """Return the position that a caller gives as a board, and the accrued score as far as the arguments tell:
     the given one, else that of a FEN's seventh field.
 
@@ -80,10 +78,11 @@ def read(
     :raises TypeError: if the arguments are of another kind.
     """
     told = None
-    if isinstance(given, chess.Board):
+    board: AnyBoard
+    if isinstance(given, chess.Board | DescribedBoard):
         board = given
     elif isinstance(given, str):
-        fen = parse_fen(given)
+        fen = parse_position(given)
         board, told = fen.board, fen.accrued_in(variant)
     else:
         raise TypeError(f"the position is a {type(given).__name__}: expected a chess.Board or a FEN")
@@ -99,7 +98,23 @@ def read(
     )
 
 
-def state_of(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[chess.Board, State]:
+def read_chess(
+    given: AnyPosition, accrued: AnyScore, variant: Variant
+) -> tuple[chess.Board, GScore | Fresh | None]:
+    """Return what :func:`read` does, of a position of chess.
+
+    :raises UsageError: as it does, and if men are described.
+    :raises TypeError: as it does.
+    """
+    board, told = read(given, accrued, variant)
+    if isinstance(board, DescribedBoard):
+        raise UsageError(
+            f"{board.fen()} has described men, which only tables have: ask them with tbgen probe"
+        )
+    return board, told
+
+
+def state_of(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBoard, State]:
     """Return the board and the state that a caller asks for.
 
     :raises UsageError: if tables hold no such position, or its accrued score or history means nothing.
@@ -110,7 +125,7 @@ def state_of(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[c
     return board, locate_state(board, told, variant)
 
 
-def locate_state(board: chess.Board, told: GScore | Fresh | None, variant: Variant) -> State:
+def locate_state(board: AnyBoard, told: GScore | Fresh | None, variant: Variant) -> State:
     """Return the place of a valid board, and the accrued score with the board's own folded in.
 
     It is the one that is told, else that of the moves which the board remembers, else the board's own. In
@@ -136,14 +151,17 @@ def accrued_in_r(board: chess.Board, told: GScore | Fresh | None) -> Signed:
     return folded_score(board, told, of_gscore(own), Variant.R_MOBILITY)
 
 
-def folded_score(board: chess.Board, told: GScore | Fresh | None, own: Signed, variant: Variant) -> Signed:
+def folded_score(board: AnyBoard, told: GScore | Fresh | None, own: Signed, variant: Variant) -> Signed:
     """Return the accrued score of :func:`locate_state` on a board where play goes on and ``own`` is its own
     score.
 
     :raises UsageError: if the accrued score or the history of the board means nothing.
     """
     if told is None and board.move_stack:
-        told = accrued_score(board, variant)
+        if isinstance(board, DescribedBoard):
+            told = board.accrued_score(variant)
+        else:
+            told = accrued_score(board, variant)
     if told is None or told is FRESH:
         return own
     if told.rank < 2:

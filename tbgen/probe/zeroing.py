@@ -56,7 +56,8 @@ class ZeroingMoves:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._reach = tuple(map(reach, layout.kinds))
+        self._kinds = tuple(layout.material.kinds[kind] for kind in layout.kinds)
+        self._reach = tuple(map(reach, self._kinds))
         self._men = tuple(
             tuple(man for man, colour in enumerate(layout.colours) if colour == side) for side in SIDES
         )
@@ -105,7 +106,7 @@ class ZeroingMoves:
             start = free[man]
             reached = self._reach[man][start]
             for stop, captured in enemies.items():
-                if reached >> stop & 1 and not between(self._layout.kinds[man], start, stop) & occupied:
+                if reached >> stop & 1 and not between(self._kinds[man], start, stop) & occupied:
                     moved = free.copy()
                     moved[man] = stop
                     yield start, stop, captured, moved, mine, (NO_PROMOTION,)
@@ -143,7 +144,7 @@ class ZeroingMoves:
         for man in self._men[1 - side]:
             start = free[man]
             attacks = self._reach[man][start] >> king & 1 and man + 1 != captured
-            if attacks and not between(self._layout.kinds[man], start, king) & occupied:
+            if attacks and not between(self._kinds[man], start, king) & occupied:
                 return True
         pawns = _PAWN_REACH[side][king]  # from where pawns attack, which go the other way
         return any(pawns >> square & 1 for square in theirs)

@@ -12,7 +12,7 @@ from typing import Final
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY, RATES, Cost, layers_memory, memory_of, seconds_of
-from tbgen.errors import MissingTableError, TbgenError, default_directory
+from tbgen.errors import MissingTableError, TbgenError, UsageError, default_directory
 from tbgen.index.layout import layout_of
 from tbgen.index.source import fresh_bytes
 from tbgen.report.data.saved import SavedData
@@ -115,7 +115,8 @@ def plan_report(
     """Return what there is to report on.
 
     :param directory: where the tables lie; None for the default directory.
-    :param materials: names of materials; without, and without ``men``, all tables that are there count.
+    :param materials: names of materials; without, and without ``men``, all tables of chess that are there
+        count.
     :param men: the tables of 2 to so many men that are there.
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data that :func:`tbgen.report.save_report` has saved, not tables.
@@ -130,6 +131,10 @@ def plan_report(
     chosen = tuple(Variant) if rules is None else (Variant.parse(rules),)
     data = SavedData(place)
     there = {variant: set(data.tables(variant) if saved else tables_in(place, variant)) for variant in chosen}
+    there = {variant: {each for each in found if not each.is_described} for variant, found in there.items()}
+    for material in named:
+        if material.is_described:
+            raise UsageError(f"{material} has described men: reports are about tables of chess")
     every = set[Material]().union(*there.values())
     for material in sorted(named - every):
         if not saved:

@@ -1,6 +1,10 @@
-"""Compiling all kernels of the solver in one go, so that it is a step of its own and not part of a table."""
+"""Compiling all kernels of the solver in one go, so that it is a step of its own and not part of a table.
 
-from collections.abc import Callable
+Those for described men are a family of their own (``tbgen.retro.described_warmup``).
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -11,6 +15,7 @@ from tbgen.compiler.cache import compiling, mark_compiled
 from tbgen.compiler.jit import compile_for, python_of
 from tbgen.compiler.side_by_side import compile_side_by_side
 from tbgen.index.layout import layout_of
+from tbgen.index.source import Source
 from tbgen.index.table import AccruedForm
 from tbgen.retro.every_layer import EveryLayer
 from tbgen.retro.expansion import expand
@@ -26,7 +31,7 @@ from tbgen.retro.workspace import make_workspace, room_for_right
 
 FAMILY: Final = __name__
 """Name of these kernels in the cache."""
-_SMALLEST: Final = Material.parse("KvK")
+SMALLEST: Final = Material.parse("KvK")
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
@@ -38,28 +43,28 @@ def ensure_compiled(note: Callable[[str], object]) -> None:
 
 def compile_kernels() -> None:
     """Compile every kernel, in two processes, and mark the cache."""
-    compile_side_by_side(compile_narrow, _compile_others)
-    for wide in (False, True):
-        table = solve(_SMALLEST, {}, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
-    with EveryLayer(table, {}) as every:
-        for window in every.windows:
-            for _ in every.layers(window):
-                pass
+    compile_side_by_side(_compile_narrow, partial(compile_others, SMALLEST, {}))
+    run_all(SMALLEST, {})
     mark_compiled(FAMILY)
 
 
-def compile_narrow() -> None:
-    """Compile the kernels that narrow phases are solved by, as far as they are not in the cache."""
-    workspace, pool, fresh, agenda = _examples()
+def _compile_narrow() -> None:
+    compile_narrow(SMALLEST, {})
+
+
+def compile_narrow(material: Material, sources: Mapping[Material, Source]) -> None:
+    """Compile the kernels that narrow phases like those of a material are solved by, as far as they are not
+    in the cache; ``sources`` are its sub-tables."""
+    workspace, pool, fresh, agenda = _examples(material, sources)
     record = empty_record(NOTHING, 64 * workspace.frame.words, np.empty(0, np.uint32), 0)
     agendas = agenda, agenda
     compile_for(solve_rank, workspace, pool, fresh, 0, agendas, (record, record))
     compile_for(leave_rank, workspace, fresh, 0, agendas)
 
 
-def _compile_others() -> None:
-    """Compile all other kernels: some for their arguments, the rest by solving the smallest table wide."""
-    workspace, pool, fresh, agenda = _examples()
+def compile_others(material: Material, sources: Mapping[Material, Source]) -> None:
+    """Compile all other kernels: some for their arguments, the rest by solving the material."""
+    workspace, pool, fresh, agenda = _examples(material, sources)
     attacker, stand = workspace.attackers[0], Stand(0, 0, 0, 0)
     sweep = python_of(inner_sweep)(attacker, 2, agenda)
     compile_for(find_part, sweep, 0)
@@ -68,13 +73,25 @@ def _compile_others() -> None:
     right = room_for_right(64)
     compile_for(prepare, workspace, pool, 0, right)
     compile_for(resolve, attacker, fresh, right, (0, 0), 0)
-    table = solve(_SMALLEST, {}, Variant.R_MOBILITY, wide=True)
+    table = solve(material, sources, Variant.R_MOBILITY, wide=True)
     expand(table.layout, 0, table.value[0], table.depth[0])
 
 
-def _examples() -> tuple[Workspace, Pool, SweepResults, Agenda]:
+def run_all(material: Material, sources: Mapping[Material, Source]) -> None:
+    """Solve a small material in all ways, so that no kernel is left to compile."""
+    for wide in (False, True):
+        table = solve(material, sources, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
+    with EveryLayer(table, sources) as every:
+        for window in every.windows:
+            for _ in every.layers(window):
+                pass
+
+
+def _examples(
+    material: Material, sources: Mapping[Material, Source]
+) -> tuple[Workspace, Pool, SweepResults, Agenda]:
     """Return arguments of kernels, as the solver has them."""
-    layout = layout_of(_SMALLEST)
-    pool = PoolLoader(layout, {}).pool
+    layout = layout_of(material)
+    pool = PoolLoader(layout, sources).pool
     fresh = SweepResults(pool.value, pool.depth, np.zeros(2, np.int64))
     return make_workspace(layout, Variant.R_MOBILITY), pool, fresh, Agenda(no_events(), no_events(), 0)

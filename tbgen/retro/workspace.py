@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tbgen.board.kinds import KINDS
 from tbgen.board.variant import Variant
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout
@@ -18,13 +19,16 @@ from tbgen.retro.kernels.moves import MOST_MOVES, MOST_SCALARS, MovesFound
 from tbgen.retro.kernels.resets import OneExit
 from tbgen.retro.kernels.sweep import BATCH, Attacker, Sets, SweepResults
 from tbgen.retro.kernels.targets import room_for_men
+from tbgen.retro.movement import ORTHODOX, movement_of
 
 
 def frame_of(layout: Layout) -> Frame:
     """Return a frame without pawns on it; ``place_pawns`` sets them for one phase."""
     scalars = layout.free - 1
     colours = np.array(layout.colours, np.int64)
+    kinds = layout.material.kinds
     return Frame(
+        ORTHODOX if kinds is KINDS else movement_of(kinds),
         np.array(layout.kinds, np.int64),
         colours,
         colours,

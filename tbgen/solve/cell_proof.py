@@ -39,7 +39,7 @@ from tbgen.verify.kernels.best import NO_RANK, Range
 from tbgen.verify.kernels.exits import NO_EXITS, CellExits, way_number
 from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, Accrued
 from tbgen.verify.kernels.layers import Claims
-from tbgen.verify.kernels.moves import ProofMen
+from tbgen.verify.kernels.men import ProofMen
 from tbgen.verify.report import PROBLEMS, entry_of, score_of
 from tbgen.verify.states import FIRST_RANK, StateProof, accrued_by, accrued_scores, top_rank
 from tbgen.verify.threads import ProofThreads

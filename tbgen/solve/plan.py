@@ -20,7 +20,7 @@ from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
 from tbgen.costs import seconds_of
 from tbgen.errors import UsageError
-from tbgen.probe.states import accrued_in_r, read
+from tbgen.probe.states import accrued_in_r, read_chess
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.results import StateName
 from tbgen.solve.sets import Mobile, sets_to_try
@@ -62,7 +62,7 @@ def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str = "")
     :param accrued: the accrued score; None for that of the FEN, else the position's own.
     :raises UsageError: if the FEN or the score means nothing.
     """
-    board, told = read(text, accrued, Variant.R_MOBILITY)
+    board, told = read_chess(text, accrued, Variant.R_MOBILITY)
     validate(board)
     return Job(board, to_gscore(accrued_in_r(board, told)), tables, name=name)
 

@@ -21,7 +21,7 @@ from tbgen.cells.rooms import ROOMS
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.probe.castling.homes import needs
-from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r, read
+from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r, read_chess
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
@@ -86,7 +86,7 @@ def solve(
         nothing, or there are more men to be mobile than memory allows.
     :raises DamagedTableError: if a table cannot be used.
     """
-    board, told = read(given, accrued, Variant.R_MOBILITY)
+    board, told = read_chess(given, accrued, Variant.R_MOBILITY)
     validate(board)
     budget = budget or Budget()
     with nullcontext(tables) if isinstance(tables, Tablebase) else Tablebase(tables) as opened:

@@ -8,25 +8,24 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.table import Table
 from tbgen.verify.en_passant import rows_of_rights
-from tbgen.verify.geometry import KING, PAWN
+from tbgen.verify.geometry import KING, PAWN, reach_of, steps_of
 from tbgen.verify.kernels.best import NO_RANK, EnPassantEntries, ProofGame
 from tbgen.verify.kernels.exits import CellExits
 from tbgen.verify.kernels.findings import COLUMNS, ProofScratch
-from tbgen.verify.kernels.moves import ProofMen
+from tbgen.verify.kernels.men import ProofMen
 from tbgen.verify.kernels.resets import PROMOTIONS, Resets, reset_number
 from tbgen.verify.sub_tables import Fresh, SubTables
 
 ALL: Final = np.zeros((2, 0), np.bool_)
 """The selection of all positions."""
-_LETTERS: Final = PIECE_ORDER + "P"
 _MOST_MEN: Final = 8
+_NO_STEPS: Final = np.zeros((0, 0, 3), np.int64), np.zeros((0, 64), np.uint64)
 _FULL_BOARD: Final = 32
 """Men of a cell at most."""
 
@@ -53,13 +52,30 @@ def game_of_cell(men: ProofMen, exits: CellExits, claimed: Fresh, rank: NDArray[
 def men_of(layout: Layout) -> ProofMen:
     """Return the men of a layout."""
     men = proof_men(_men(layout), layout.free, layout.placements)
-    return men._replace(triangle=not layout.pawns, phase_size=layout.phase_size)
+    men = men._replace(triangle=not layout.pawns, phase_size=layout.phase_size)
+    return _with_steps(men, layout) if layout.material.is_described else men
+
+
+def _with_steps(men: ProofMen, layout: Layout) -> ProofMen:
+    """Return the men of a layout with the steps of each."""
+    names = _names(layout.material)
+    found = [steps_of(names[kind]) for kind, _ in _men(layout)]
+    most = max(map(len, found))
+    steps = np.array([[*some, *[(0, 0, 0)] * (most - len(some))] for some in found], np.int64)
+    return men._replace(steps=steps, reach=np.array(list(map(reach_of, found)), np.uint64))
+
+
+def _names(material: Material) -> list[str]:
+    """Return the names of the kinds, by their numbers in the proof."""
+    names = [kind.name for kind in material.kinds]
+    return [*names[:PAWN], "P", *names[PAWN:]]
 
 
 def _men(layout: Layout) -> list[tuple[int, int]]:
     """Return kind and colour of every man, pawns last."""
     pawns = [(PAWN, 0)] * layout.white_pawns + [(PAWN, 1)] * layout.black_pawns
-    return [*zip(layout.kinds, layout.colours, strict=True), *pawns]
+    kinds = [kind if kind < PAWN else kind + 1 for kind in layout.kinds]
+    return [*zip(kinds, layout.colours, strict=True), *pawns]
 
 
 def proof_men(men: Sequence[tuple[int, int]], free: int, placements: Sequence[Sequence[int]]) -> ProofMen:
@@ -68,7 +84,7 @@ def proof_men(men: Sequence[tuple[int, int]], free: int, placements: Sequence[Se
     kind, colour = np.array(men, np.int64).T.copy()
     kings = np.flatnonzero(kind == KING)[np.argsort(colour[kind == KING])]
     still = np.array(placements, np.uint8).reshape(len(placements), len(men) - free)
-    return ProofMen(kind, colour, kings, free, False, 0, still)
+    return ProofMen(kind, colour, kings, free, False, 0, still, *_NO_STEPS)
 
 
 def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> Resets:
@@ -80,8 +96,9 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> Resets:
     count = python_of(reset_number)(men, len(men.kinds), 0, 0)
     table, swapped = np.zeros((2, count), np.int64)
     source = np.zeros((count, _MOST_MEN), np.int64)
+    names = _names(layout.material)
     for change in _changes(men):
-        mover, material, swap, origin = _after(men, *change)
+        mover, material, swap, origin = _after(men, names, *change)
         reset = python_of(reset_number)(men, *change)
         table[reset] = numbers.setdefault(material, len(numbers))
         swapped[reset] = swap
@@ -113,7 +130,9 @@ def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:
                 yield from ((victim, pawn, promotion) for promotion in range(1, 1 + PROMOTIONS))
 
 
-def _after(men: ProofMen, captured: int, pawn: int, promotion: int) -> tuple[int, Material, bool, list[int]]:
+def _after(
+    men: ProofMen, names: Sequence[str], captured: int, pawn: int, promotion: int
+) -> tuple[int, Material, bool, list[int]]:
     """Return the side that moves (of a pawn that only moves, any), the material after a reset, whether it is
     swapped, and which man each of its men was."""
     kinds, colours = men.kinds.tolist(), men.colours.tolist()
@@ -121,15 +140,12 @@ def _after(men: ProofMen, captured: int, pawn: int, promotion: int) -> tuple[int
     if promotion:
         kinds[pawn] = promotion
     left = [man for man in range(len(kinds)) if man != captured]
-    white, black = ("".join(_LETTERS[kinds[man]] for man in left if colours[man] == side) for side in SIDES)
+    white, black = ("".join(names[kinds[man]] for man in left if colours[man] == side) for side in SIDES)
     material, swapped = Material.of_sides(white, black)
-    order = _men(layout_of(material))
-    return (
-        mover,
-        material,
-        swapped,
-        sorted(left, key=lambda man: order.index((kinds[man], colours[man] ^ swapped))),
-    )
+    after = _names(material)
+    order = [(after[kind], colour) for kind, colour in _men(layout_of(material))]
+    origin = sorted(left, key=lambda man: order.index((names[kinds[man]], colours[man] ^ swapped)))
+    return mover, material, swapped, origin
 
 
 def _phase_keys(layout: Layout) -> NDArray[np.int32]:

@@ -4,6 +4,7 @@ Squares are numbered as in python-chess (a1 = 0, h8 = 63); bit ``s`` of a bit bo
 """
 
 from collections.abc import Iterable
+from itertools import groupby, product
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 Boards = NDArray[np.uint64]
 
 KING, QUEEN, ROOK, BISHOP, KNIGHT, PAWN = range(6)
-"""Kinds of men, in the order of ``PIECE_ORDER``, then the pawn."""
+"""Kinds of men, in the order of ``PIECE_ORDER``, then the pawn; described men have greater numbers."""
 
 _STRAIGHT = ((1, 0), (-1, 0), (0, 1), (0, -1))
 _SLANTED = ((1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -65,3 +66,31 @@ REACH: Final = np.array(
 
 BETWEEN, BEHIND = _lines()
 """Shape (64, 64): the squares between two squares of a line; those beyond the second, seen from the first."""
+
+_LEAPS: Final = {"W": 1, "F": 2, "D": 4, "N": 5, "A": 8, "H": 9, "C": 10, "Z": 13, "G": 18}
+"""Atoms of described men, by the squared length of their leaps: no two have the same."""
+
+
+def steps_of(name: str) -> list[tuple[int, int, int]]:
+    """Return how a man of a name moves, a piece of chess or described: files, ranks and number of steps."""
+    if name == "N" or len(name) > 1:
+        atoms = [(atom, len(list(run))) for atom, run in groupby(name.strip("[]"))]
+    else:
+        atoms = [(name, 1)]
+    found = set()
+    for atom, times in atoms:
+        lengths = {"K": {1, 2}, "Q": {1, 2}, "R": {1}, "B": {2}}.get(atom) or {_LEAPS[atom]}
+        riding = atom in "QRB" or times > 1
+        for x, y in product(range(-3, 4), repeat=2):
+            if x * x + y * y in lengths:
+                found.add((x, y, 7 if riding else 1))
+    return sorted(found)
+
+
+def reach_of(steps: Iterable[tuple[int, int, int]]) -> list[int]:
+    """Return what a man with some steps attacks on an empty board, by its square."""
+    walks = list(steps)
+    return [
+        _board(sorted({reached for x, y, number in walks for reached in _walk(square, (x, y))[:number]}))
+        for square in range(64)
+    ]

@@ -9,10 +9,12 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.described import AnyBoard
 from tbgen.board.material import Material
 from tbgen.board.score import MAX_CODED_RANK, GScore
+from tbgen.board.signed import to_gscore
 from tbgen.index.layout import Layout, Side, Slot
-from tbgen.index.position import board_of, locate
+from tbgen.index.position import locate, position_of
 from tbgen.index.table import Table
 from tbgen.text import plies
 from tbgen.verify.kernels import findings as problems
@@ -123,7 +125,7 @@ def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
     return blamed
 
 
-def board_at(table: Table, place: Place) -> chess.Board | None:
+def board_at(table: Table, place: Place) -> AnyBoard | None:
     """Return the position at a place, None if two men stand on one square."""
     en_passant, side, slot = place
     square = None
@@ -132,12 +134,12 @@ def board_at(table: Table, place: Place) -> chess.Board | None:
         phase, square = table.ep_config[row].tolist()
         slot = phase * table.layout.phase_size + within
     try:
-        return board_of(table.layout, Side(side), Slot(slot), square)
+        return position_of(table.layout, Side(side), Slot(slot), square)
     except ValueError:
         return None
 
 
-def _place_of(board: chess.Board, layout: Layout, configs: dict[tuple[int, int], int]) -> Place | None:
+def _place_of(board: AnyBoard, layout: Layout, configs: dict[tuple[int, int], int]) -> Place | None:
     """Return the place of a position, None if it belongs to another table."""
     position = locate(board)
     if position.shape.swapped or position.shape.material != layout.material:
@@ -148,14 +150,18 @@ def _place_of(board: chess.Board, layout: Layout, configs: dict[tuple[int, int],
     return 1, position.side, configs[phase, position.ep_square] * layout.phase_size + within
 
 
+def _fen(board: AnyBoard) -> str:
+    return board.fen(en_passant="fen") if isinstance(board, chess.Board) else board.fen()
+
+
 def _finding(table: Table, layout: Layout, row: NDArray[np.int64]) -> Finding:
     problem, _, side, slot, level, stored, right = row.tolist()
     board = board_at(table, _place(row))
     mover = "Black" if side else "White"
-    fen = f"slot {slot} with {mover} to move" if board is None else board.fen(en_passant="fen")
+    fen = f"slot {slot} with {mover} to move" if board is None else _fen(board)
     fresh = problem in (problems.NOWHERE, problems.MISSING, problems.ENDED) or level == MIDDLE
     if not fresh and board is not None and problem == problems.WRONG:
-        fresh = GScore.of_board(board) == score_of(level)
+        fresh = to_gscore(locate(board).score) == score_of(level)
     with_depth = fresh or problem not in (problems.BY_FUNCTION, problems.PROBED)
     return Finding(
         fen,

@@ -15,8 +15,8 @@ from tbgen.board.history import FRESH
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError, TbgenError
-from tbgen.index.layout import SIDES, Slot, layout_of
+from tbgen.errors import MissingTableError, TbgenError, UsageError
+from tbgen.index.layout import SIDES, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
 from tbgen.packed.asking import ensure_compiled
 from tbgen.probe.tablebase import Tablebase
@@ -52,15 +52,22 @@ class Stock:
                     self.tables.probe(next(self._random_boards(entry.material, None)), FRESH)
                 return
 
+    @property
+    def materials(self) -> list[Material]:
+        """The materials of chess that have a table now; positions with described men are not shown."""
+        return [material for material in self.tables.materials if not material.is_described]
+
     def entries(self) -> list[Entry]:
-        """Return what is known of every table, without its counts."""
-        return [self._entry(material, counted=False) for material in self.tables.materials]
+        """Return what is known of every table of chess, without its counts."""
+        return [self._entry(material, counted=False) for material in self.materials]
 
     def usable(self, material: Material) -> Entry:
         """Return what is known of a table, with its counts.
 
-        :raises TbgenError: if it is missing, or cannot be used.
+        :raises TbgenError: if it is missing, cannot be used, or has described men.
         """
+        if material.is_described:
+            raise UsageError(f"{material} has described men, which are not shown here: ask with tbgen probe")
         entry = self._entry(material, counted=True)
         if entry.error is not None:
             raise entry.error
@@ -89,12 +96,12 @@ class Stock:
             raise Refusal(404, "no_position", f"{material} has no such position")
         if not entry.info.packed:
             found = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
-            return found.board(0)
+            return board_of(found.layout, Side(int(found.side[0])), Slot(int(found.slot[0])))
         return self._tried(material, value, side)
 
     def _of_any(self, value: GScore | None, side: chess.Color | None) -> chess.Board:
         """Return a position of some table; larger ones are left out, for to count their values takes long."""
-        materials = [material for material in self.tables.materials if material.men <= EXPECTED_MEN]
+        materials = [material for material in self.materials if material.men <= EXPECTED_MEN]
         for material in _random.sample(materials, len(materials)):
             try:
                 return self.sample(material, value, side)

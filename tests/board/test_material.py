@@ -257,3 +257,44 @@ def test_closure_is_complete_and_in_build_order(wanted: list[Material]) -> None:
         assert material.successors() <= set(found[:place])
     reached = set(wanted).union(*(material.successors() for material in found))
     assert reached == set(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("K[WF]vKQ", "KQvK[WF]"),
+        ("kvk[dw]", "K[WD]vK"),
+        ("K[BDD]vKB", "KBvK[BDD]"),
+        ("K[WF]NvK", "KN[WF]vK"),
+        ("K[N][RN]vK", "K[RN][N]vK"),
+        ("K[D]vK[QA]", "K[QA]vK[D]"),
+    ],
+)
+def test_described_men_come_last_and_by_their_letters(text: str, name: str) -> None:
+    material = Material.parse(text)
+    assert material.name == name
+    assert Material.parse(name) == material == pickle.loads(pickle.dumps(material))
+    assert material.is_described
+    assert material.men == len([letter for letter in name if letter not in "[]v"]) - sum(
+        len(part.partition("]")[0]) - 1 for part in name.split("[")[1:]
+    )
+
+
+def test_a_capture_takes_a_described_man_as_a_whole() -> None:
+    assert names(sorted(Material.parse("KB[BD]vK").successors())) == "KBvK K[BD]vK"
+    assert names(closure([Material.parse("KRvK[R]")])) == "KvK KRvK K[R]vK KRvK[R]"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("KP[WF]vK", "has pawns"),
+        ("KQ[WF]vKQ", "5 men, kings included, and tables with described men have at most 4"),
+        ("K[QNNCCZZ]vK[QNNCCZZ]", "more moves than tables can count"),
+        ("K[WFvK", "is not a material name"),
+        ("K[fW]vK", "no modifiers"),
+    ],
+)
+def test_described_materials_that_no_table_holds(text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        Material.parse(text)

@@ -74,6 +74,7 @@ def test_what_a_view_says(name: str, view: View, tablebase: Tablebase) -> None:
         material, swapped = Material.of_board(board)
         position = locate(board)
         squares = tablebase.table(material).board(position.side, position.slot)
+        assert isinstance(squares, chess.Board)
         place = place_of(squares, material)
         solved = solve_view(material.name, *GOALS[view])
         points = float(solved.points[place])

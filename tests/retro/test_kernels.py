@@ -20,7 +20,7 @@ from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.expansion import expand
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import Ints, Word, Words, image, reach
+from tbgen.retro.kernels.bits import Ints, Word, Words, image
 from tbgen.retro.kernels.bits import bits_of as set_bits
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda, no_events
@@ -28,6 +28,7 @@ from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Frame, is_image, legal_words
 from tbgen.retro.kernels.layers import Workspace
 from tbgen.retro.kernels.mobility import of_rank_at_least, rank_at
+from tbgen.retro.kernels.movement import reach
 from tbgen.retro.kernels.moves import (
     ALL_MOVES,
     MOST_MOVES,
@@ -40,6 +41,7 @@ from tbgen.retro.kernels.moves import (
 from tbgen.retro.kernels.phase import count_moves
 from tbgen.retro.kernels.runs import Log
 from tbgen.retro.kernels.sweep import SweepResults
+from tbgen.retro.movement import ORTHODOX
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.solver import runs_of
 from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_itself, place_pawns
@@ -70,7 +72,7 @@ def images(words: Words, symmetry: int) -> Words:
 def reached(kind: int, words: Words, empty: Words) -> Words:
     found = np.empty_like(words)
     for number in range(len(words)):
-        found[number] = reach(kind, words[number], empty[number])
+        found[number] = reach(ORTHODOX, kind, words[number], empty[number])
     return found
 
 

@@ -61,7 +61,7 @@ class ReferenceTable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (2,) + (64,) * (len(self.name) - 1)
+        return (2,) + (64,) * (2 if self.name == "KvK" else 3)
 
     @property
     def legal(self) -> NDArray[np.bool_]:

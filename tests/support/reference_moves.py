@@ -21,6 +21,26 @@ JUMPS = [(1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)]
 STEPS = {"K": ORTHOGONAL + DIAGONAL, "Q": ORTHOGONAL + DIAGONAL, "R": ORTHOGONAL, "B": DIAGONAL, "N": JUMPS}
 REACH = {"K": 1, "Q": 7, "R": 7, "B": 7, "N": 1}
 PROMOTIONS = "QRBN"
+WAZIR, FERZ, DABBABA, KNIGHT = ORTHOGONAL, DIAGONAL, [(2, 0), (-2, 0), (0, 2), (0, -2)], JUMPS
+ZEBRA = [(a * x, b * y) for x, y in ((2, 3), (3, 2)) for a in (1, -1) for b in (1, -1)]
+DESCRIBED = {
+    "[WF]": [(WAZIR + FERZ, 1)],
+    "[WD]": [(WAZIR + DABBABA, 1)],
+    "[BD]": [(FERZ, 7), (DABBABA, 1)],
+    "[BDD]": [(FERZ, 7), (DABBABA, 3)],
+    "[RN]": [(WAZIR, 7), (KNIGHT, 1)],
+    "[NN]": [(KNIGHT, 3)],
+    "[F]": [(FERZ, 1)],
+    "[RD]": [(WAZIR, 7), (DABBABA, 1)],
+    "[HZ]": [([(3, 0), (-3, 0), (0, 3), (0, -3)], 1), (ZEBRA, 1)],
+    "[R]": [(WAZIR, 7)],
+}
+"""Steps of described men, and how many of each may follow each other."""
+
+
+def walks_of(piece: str) -> list[tuple[list[tuple[int, int]], int]]:
+    """Steps of a man, and how many of each may follow each other."""
+    return DESCRIBED[piece] if piece in DESCRIBED else [(STEPS[piece], REACH[piece])]
 
 
 def step_table(files: int, ranks: int) -> Squares:
@@ -56,10 +76,11 @@ class Diagrams:
 
     def __init__(self, name: str) -> None:
         white, black = name.split("v")
-        if black != "K" or white[0] != "K" or len(white) > 2:
+        if black != "K" or white[0] != "K" or (len(white) > 2 and white[1:] not in DESCRIBED):
             raise ValueError(f"the reference knows KvK and KXvK, not {name}")
         self.piece = white[1:]
-        grid = np.indices((64,) * (len(white) + 1), dtype=np.int16).reshape(len(white) + 1, -1)
+        men = 3 if self.piece else 2
+        grid = np.indices((64,) * men, dtype=np.int16).reshape(men, -1)
         self.white_king, self.black_king = grid[0], grid[1]
         self.square = grid[2] if self.piece else np.full_like(grid[0], -1)
         self.size = grid.shape[1]
@@ -85,14 +106,10 @@ class Diagrams:
     def attacked(self) -> Mask:
         """Does White's piece attack the Black king?"""
         hit = np.zeros(self.size, dtype=bool)
-        if self.piece == "P":
-            steps, reach = [(-1, 1), (1, 1)], 1
-        elif self.piece:
-            steps, reach = STEPS[self.piece], REACH[self.piece]
-        else:
-            return hit
-        for square, free in self.walk(steps, reach):
-            hit |= free & (square == self.black_king)
+        walks = [([(-1, 1), (1, 1)], 1)] if self.piece == "P" else walks_of(self.piece) if self.piece else []
+        for steps, reach in walks:
+            for square, free in self.walk(steps, reach):
+                hit |= free & (square == self.black_king)
         return hit
 
     def possible(self) -> Mask:
@@ -108,7 +125,7 @@ class Diagrams:
 
 
 def all_moves(name: str) -> Moves:
-    """Generate all legal moves of all legal positions of KvK or KXvK (X of QRBNP)."""
+    """Generate all legal moves of all legal positions of KvK or KXvK (X of QRBNP or ``DESCRIBED``)."""
     men = Diagrams(name)
     possible, attacked = men.possible(), men.attacked()
     # White's king can never stand in check: Black has only a king.
@@ -149,18 +166,23 @@ def all_moves(name: str) -> Moves:
                 target = men.index(1, men.white_king, men.black_king, square)
                 add(0, free & (square >= 56), target, f"K{piece}vK", True)
     elif men.piece:
-        for square, free in men.walk(STEPS[men.piece], REACH[men.piece]):
-            free = free & (square != men.white_king)
-            add(0, free, men.index(1, men.white_king, men.black_king, square), name, False)
+        for steps, reach in walks_of(men.piece):
+            for square, free in men.walk(steps, reach):
+                free = free & (square != men.white_king)
+                add(0, free, men.index(1, men.white_king, men.black_king, square), name, False)
 
     source = np.concatenate([move[0] for move in found]).astype(np.int32)
     order = np.argsort(source, kind="stable")
+    target = np.concatenate([move[1] for move in found])
+    if men.piece in DESCRIBED:  # what two ways lead to is one move
+        _, first = np.unique(source.astype(np.int64) << 32 | target, return_index=True)
+        order = order[np.isin(order, first)]
     return Moves(
         names,
         legal,
         check,
         source[order],
-        np.concatenate([move[1] for move in found])[order],
+        target[order],
         np.concatenate([np.full(len(move[0]), move[2], dtype=np.uint8) for move in found])[order],
         np.concatenate([np.full(len(move[0]), move[3], dtype=bool) for move in found])[order],
     )

@@ -15,7 +15,8 @@ from tbgen.index.position import locate
 from tbgen.verify.en_passant import allowed_rights
 from tbgen.verify.game import men_of, new_scratch, resets_of
 from tbgen.verify.kernels.findings import ProofScratch
-from tbgen.verify.kernels.moves import ProofMen, attacked, legal_moves, legal_targets, place, takes_en_passant
+from tbgen.verify.kernels.men import ProofMen
+from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, place, takes_en_passant
 from tbgen.verify.kernels.resets import Resets, fresh_after, reset_number
 from tbgen.verify.sub_tables import SubTables
 from tests.support.slots import board_at

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.retro.geometry import BIT, PASSED, PAWN_ATTACKS
-from tbgen.retro.kernels.bits import ZERO, Codes, Ints, Word, Words, bits_of, reach
-from tbgen.retro.kernels.frame import Frame, attacks_along, decode
+from tbgen.retro.geometry import BIT, PAWN_ATTACKS
+from tbgen.retro.kernels.bits import ZERO, Codes, Ints, Word, Words, bits_of
+from tbgen.retro.kernels.frame import Frame, decode
+from tbgen.retro.kernels.movement import attacks_along, reach
 from tbgen.retro.kernels.moves import MovesFound, onward
+from tbgen.retro.movement import ORTHODOX
 
 WHITE, BLACK = int64(0), int64(1)
 
@@ -76,14 +78,14 @@ def _capture_of_scalar(
     frame, square = search.frame, squares[victim]
     bit_man, kind = frame.scalars, frame.kinds[man]
     if man == bit_man:
-        able = among & reach(kind, BIT[square], ~occupied)
+        able = among & reach(ORTHODOX, kind, BIT[square], ~occupied)
         if able == ZERO:
             return ZERO, ZERO
         legal, won = _weigh(search, victim, _place_after(frame, squares, victim) << 6 | square)
         return able if legal else ZERO, able if won else ZERO
     origin = squares[man]
-    passed = PASSED[kind, origin, square]
-    if passed & occupied or not attacks_along(kind, origin, square):
+    passed = ORTHODOX.passed[kind, origin, square]
+    if passed & occupied or not attacks_along(ORTHODOX, kind, origin, square):
         return ZERO, ZERO
     squares[man] = square
     after = _place_after(frame, squares, victim)
@@ -99,7 +101,7 @@ def _capture_of_bit_man(
     """Positions in which a scalar can capture the bit man, and those of them in which White wins by that."""
     frame, bit_man, origin = search.frame, search.frame.scalars, squares[man]
     able = won = ZERO
-    for square in bits_of(among & reach(frame.kinds[man], BIT[origin], ~occupied)):
+    for square in bits_of(among & reach(ORTHODOX, frame.kinds[man], BIT[origin], ~occupied)):
         squares[man] = square
         is_legal, is_won = _weigh(search, bit_man, _place_after(frame, squares, bit_man))
         able |= BIT[square] if is_legal else ZERO
@@ -141,13 +143,13 @@ def _won_by_taking(
     frame, bit_man, result = search.frame, search.frame.scalars, ZERO
     for man in range(bit_man):
         origin, kind = squares[man], frame.kinds[man]
-        if frame.colours[man] == WHITE and attacks_along(kind, origin, square):
-            passed = PASSED[kind, origin, square]
+        if frame.colours[man] == WHITE and attacks_along(ORTHODOX, kind, origin, square):
+            passed = ORTHODOX.passed[kind, origin, square]
             if passed & occupied == ZERO:
                 after = word + ((square - origin) << frame.shifts[man])
                 result |= among & ~passed & won[after]
     if frame.colours[bit_man] == WHITE and won[word] & BIT[square]:
-        result |= among & reach(frame.kinds[bit_man], BIT[square], ~occupied)
+        result |= among & reach(ORTHODOX, frame.kinds[bit_man], BIT[square], ~occupied)
     return result
 
 
@@ -188,11 +190,11 @@ def _attackers(search: WinSearch, squares: Ints, square: int, occupied: Word, am
     frame, bit_man = search.frame, search.frame.scalars
     found = ZERO
     for man in range(bit_man):
-        if frame.colours[man] == BLACK and attacks_along(frame.kinds[man], squares[man], square):
-            passed = PASSED[frame.kinds[man], squares[man], square]
+        if frame.colours[man] == BLACK and attacks_along(ORTHODOX, frame.kinds[man], squares[man], square):
+            passed = ORTHODOX.passed[frame.kinds[man], squares[man], square]
             found |= ZERO if passed & occupied else among & ~passed
     if frame.colours[bit_man] == BLACK:
-        found |= among & reach(frame.kinds[bit_man], BIT[square], ~occupied)
+        found |= among & reach(ORTHODOX, frame.kinds[bit_man], BIT[square], ~occupied)
     return found
 
 
@@ -209,8 +211,8 @@ def _lost(search: WinSearch, word: int, among: Word) -> Word:
         spoilt |= there & ~won[found.word[number]]
     occupied = decode(frame, word, squares)
     if frame.colours[bit_man] == BLACK:
-        able |= among & reach(frame.kinds[bit_man], legal[word], ~occupied)
-        spoilt |= among & reach(frame.kinds[bit_man], legal[word] & ~won[word], ~occupied)
+        able |= among & reach(ORTHODOX, frame.kinds[bit_man], legal[word], ~occupied)
+        spoilt |= among & reach(ORTHODOX, frame.kinds[bit_man], legal[word] & ~won[word], ~occupied)
     if among & ~spoilt == ZERO:
         return ZERO
     captures, _, saving = _captures(search, squares, BLACK, occupied, among)
@@ -293,6 +295,10 @@ def find_won(search: WinSearch, new: Words) -> None:
         new[word] = ZERO
         search.won[BLACK, word] |= lost
         if frame.colours[frame.scalars] == WHITE:
-            _win(search, word, reach(frame.kinds[frame.scalars], lost, ~decode(frame, word, found.squares)))
+            _win(
+                search,
+                word,
+                reach(ORTHODOX, frame.kinds[frame.scalars], lost, ~decode(frame, word, found.squares)),
+            )
         for number in range(onward(frame, word, lost, WHITE, found)):
             _win(search, found.word[number], found.bits[number])

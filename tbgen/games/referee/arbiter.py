@@ -19,7 +19,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.settings import FiftyMoveRule, GameOptions, GameSettings
-from tbgen.probe.states import read
+from tbgen.probe.states import read_chess
 
 NOTHING: Final = GScore(436, True)
 """G218.0: how cuteRMob writes that no score has accrued."""
@@ -86,7 +86,7 @@ class Arbiter:
         rule = FiftyMoveRule(fifty_move_rule)
         limit = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
         settings = GameOptions(Variant.parse(rules), rule, limit, bare_kings).settings({})
-        board, before = read(start, accrued, settings.variant)
+        board, before = read_chess(start, accrued, settings.variant)
         history = board.move_stack if accrued is None else []
         just_reset = settings.variant.resets and board.has_legal_en_passant()
         told = None if isinstance(before, Fresh) or just_reset else before

@@ -13,15 +13,17 @@ from tbgen.board.kinds import KINDS
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.packed.kernels.rule import merit, weigh
-from tbgen.retro.geometry import BIT, DISTANCE, IMAGES, INVERSES, LANDING, LENGTH, WAYS
+from tbgen.retro.geometry import BIT, IMAGES, INVERSES
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, image, lowest, rotated
 from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.frame import Frame, Phase, decode
 from tbgen.retro.kernels.lanes import add, equal, flip, less, move, put, weigh_all
 from tbgen.retro.kernels.moves import MovesFound, onward
+from tbgen.retro.movement import ORTHODOX
 
-STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (max(WAYS) - len(kind.steps)) for kind in KINDS])
-"""int64 (kinds, ways): by how many squares a step goes upwards; ``DISTANCE`` has it modulo 64."""
+_MOST_WAYS = max(ORTHODOX.ways)
+STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (_MOST_WAYS - len(kind.steps)) for kind in KINDS])
+"""int64 (kinds, ways): by how many squares a step goes upwards; ``Movement.distance`` has it modulo 64."""
 
 TURNED = np.array([255, 0], np.uint8)
 """What turns the codes of values into merits for the mover, White or Black, bit by bit."""
@@ -153,10 +155,10 @@ def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, room: Deri
     move(around.depth, 64, ply.depth, ply.start[1 - side] + first, ALL)
     move(around.rank, 64, ply.rank[1 - side], first, ALL)
     empty = ~decode(frame, word, room.onward.squares)
-    for way in range(WAYS[kind]):
+    for way in range(ORTHODOX.ways[kind]):
         origins, child = known, int64(64)
-        for _ in range(LENGTH[kind, way]):
-            origins = rotated(origins, DISTANCE[kind, way]) & LANDING[kind, way] & empty
+        for _ in range(ORTHODOX.length[kind, way]):
+            origins = rotated(origins, ORTHODOX.distance[kind, way]) & ORTHODOX.landing[kind, way] & empty
             if origins == ZERO:
                 break
             child -= STEP[kind, way]

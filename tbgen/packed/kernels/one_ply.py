@@ -6,12 +6,13 @@ from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.derive import Derived, PhasePlies, derive
 from tbgen.packed.kernels.rule import conclude, merit, own_score, rank_of_code
 from tbgen.retro.geometry import BIT, INVERSES
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Word, Words, image, lowest, reach
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Word, Words, image, lowest
 from tbgen.retro.kernels.canonical import canonical_slot
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Phase, decode
 from tbgen.retro.kernels.lanes import add, move, put, same
 from tbgen.retro.kernels.mobility import SLICES
+from tbgen.retro.kernels.movement import reach
 from tbgen.retro.kernels.moves import MovesFound, onward, quiet_targets
 
 
@@ -127,7 +128,9 @@ def _before_news(ply: PhasePlies, side: int, word: int, found: MovesFound) -> Wo
         if news[target]:
             before |= found.bits[number] & image(news[target], INVERSES[symmetry])
     if frame.colours[frame.scalars] == side and news[word]:
-        before |= reach(frame.kinds[frame.scalars], news[word], ~decode(frame, word, found.squares))
+        before |= reach(
+            frame.moves, frame.kinds[frame.scalars], news[word], ~decode(frame, word, found.squares)
+        )
     return before
 
 

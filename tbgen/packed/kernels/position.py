@@ -5,10 +5,11 @@ from typing import NamedTuple
 from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.packed.kernels.rows import Rows, has_smaller_image, symmetry_of
-from tbgen.retro.geometry import BIT, IMAGES, MOST_TARGETS, PASSED, PAWN_ATTACKS, SYMMETRY_OF, WAY, WAYS
+from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, SYMMETRY_OF
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, lowest
 from tbgen.retro.kernels.canonical import sort_like
-from tbgen.retro.kernels.frame import attacks_along
+from tbgen.retro.kernels.movement import attacks_along
+from tbgen.retro.movement import MOST_TARGETS, ORTHODOX
 
 MAX_MOVES = (MAX_MEN - 1) * MOST_TARGETS
 """Most moves of the free men of one side."""
@@ -42,8 +43,8 @@ def attacked(rows: Rows, men: Placed, king: int, by: int, occupied: Word, gone: 
         if (
             rows.colours[man] == by
             and BIT[square] & gone == ZERO
-            and attacks_along(rows.kinds[man], square, king)
-            and PASSED[rows.kinds[man], square, king] & occupied == ZERO
+            and attacks_along(ORTHODOX, rows.kinds[man], square, king)
+            and ORTHODOX.passed[rows.kinds[man], square, king] & occupied == ZERO
         ):
             return True
     return False
@@ -81,9 +82,9 @@ def _list_moves(rows: Rows, men: Placed, side: int, own: Word, occupied: Word, m
         if rows.colours[man] != side:
             continue
         square, kind = men.squares[man], rows.kinds[man]
-        for way in range(WAYS[kind]):
-            for step in range(1, int64(WAY[kind, square, way, 0]) + 1):
-                target = int64(WAY[kind, square, way, step])
+        for way in range(ORTHODOX.ways[kind]):
+            for step in range(1, int64(ORTHODOX.way[kind, square, way, 0]) + 1):
+                target = int64(ORTHODOX.way[kind, square, way, step])
                 if own & BIT[target]:
                     break
                 if is_legal(rows, men, side, square, target, occupied):

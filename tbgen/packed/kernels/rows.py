@@ -12,10 +12,12 @@ import numpy as np
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE
-from tbgen.retro.geometry import BIT, IMAGES, PASSED, PAWN_ATTACKS, TRIANGLE_OF, TRIANGLE_SQUARE
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
+from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, TRIANGLE_SQUARE
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest
 from tbgen.retro.kernels.canonical import sort_like
-from tbgen.retro.kernels.frame import attacks_along, pawn_attacks
+from tbgen.retro.kernels.frame import pawn_attacks
+from tbgen.retro.kernels.movement import attacks_along, reach
+from tbgen.retro.movement import ORTHODOX
 
 MAX_FREE = 5
 """Most free men of a table."""
@@ -125,9 +127,9 @@ def _attacked(rows: Rows, phase: int, squares: Ints, occupied: Word, target: int
         if rows.colours[man] != by:
             continue
         if man == row_man:
-            found |= reach(rows.kinds[man], BIT[target], ~occupied)
-        elif attacks_along(rows.kinds[man], squares[man], target):
-            between = PASSED[rows.kinds[man], squares[man], target]
+            found |= reach(ORTHODOX, rows.kinds[man], BIT[target], ~occupied)
+        elif attacks_along(ORTHODOX, rows.kinds[man], squares[man], target):
+            between = ORTHODOX.passed[rows.kinds[man], squares[man], target]
             if between & occupied == ZERO:
                 found |= ~between
     return found
@@ -147,7 +149,7 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
         check = pawn_attacks(other, rows.pawns[phase, other])
         for man in range(free):
             if rows.colours[man] == other:
-                check |= reach(rows.kinds[man], BIT[squares[man]], ~occupied)
+                check |= reach(ORTHODOX, rows.kinds[man], BIT[squares[man]], ~occupied)
     else:
         check = _attacked(rows, phase, squares, occupied, squares[side], other)
     capture = ZERO

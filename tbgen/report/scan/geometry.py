@@ -6,8 +6,8 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import KINDS, PIECE_ORDER
-from tbgen.retro.geometry import ATTACKS, BETWEEN, BIT, PAWN_ATTACKS
+from tbgen.board.kinds import KINDS, PIECE_ORDER, reach
+from tbgen.retro.geometry import BETWEEN, BIT, PAWN_ATTACKS
 
 Boards = NDArray[np.uint64]
 
@@ -19,7 +19,7 @@ RIDERS: Final = frozenset(number for number, kind in enumerate(KINDS) if kind.ri
 
 ALL: Final = np.uint64(chess.BB_ALL)
 
-REACH: Final[Boards] = np.concatenate([ATTACKS, PAWN_ATTACKS])
+REACH: Final[Boards] = np.concatenate([np.array([reach(kind) for kind in KINDS], np.uint64), PAWN_ATTACKS])
 """Shape (7, 64): what a man attacks on an empty board, by kind."""
 
 

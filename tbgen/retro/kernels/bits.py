@@ -9,7 +9,6 @@ from numba.core import cgutils
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, intrinsic
-from tbgen.retro.geometry import DISTANCE, LANDING, LEAPS, WAYS
 from tbgen.retro.vectors import BitsType
 
 Word: TypeAlias = np.uint64
@@ -106,7 +105,7 @@ def rotated(word: Word, amount: Word) -> Word:
 
 
 @inlined
-def _ride(word: Word, through: Word, step: Word) -> Word:
+def ride(word: Word, through: Word, step: Word) -> Word:
     """Squares one or more steps (a rotation) from the set bits, all squares on the way (and the target) in
     ``through``, to which a step leads from inside the board only."""
     fill = word | through & rotated(word, step)
@@ -114,16 +113,3 @@ def _ride(word: Word, through: Word, step: Word) -> Word:
     fill |= pairs & rotated(fill, step << _S1)
     fill |= pairs & rotated(pairs, step << _S1) & rotated(fill, step << _S2)
     return through & rotated(fill, step)
-
-
-@inlined
-def reach(kind: int, word: Word, empty: Word) -> Word:
-    """Squares that a man of ``kind`` reaches in one quiet move from any of the set bits, ``empty`` being the
-    squares that no other man occupies. Read backwards: the squares it may have come from."""
-    result = ZERO
-    for way in range(LEAPS[kind]):
-        result |= LANDING[kind, way] & rotated(word, DISTANCE[kind, way])
-    result &= empty
-    for way in range(LEAPS[kind], WAYS[kind]):
-        result |= _ride(word, LANDING[kind, way] & empty, DISTANCE[kind, way])
-    return result

@@ -13,9 +13,11 @@ from tbgen.board.kinds import KING
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.symmetry import TRANSPOSE
-from tbgen.retro.geometry import ATTACKS, BIT, IMAGES, PASSED, PAWN_ATTACKS, TRIANGLE_SQUARE
-from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Ints, Word, Words, bits_of, reach
+from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_SQUARE
+from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Ints, Word, Words, bits_of
+from tbgen.retro.kernels.movement import attacks_along, reach
 from tbgen.retro.kernels.targets import VARIABLE, Men, room_for_men
+from tbgen.retro.movement import Movement
 
 FROZEN = 2
 """Stands for the colour of a man that does not move within the phase."""
@@ -27,8 +29,9 @@ NO_DIGIT = 62
 class Frame(Struct):
     """Geometry of one phase, as the kernels read it."""
 
+    moves: Movement
     kinds: Ints
-    """int64 (free,): kind of each free man."""
+    """int64 (free,): kind of each free man, in ``moves``."""
     colours: Ints
     """int64 (free,): 0 White, 1 Black."""
     movers: Ints
@@ -121,12 +124,6 @@ def has_image(frame: Frame, word: int) -> bool:
 
 
 @inlined
-def attacks_along(kind: int, square: int, target: int) -> bool:
-    """Whether a man of ``kind`` on ``square`` attacks ``target`` on an empty board."""
-    return ATTACKS[kind, square] & BIT[target] != ZERO
-
-
-@inlined
 def pawn_attacks(colour: int, pawns: Word) -> Word:
     """Squares attacked by all pawns of a colour."""
     attacked = ZERO
@@ -151,14 +148,14 @@ def safe(
     for man in range(frame.scalars):
         origin = men.squares[man]
         attacker = frame.colours[man] == by and man != captured
-        if attacker and attacks_along(frame.kinds[man], origin, square):
-            between = PASSED[frame.kinds[man], origin, square]
+        if attacker and attacks_along(frame.moves, frame.kinds[man], origin, square):
+            between = frame.moves.passed[frame.kinds[man], origin, square]
             if between & occupied == ZERO:
                 result &= between if bit_there else ZERO
                 if result == ZERO:
                     return ZERO
     if bit_there and captured != bit_man and frame.colours[bit_man] == by:
-        result &= ~reach(frame.kinds[bit_man], BIT[square], ~occupied)
+        result &= ~reach(frame.moves, frame.kinds[bit_man], BIT[square], ~occupied)
     return result
 
 
@@ -169,7 +166,7 @@ def king_safe(frame: Frame, men: Men, colour: int, occupied: Word, captured: int
     Where Black's king is the bit man itself, White has only its king and pawns to attack with.
     """
     if frame.scalars == 1 and colour == 1:
-        return ~(ATTACKS[KING, men.squares[0]] | pawn_attacks(0, men.pawns[0]))
+        return ~(frame.moves.attacks[KING, men.squares[0]] | pawn_attacks(0, men.pawns[0]))
     return safe(frame, men, men.squares[colour], 1 - colour, occupied, captured, bit_there)
 
 

@@ -6,10 +6,12 @@ check" and a move is added from slice 1 upwards.
 """
 
 from tbgen.compiler.jit import inlined, kernel
-from tbgen.retro.geometry import BIT, DISTANCE, INVERSES, LANDING, LENGTH, WAYS
+from tbgen.retro.geometry import BIT, INVERSES
 from tbgen.retro.kernels.bits import ZERO, Word, Words, image, rotated
 from tbgen.retro.kernels.frame import Frame, decode
+from tbgen.retro.kernels.movement import counts
 from tbgen.retro.kernels.moves import MovesFound, onward
+from tbgen.retro.movement import Movement
 
 SLICES = 8
 ONE_MOVE = 1
@@ -59,15 +61,18 @@ def of_rank_at_least(slices: Words, rank: int) -> Word:
 
 
 @inlined
-def _count_bit_man(kind: int, legal: Word, targets: Word, empty: Word, slices: Words) -> None:
+def _count_bit_man(
+    moves: Movement, kind: int, legal: Word, targets: Word, empty: Word, slices: Words
+) -> None:
     """Moves of the bit man from the squares in ``legal`` to those in ``targets``: both are stepped apart."""
-    for way in range(WAYS[kind]):
+    for way in range(moves.ways[kind]):
         origins = targets
-        for _ in range(LENGTH[kind, way]):
-            origins = rotated(origins, DISTANCE[kind, way]) & LANDING[kind, way] & empty
+        for step in range(moves.length[kind, way]):
+            origins = rotated(origins, moves.distance[kind, way]) & moves.landing[kind, way] & empty
             if origins == ZERO:
                 break
-            add_moves(slices, ONE_MOVE, origins & legal)
+            if counts(moves, kind, way, step + 1):
+                add_moves(slices, ONE_MOVE, origins & legal)
 
 
 @kernel
@@ -82,7 +87,7 @@ def count_quiet(
     bit_man = frame.scalars
     if frame.movers[bit_man] == mover:
         empty = ~decode(frame, word, found.squares)
-        _count_bit_man(frame.kinds[bit_man], legal, reached[word], empty, slices)
+        _count_bit_man(frame.moves, frame.kinds[bit_man], legal, reached[word], empty, slices)
     for number in range(onward(frame, word, legal, mover, found)):
         there = image(reached[found.word[number]], INVERSES[found.symmetry[number]])
         add_moves(slices, ONE_MOVE, found.bits[number] & there)

@@ -7,29 +7,17 @@ import numpy as np
 from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, jit
 from tbgen.index.symmetry import TRANSPOSE
-from tbgen.retro.geometry import (
-    BIT,
-    DISTANCE,
-    IMAGES,
-    KING_BACKWARD,
-    KING_FORWARD,
-    LANDING,
-    LEAP_TARGETS,
-    LEAPS,
-    LENGTH,
-    MOST_TARGETS,
-    TRIANGLE_OF,
-    WAY,
-    WAYS,
-)
-from tbgen.retro.kernels.bits import ZERO, Ints, Word, Words, bits_of, image, reach, rotated
+from tbgen.retro.geometry import BIT, IMAGES, KING_BACKWARD, KING_FORWARD, TRIANGLE_OF
+from tbgen.retro.kernels.bits import ZERO, Ints, Word, Words, bits_of, image, rotated
 from tbgen.retro.kernels.frame import Frame, decode, has_image, is_image
+from tbgen.retro.kernels.movement import counts, reach
+from tbgen.retro.movement import MOST_STEPS, MOST_TARGETS
 
 ALL_MOVES, CROSSING, OF_KINGS = range(3)
 """Which moves are undone: all; those by which Black's king may come to stand elsewhere in the slot, which are
 his own, and those of White's that turn the board; those of the kings."""
 
-MOST_MOVES = 2 * 16 + (MAX_MEN - 2) * MOST_TARGETS + int(LENGTH.sum(axis=1).max())
+MOST_MOVES = 2 * 16 + (MAX_MEN - 2) * MOST_TARGETS + MOST_STEPS
 """Most entries of ``all_origins``: 16 of White's king, which may turn the board, and as many of images; one
 for each target of other scalars, and one for each step of the bit man."""
 
@@ -116,7 +104,7 @@ def _moves_of_scalars(search: MoveSearch, word: int, bits: Word, which: int, cou
     """List the quiet moves of the mover's scalars from, or backwards to, ``bits`` of a word, illegal ones
     among them, such as leaps onto a man; return the number of entries, and the squares of scalars and pawns.
     For the rest see ``origins``."""
-    frame, squares = search.frame, search.found.squares
+    frame, squares, moves = search.frame, search.found.squares, search.frame.moves
     occupied, kings = decode(frame, word, squares), KING_BACKWARD if search.backward else KING_FORWARD
     for man in range(frame.scalars if which == ALL_MOVES else 2):
         if frame.movers[man] != search.mover:
@@ -130,17 +118,18 @@ def _moves_of_scalars(search: MoveSearch, word: int, bits: Word, which: int, cou
                     other = king_word(frame, word, squares, kings[coord, number, 0], symmetry)
                     count = _add(search, other, bits, symmetry, count)
         elif which != CROSSING or man > 0:
-            for number in range(1, LEAP_TARGETS[kind, square, 0] + 1):
-                other = word + ((LEAP_TARGETS[kind, square, number] - square) << shift)
+            for number in range(1, moves.leap_targets[kind, square, 0] + 1):
+                other = word + ((moves.leap_targets[kind, square, number] - square) << shift)
                 count = _add(search, other, bits, int64(0), count)
-            for way in range(LEAPS[kind], WAYS[kind]):
+            for way in range(moves.leaps[kind], moves.ways[kind]):
                 free = bits
-                for step in range(1, WAY[kind, square, way, 0] + 1):
-                    target = int64(WAY[kind, square, way, step])
+                for step in range(1, moves.way[kind, square, way, 0] + 1):
+                    target = int64(moves.way[kind, square, way, step])
                     free &= ~BIT[target]
                     if occupied & BIT[target] or free == ZERO:
                         break
-                    count = _add(search, word + ((target - square) << shift), free, int64(0), count)
+                    if counts(moves, kind, way, step):
+                        count = _add(search, word + ((target - square) << shift), free, int64(0), count)
     return count, occupied
 
 
@@ -157,16 +146,17 @@ def origins(search: MoveSearch, word: int, bits: Word, each_move: bool, which: i
     bit_man = frame.scalars
     if which != ALL_MOVES or frame.movers[bit_man] != search.mover or not _is_live(search, word):
         return count
-    kind = frame.kinds[bit_man]
+    kind, moves = frame.kinds[bit_man], frame.moves
     if not each_move:
-        return _add(search, word, reach(kind, bits, ~occupied), int64(0), count)
-    for way in range(WAYS[kind]):
+        return _add(search, word, reach(moves, kind, bits, ~occupied), int64(0), count)
+    for way in range(moves.ways[kind]):
         through = bits
-        for _ in range(LENGTH[kind, way]):
-            through = rotated(through, DISTANCE[kind, way]) & LANDING[kind, way] & ~occupied
+        for step in range(moves.length[kind, way]):
+            through = rotated(through, moves.distance[kind, way]) & moves.landing[kind, way] & ~occupied
             if through == ZERO:
                 break
-            count = _add(search, word, through, int64(0), count)
+            if counts(moves, kind, way, step + 1):
+                count = _add(search, word, through, int64(0), count)
     return count
 
 
@@ -219,9 +209,8 @@ def quiet_targets(frame: Frame, word: int, bit: int, mover: int, found: MovesFou
     for number in range(count):
         found.word[number] = found.word[number] << 6 | IMAGES[found.symmetry[number], bit]
     if frame.movers[frame.scalars] == mover:
-        for target in bits_of(
-            reach(frame.kinds[frame.scalars], BIT[bit], ~decode(frame, word, found.squares))
-        ):
+        empty = ~decode(frame, word, found.squares)
+        for target in bits_of(reach(frame.moves, frame.kinds[frame.scalars], BIT[bit], empty)):
             found.word[count] = word << 6 | target
             count += 1
     return count

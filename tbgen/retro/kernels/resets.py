@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from tbgen.compiler.jit import inlined, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
-from tbgen.retro.geometry import BETWEEN, BIT, KIND_COUNT, PASSED, PAWN_ATTACKS
-from tbgen.retro.kernels.bits import ZERO, Word, Words, bits_of, lowest, reach
+from tbgen.retro.geometry import BETWEEN, BIT, KIND_COUNT, PAWN_ATTACKS
+from tbgen.retro.kernels.bits import ZERO, Word, Words, bits_of, lowest
 from tbgen.retro.kernels.exits import NO_EXIT, NOTHING, NOWHERE, PAWN, Exits, Turn, settle_moves
-from tbgen.retro.kernels.frame import FROZEN, Frame, attacks_along, enter_word, king_safe, place_of, safe
+from tbgen.retro.kernels.frame import FROZEN, Frame, enter_word, king_safe, place_of, safe
+from tbgen.retro.kernels.movement import attacks_along, reach
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool
 
 
@@ -47,13 +48,13 @@ def _from_where(turn: Turn, man: int, square: int, captured: int) -> Word:
     frame, men, side, occupied = turn.frame, turn.men, turn.side, turn.occupied
     kind = frame.kinds[man]
     if man == frame.scalars:
-        mask = turn.legal & reach(kind, BIT[square], ~occupied)
+        mask = turn.legal & reach(frame.moves, kind, BIT[square], ~occupied)
         if mask and king_safe(frame, men, side, occupied, captured, True) & BIT[square]:
             return mask
         return ZERO
     origin = men.squares[man]
-    passed = PASSED[kind, origin, square]
-    if passed & occupied or not attacks_along(kind, origin, square):
+    passed = frame.moves.passed[kind, origin, square]
+    if passed & occupied or not attacks_along(frame.moves, kind, origin, square):
         return ZERO
     men.squares[man] = square
     mask = king_safe(frame, men, side, (occupied & ~BIT[origin]) | BIT[square], captured, True)
@@ -83,7 +84,7 @@ def _captures_of_bit_man(turn: Turn, man: int) -> None:
     """Capture by scalar ``man`` of the bit man, wherever it stands."""
     frame, side, men, bit_man = turn.frame, turn.side, turn.men, turn.frame.scalars
     origin, captured = men.squares[man], bit_man + 1
-    mask = turn.legal & reach(frame.kinds[man], BIT[origin], ~turn.occupied)
+    mask = turn.legal & reach(frame.moves, frame.kinds[man], BIT[origin], ~turn.occupied)
     left = turn.occupied & ~BIT[origin]
     if man == side:
         targets, mask = mask, ZERO
@@ -156,7 +157,7 @@ def _moves_of_frozen(turn: Turn, man: int) -> None:
     """Quiet moves of one frozen man."""
     frame = turn.frame
     origin = lowest(frame.places) if man == frame.scalars else turn.men.squares[man]
-    for square in bits_of(reach(frame.kinds[man], BIT[origin], ~turn.occupied)):
+    for square in bits_of(reach(frame.moves, frame.kinds[man], BIT[origin], ~turn.occupied)):
         _arrive(turn, _from_where(turn, man, square, NOWHERE), man, square, NOTHING)
 
 

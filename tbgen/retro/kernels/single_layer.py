@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 from tbgen.compiler.jit import int64, jit, kernel
 from tbgen.index.symmetry import TRANSPOSE
-from tbgen.retro.kernels.bits import ZERO, Codes, Plies, Words, image, reach
+from tbgen.retro.kernels.bits import ZERO, Codes, Plies, Words, image
 from tbgen.retro.kernels.events import Agenda
 from tbgen.retro.kernels.frame import Phase, decode, is_image
 from tbgen.retro.kernels.lanes import move, put, within
 from tbgen.retro.kernels.layers import Workspace, assigned, begin_inner, inner_sweep, settled_events
 from tbgen.retro.kernels.mobility import of_rank_at_least
+from tbgen.retro.kernels.movement import reach
 from tbgen.retro.kernels.moves import MOST_MOVES, MovesFound, image_word, onward, room_for_moves
 from tbgen.retro.kernels.phase import first_events
 from tbgen.retro.kernels.sweep import Attacker, SweepResults, run_sweep
@@ -51,7 +52,7 @@ def _find_settled(workspace: Workspace, room: MovesFound) -> None:
                 reached[target] |= bits
             if frame.movers[frame.scalars] == side:
                 empty = ~decode(frame, word, room.squares)
-                reached[word] |= reach(frame.kinds[frame.scalars], alive, empty)
+                reached[word] |= reach(frame.moves, frame.kinds[frame.scalars], alive, empty)
     for side in range(2):
         for word in range(frame.words):
             phase.settled[side, word] &= phase.legal[side, word] & ~phase.alive[side, word]

@@ -14,14 +14,8 @@ from tbgen.verify.kernels.bitboards import ONE, ZERO, Board, bit, first_bit
 from tbgen.verify.kernels.exits import NO_EXITS, CellExits, key_of_exit
 from tbgen.verify.kernels.findings import ProofScratch
 from tbgen.verify.kernels.keys import Accrued, code_rank, inherits, kept, key_before, key_of, level_of
-from tbgen.verify.kernels.moves import (
-    ProofMen,
-    legal_targets,
-    man_on,
-    place,
-    takers_en_passant,
-    takes_en_passant,
-)
+from tbgen.verify.kernels.men import ProofMen
+from tbgen.verify.kernels.moves import legal_targets, man_on, place, takers_en_passant, takes_en_passant
 from tbgen.verify.kernels.resets import (
     NO_RESETS,
     PROMOTIONS,

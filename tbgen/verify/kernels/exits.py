@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64
 from tbgen.verify.kernels.keys import key_of
-from tbgen.verify.kernels.moves import ProofMen, Squares
+from tbgen.verify.kernels.men import ProofMen, Squares
 from tbgen.verify.kernels.resets import PROMOTIONS
 
 

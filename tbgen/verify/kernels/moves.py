@@ -4,41 +4,18 @@ A position is an int64 array ``squares``: the free men in the order of the slot'
 stand still, pawns last; what the men are stands in :class:`ProofMen`. Sides and colours are 0 White, 1 Black.
 """
 
-from typing import NamedTuple, TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.compiler.jit import inlined
+from tbgen.compiler.jit import inlined, int64
 from tbgen.index.symmetry import TRIANGLE
 from tbgen.verify.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
 from tbgen.verify.kernels.bitboards import FULL, ONE, ZERO, Board, bit, count_bits
+from tbgen.verify.kernels.described import attacked_by_described, targets_of_described
+from tbgen.verify.kernels.men import ProofMen, Squares
 
 _TRIANGLE = np.array(TRIANGLE, np.int64)
 _LAST_ROWS = np.uint64(0xFF000000000000FF)
-
-
-Squares: TypeAlias = NDArray[np.int64]
-"""Shape (8,) or more: squares of men."""
-
-
-class ProofMen(NamedTuple):
-    """The men of a table or cell, as the kernels read them: free men, whose squares are in the slot, then
-    those that stand still in a phase."""
-
-    kinds: NDArray[np.int64]
-    """Shape (men,): kind of every man, pawns last."""
-    colours: NDArray[np.int64]
-    """Shape (men,)."""
-    king: NDArray[np.int64]
-    """Shape (2,): which man is the king of each side."""
-    free: int
-    """Number of free men."""
-    triangle: bool
-    """Whether the first man stands in the triangle, as in tables without pawns."""
-    phase_size: int
-    placements: NDArray[np.uint8]
-    """Shape (phases, men that stand still): their squares."""
 
 
 @inlined
@@ -70,6 +47,8 @@ def man_on(men: ProofMen, squares: Squares, square: int) -> int:
 @inlined
 def attacked(men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int) -> bool:
     """Whether a man of a colour that stands on an occupied square attacks ``square``."""
+    if men.steps.size:
+        return attacked_by_described(men, squares, occupied, square, colour, int64(-1))
     target = bit(square)
     for man in range(men.kinds.size):
         if men.colours[man] != colour or not REACH[colour, men.kinds[man], squares[man]] & target:
@@ -87,6 +66,8 @@ def legal_targets(
 
     Men of the other side get an empty board. Return whether the side to move is in check.
     """
+    if men.steps.size:
+        return targets_of_described(men, squares, occupied, side, targets)
     count = men.kinds.size
     own_king = men.king[side]
     king = squares[own_king]

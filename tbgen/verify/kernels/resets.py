@@ -13,7 +13,7 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRIANGLE_COORD
 from tbgen.verify.geometry import KNIGHT
-from tbgen.verify.kernels.moves import ProofMen, Squares
+from tbgen.verify.kernels.men import ProofMen, Squares
 from tbgen.verify.sub_tables import Fresh
 
 _IMAGE = np.array(IMAGE, np.int64)
