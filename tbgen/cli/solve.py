@@ -121,12 +121,12 @@ def run(
         raise UsageError("--stream is a way to print JSON: give --json too")
     lines = positions_in(words)
     texts = positions_of(words) if lines is None else lines
+    if estimate:
+        return print_estimate(texts, accrued, mobile, memory, threads, directory, json)
     if scheduler is not None:
         if cells is None or verify:
             raise UsageError("--scheduler needs --cells, a directory that all workers share, and no --verify")
         _solve_below(texts, scheduler, cells, memory, mobile, directory)
-    if estimate:
-        return print_estimate(texts, accrued, mobile, memory, threads, directory, json)
     if lines is not None or len(texts) > 1:
         alone = {"mobile": mobile, "verify": verify, "line": line, "svg": svg, "stream": stream}
         for name in (name for name, value in alone.items() if value):

@@ -20,6 +20,7 @@ from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
+from tbgen.solve.kept import KeptCells
 from tbgen.solve.plan import Job, JobCosts, merged, never
 from tbgen.solve.results import Effort, SolveResults, StateName
 
@@ -55,10 +56,13 @@ class CellProver:
 
     :param cells: a directory in which cells are kept.
     :param syzygy: Syzygy files that may be used.
+    :raises UsageError: if the directory is something else.
+    :raises TbgenError: if it cannot be made.
     """
 
     def __init__(self, cells: Path | None = None, syzygy: Syzygy | None = None) -> None:
-        self._cells, self._syzygy = cells, syzygy
+        self._kept = None if cells is None else KeptCells(cells)
+        self._syzygy = syzygy
         self._known: Known | None = None
 
     def __call__(
@@ -82,20 +86,19 @@ class CellProver:
         return SolveProof(found.proved, found.stopped_by)
 
     def solved(self, cell: Cell) -> bool:
-        """Tell whether a canonical cell is in memory."""
-        return self._known is not None and cell in self._known.cells
+        """Tell whether a canonical cell is in memory or kept, as far as is known without opening it."""
+        kept = self._kept is not None and cell in self._kept
+        return kept or (self._known is not None and cell in self._known.cells)
 
     def _knowledge(self, tables: Tablebase, budget: Budget) -> Known:
         """Return what earlier positions have left, unless it takes half of the memory: then only what is kept
         on disk."""
-        from tbgen.solve.kept import KeptCells
         from tbgen.solve.solver import knowledge
 
         known = self._known
         if known and known.tables.tablebase is tables and known.nbytes <= budget.memory // 2:
             return known
-        kept = None if self._cells is None else KeptCells(self._cells)
-        return knowledge(tables, budget, kept, self._syzygy)
+        return knowledge(tables, budget, self._kept, self._syzygy)
 
 
 def _again(interrupt: KeyboardInterrupt) -> None:

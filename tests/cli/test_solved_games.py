@@ -265,6 +265,7 @@ def test_an_interrupted_adjudication_says_what_is_proved(
         (["--solve", "--solve-total", "0s"], "'0s' is not a time"),
         (["--solve", "--solve-memory", "-1G"], "'-1G' is too small a size"),
         (["--solve", "--solve-results", "."], "'.' is no file"),
+        (["--solve", "--solve-cells", "in.pgn"], "in.pgn is not a directory: choose another for cells"),
         (["--solve", "--solve-results", "in.pgn"], "'in.pgn' has no results that this version of tbgen"),
     ],
 )
