@@ -8,6 +8,7 @@ import chess
 from tbgen.board.fen import Fen
 from tbgen.board.interval import ANYTHING
 from tbgen.board.scoring import Scoring
+from tbgen.cells.cell import mobile_squares
 from tbgen.cli.answers import diagram, line_text, mover
 from tbgen.cli.streams import print_json
 from tbgen.progress import SolveStage
@@ -45,6 +46,7 @@ def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[st
         yield f"value           {value}  ({value.holder.capitalize()} holds it)"
         yield f"depth           {'not known' if solution.depth is None else plies(solution.depth)}"
     yield from _claims_text(fen.board, solution)
+    yield from _frozen_text(fen.board, solution)
     yield f"accrued score   {solution.accrued}"
     yield f"position score  {solution.position_score}"
     if bounds != ANYTHING:
@@ -79,6 +81,20 @@ def _claims_text(board: chess.Board, solution: Solution) -> Iterator[str]:
             yield f"{name:16}{claim.removeprefix(name).strip()}"
         if plan:
             yield f"{'' if solution.value is None else 'best play':16}{plan_text(board, plan)}"
+
+
+def _frozen_text(board: chess.Board, solution: Solution) -> Iterator[str]:
+    """Yield which kings and pieces stand still in the cells that prove what each side can be sure of."""
+    if not any(solution.mobile):
+        return
+    for name, claim, mobile in zip(("White", "Black"), claims(solution), solution.mobile, strict=True):
+        frozen = [square for square in mobile_squares(board) if square not in mobile]
+        if claim and frozen:
+            men = (
+                f"{chess.piece_symbol(board.piece_type_at(square) or 0).upper()}{chess.square_name(square)}"
+                for square in frozen
+            )
+            yield f"frozen          {', '.join(men)}, for what {name} can be sure of"
 
 
 def _gaps_text(solution: Solution) -> Iterator[str]:

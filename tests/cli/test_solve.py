@@ -170,6 +170,16 @@ def test_pictures_of_the_ends(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert len(marked) == 2
 
 
+def test_frozen_men_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Those of the cell that proves an end; none for an end that is not proved."""
+    text = answer(capsys, *BLOCKED, "--dir", str(tmp_path))
+    document = json.loads(answer(capsys, *BLOCKED, "--dir", str(tmp_path), "--json"))
+    for side, end in (("White", "lower"), ("Black", "upper")):
+        line = f"frozen          Ra1, Nb1, Bh1, for what {side} can be sure of"
+        assert (line in text.splitlines()) == (document["claims"][end] is not None)
+    assert any(document["claims"].values())
+
+
 def test_what_stays_open_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = ("solve", PROMOTES, "--dir", str(tmp_path), "--memory", "430M", "--time", "5s")
     document = json.loads(answer(capsys, *words, "--json"))

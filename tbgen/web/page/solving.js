@@ -1,8 +1,10 @@
 // Positions that no table holds: the server narrows the interval that the value lies in, and tells of it.
 
 import {$, h, score} from "./dom.js"
+import {bar, ending} from "./pictures.js"
 import {pointsText} from "./score.js"
 
+const GAPS = 3
 let asking = null
 
 /** Let the server stop: it ends what it does when nobody listens. */
@@ -36,7 +38,7 @@ async function solve(element, fen, accrued) {
 const show = {
     interval(element, {lower, upper, cells}) {
         const known = unknown({lower, upper}) ? ["Not known yet"] : ["Between ", score(lower), " and ", score(upper)]
-        element.replaceChildren(...known, `, ${cells} cells solved …`)
+        element.replaceChildren(...known, `, ${cells} cells solved …`, bar(lower, upper))
     },
     compiling(element, {message}) {
         element.textContent = `Solving begins soon: the server is ${message}.`
@@ -44,14 +46,23 @@ const show = {
     refusal(element, {message}) {
         element.textContent = message
     },
-    solution(element, {value, lower, upper, points, moves, stopped_by: stop}) {
+    solution(element, {fen, value, lower, upper, points, moves, claims, plans, gaps, narrowing, stopped_by: stop}) {
         $("value").replaceChildren(...worth({lower, upper}))
         const known = unknown({lower, upper}) ? "Nothing is known of the value." : `White gets ${lower} at least and ${upper} at most.`
         element.textContent = value === null
             ? `${known} Stopped by: ${stop}.`
             : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`
-        element.after(h("ul", {class: "solved"}, moves.map(move => h("li", {}, h("b", {}, move.san), " ", worth(move)))))
+        const ends = ["lower", "upper"].filter(end => claims[end]).map(end => proved(fen, claims[end], plans[end]))
+        const open = gaps.slice(0, GAPS).map(({text}) => h("li", {}, `${text}.`))
+        if (narrowing) open.push(h("li", {}, `To be solved: ${narrowing.text}.`))
+        element.after(h("div", {class: "ends"}, ends), open.length ? h("ul", {class: "gaps"}, open) : "", h("ul", {class: "solved"}, moves.map(move => h("li", {}, h("b", {}, move.san), " ", worth(move)))))
     },
+}
+
+/** Return a picture of one end: what is proved, in words, and how play goes on. */
+function proved(fen, claim, plan) {
+    const said = plan.length ? `${claim}: ${plan.map(ply => ply.san).join(" ")}` : claim
+    return h("figure", {}, ending(fen, plan.map(ply => ply.uci), said), h("figcaption", {}, said))
 }
 
 const unknown = ({lower, upper}) => lower === "-G0.0" && upper === "G0.0"

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Write the endings of TCEC's stopped draws whose value is most surprising: docs/endings.md.
+
+    scripts/endings.py
+
+makes the page and its pictures from the data in docs/endings; the same data give the same bytes. The data
+come from the results of the benchmark of stopped games (benchmarks/README.md):
+
+    scripts/endings.py --results proved.jsonl
+
+chooses among those with more men than tables have, and saves what the page needs. An ending surprises as much
+as best play is proved to change its exponential points: by those of the accrued score, and of the score that
+is nearest to it among those that the value may be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import chess
+import msgspec
+
+from tbgen.board.interval import ScoreInterval
+from tbgen.board.material import MAX_MEN
+from tbgen.board.score import GScore
+from tbgen.board.scoring import EXPONENTIAL
+from tbgen.cli.pictures import end_picture
+from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.files import write_file
+from tbgen.html.diagrams import described
+from tbgen.solve.line import PLAN, PlanMove
+from tbgen.text import counted, duration
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+DATA: Final = ROOT / "docs" / "endings"
+PAGE: Final = ROOT / "docs" / "endings.md"
+SHOWN: Final = 20
+_ENDS: Final = ("lower", "upper")
+
+
+class Ply(msgspec.Struct, frozen=True):
+    """A move of a line, and the accrued score after it."""
+
+    uci: str
+    accrued: GScore
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """A stopped draw, and what is proved of it."""
+
+    event: str
+    fen: str
+    accrued: GScore
+    lower: GScore
+    upper: GScore
+    seconds: float
+    """After which this was known."""
+    cells: int
+    mobile: list[str]
+    """Squares of the men that are mobile in the cell which proves the end that is shown."""
+    line: list[Ply]
+    """How play begins that shows this end, or best play if the value is known."""
+
+    @property
+    def bounds(self) -> ScoreInterval:
+        """What the value lies between."""
+        return ScoreInterval(self.lower, self.upper)
+
+    @property
+    def nearest(self) -> GScore:
+        """The score that the value may be which is nearest to what has accrued."""
+        return self.bounds.nearest(self.accrued)
+
+    @property
+    def surprise(self) -> float:
+        """By how many points best play is proved to change the result."""
+        return abs(_share(self.nearest) - _share(self.accrued))
+
+    @property
+    def turned(self) -> bool:
+        """Whether the side that held the score on the board is proved not to hold the value."""
+        return self.nearest.white != self.accrued.white
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Sort key: what surprises most, then what turns, then what is exact, comes first."""
+        return -self.surprise, not self.turned, not self.bounds.exact, self.fen
+
+
+class Endings(msgspec.Struct):
+    """What the page is made of."""
+
+    solved: int
+    """Positions that were tried, all with more men than tables have."""
+    narrowed: int
+    """How many of their values are proved not to be the accrued score."""
+    shown: list[Ending]
+
+
+def collected(results: Path) -> Endings:
+    """Choose from the results of the benchmark.
+
+    :raises UsageError: if the file has none.
+    """
+    try:
+        rows = {(row["fen"], row["accrued"]): row for row in map(msgspec.json.decode, _lines(results))}
+    except (msgspec.DecodeError, KeyError, TypeError):
+        raise UsageError(
+            f"{quote(str(results))} is no file of results of benchmarks/real_endings.py"
+        ) from None
+    tried = [row for row in rows.values() if row["men"] > MAX_MEN and "answer" in row]
+    if not tried:
+        raise UsageError(f"{quote(str(results))} has no solved position of more than {MAX_MEN} men")
+    endings = sorted(map(_ending, tried), key=lambda ending: ending.order)
+    surprising = [ending for ending in endings if ending.surprise]
+    return Endings(len(tried), len(surprising), surprising[:SHOWN])
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError as error:
+        raise UsageError(f"{quote(str(path))} cannot be read: {error.strerror}") from None
+
+
+def _ending(row: dict[str, Any]) -> Ending:
+    """Return the ending of a result."""
+    answer, accrued = row["answer"], GScore.parse(row["accrued"])
+    bounds = ScoreInterval.parse(f"{row['lower']} {row['upper']}")
+    shown = _ENDS[bounds.nearest(accrued) == bounds.upper]
+    line = answer["line"] if bounds.exact else answer["lines"][shown]
+    first = next(seconds for seconds, *ends, _ in row["history"] if ends == [row["lower"], row["upper"]])
+    return Ending(
+        event=row["event"],
+        fen=row["fen"],
+        accrued=accrued,
+        lower=bounds.lower,
+        upper=bounds.upper,
+        seconds=first,
+        cells=answer["cells"],
+        mobile=answer["mobile"][shown],
+        line=[Ply(ply["uci"], GScore.parse(ply["accrued"])) for ply in line[:PLAN]],
+    )
+
+
+def save(endings: Endings, data: Path) -> None:
+    """Save what the page is made of."""
+    data.mkdir(parents=True, exist_ok=True)
+    write_file(data / "endings.json", msgspec.json.format(msgspec.json.encode(endings), indent=0) + b"\n")
+
+
+def read(data: Path) -> Endings:
+    """Return what has been saved."""
+    return msgspec.json.decode((data / "endings.json").read_bytes(), type=Endings)
+
+
+def write_page(data: Path, page: Path) -> None:
+    """Write the page, and its pictures beside the data."""
+    endings = read(data)
+    pictures = {f"{number:02}.svg": _picture(ending) for number, ending in enumerate(endings.shown, 1)}
+    for old in data.glob("*.svg"):
+        if old.name not in pictures:
+            old.unlink()
+    for name, drawn in pictures.items():
+        write_file(data / name, drawn.encode())
+    write_file(page, ("\n\n".join(_page(endings, data.name)) + "\n").encode())
+
+
+def _page(endings: Endings, folder: str) -> Iterator[str]:
+    turned = sum(ending.turned for ending in endings.shown)
+    yield "# Surprising endings"
+    yield (
+        "Engines' games are often stopped as draws when much is left to play for in r-mobility. These are "
+        "final positions of TCEC's stopped draws, of six men and more, in which best play is proved to "
+        "change most of what the board showed: the difference between the exponential points of the accrued "
+        "score and those of the value, or of the nearest score that the value may be. Of "
+        f"{counted(endings.solved, 'position')} that were solved in part or in full, {endings.narrowed} "
+        f"proved to be worth something else than they looked; of those below, {turned} turned to the other "
+        "side."
+    )
+    for number, ending in enumerate(endings.shown, 1):
+        yield from _shown(number, ending, folder)
+    yield "## How this page is made"
+    yield (
+        "The positions are final positions of games in "
+        "[TCEC's archive](https://github.com/TCEC-Chess/tcecgames) (CC BY-SA 3.0). "
+        "`benchmarks/real_endings.py` solves them ([benchmarks](benchmarks.md)), and `scripts/endings.py "
+        "--results FILE` makes the page from its results. Times are from the start of the process. Arrows "
+        "show the first moves, and the mobile men of the cell that proves the score stand on green squares "
+        "([solve.md](solve.md))."
+    )
+
+
+def _shown(number: int, ending: Ending, folder: str) -> Iterator[str]:
+    """Yield an ending with its board and how play begins."""
+    board, event = chess.Board(ending.fen), ending.event.removeprefix("TCEC_").replace("_-_", ", ")
+    yield f"## {number}. {_title(ending)}"
+    yield f"![{described(board)}]({folder}/{number:02}.svg)"
+    yield (
+        f"{event.replace('_', ' ')}, `{ending.fen}`, {'White' if board.turn else 'Black'} to move. On the "
+        f"board it was {ending.accrued}, {EXPONENTIAL.text(ending.accrued)} points. {_worth(ending)} Known "
+        f"after {duration(ending.seconds)} and {counted(ending.cells, 'cell')}."
+    )
+    if ending.line:
+        name = "Best play" if ending.bounds.exact else "To show it"
+        yield f"{name}: {_san(board, ending.line)}, {ending.line[-1].accrued} by then."
+
+
+def _title(ending: Ending) -> str:
+    return f"{ending.accrued} is {ending.bounds.words}"
+
+
+def _worth(ending: Ending) -> str:
+    """Say what best play comes to."""
+    if ending.bounds.exact:
+        return f"With best play it is {ending.lower}, {EXPONENTIAL.text(ending.lower)} points."
+    points = " to ".join(EXPONENTIAL.text(end) for end in ending.bounds)
+    return f"With best play it is {ending.bounds.words}, {points} points."
+
+
+def _san(board: chess.Board, line: Sequence[Ply]) -> str:
+    return board.variation_san([chess.Move.from_uci(ply.uci) for ply in line])
+
+
+def _picture(ending: Ending) -> str:
+    """Draw an ending with the first moves of its line."""
+    board = chess.Board(ending.fen)
+    plan = tuple(PlanMove(chess.Move.from_uci(ply.uci), "", ply.accrued) for ply in ending.line)
+    mobile = tuple(map(chess.parse_square, ending.mobile))
+    return end_picture(board, f"{described(board)} {ending.accrued} is {ending.bounds.words}", plan, mobile)
+
+
+def _share(value: GScore) -> float:
+    """Return White's points."""
+    return float(EXPONENTIAL.points(value).white)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--results", type=Path, metavar="FILE", help="results to choose from, to save the data"
+    )
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="the data, and the pictures")
+    parser.add_argument("--out", type=Path, default=PAGE, metavar="FILE", help="the page")
+    arguments = parser.parse_args()
+    try:
+        if arguments.results is not None:
+            save(collected(arguments.results), arguments.data)
+        write_page(arguments.data, arguments.out)
+    except TbgenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
