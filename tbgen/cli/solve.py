@@ -101,7 +101,7 @@ def run(
         FENs, or a file of them
     :param mobile: squares of the mobile men, such as e4,f6; auto tries one set after another, small ones
         first (default: all kings and pieces, or auto if there are more than four, or than memory allows)
-    :param time: time to spend on a position (default: 60s; of many positions each gets as much as helps)
+    :param time: time to spend on a position (default: as much as helps)
     :param total: time to spend on many positions together (default: no limit)
     :param memory: memory to use (default: 8G)
     :param threads: threads; more than two bring little (default: 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -16,7 +17,8 @@ __all__ = ["Budget", "SolvingInterruptedError", "Stop"]
 class Budget:
     """What solving a state may take."""
 
-    seconds: float = 60.0
+    seconds: float = math.inf
+    """Without a limit, solving ends when nothing is left to try."""
     memory: int = 8 << 30
     """Bytes."""
     cells: int | None = None

@@ -21,7 +21,8 @@ from tbgen.cells.position import CellPosition, Step
 from tbgen.solve.answer import Answer
 from tbgen.solve.layers import UnmadeLayerError
 from tbgen.solve.meter import memory_needed
-from tbgen.solve.search import Search, carried
+from tbgen.solve.search import Search
+from tbgen.solve.states import carried
 from tbgen.solve.structures import Structures
 
 _STATES: Final = 200

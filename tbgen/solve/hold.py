@@ -12,7 +12,8 @@ import chess
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, WORST
 from tbgen.cells.position import CellPosition
-from tbgen.solve.search import Search, carried
+from tbgen.solve.search import Search
+from tbgen.solve.states import carried
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from tbgen.cells.position import CellPosition, Step
 from tbgen.errors import MissingLayerError
 from tbgen.probe.line import LinePly
 from tbgen.solve.layers import UnmadeLayerError
-from tbgen.solve.search import Search, carried
+from tbgen.solve.search import Search
+from tbgen.solve.states import carried
 
 Line = tuple[LinePly, ...]
 """Moves up to where the accrued score is what the line shows, or where nothing more is known."""
@@ -129,7 +130,9 @@ class Lines:
         value = (min if white else max)(choice.goal.value for choice in choices)
         sign = 1 if white == (value < accrued) else -1
         kept = (choice for choice in choices if choice.goal.value == value)
-        return min(kept, key=lambda choice: (sign * choice.goal.depth, choice.step.move.uci()))
+        return min(
+            kept, key=lambda choice: (sign * choice.goal.depth, _seen_by_mover(choice.step.move, white))
+        )
 
     def _goal(self, position: CellPosition, accrued: Code, end: int) -> _LineGoal:
         """Return one end of what is known of a state."""
@@ -146,6 +149,14 @@ class Lines:
         if together[end] != value[end]:
             return _LineGoal(together[end], _UNKNOWN)
         return _LineGoal(value[end], depths[end] if depths else 0)
+
+
+def _seen_by_mover(move: chess.Move, white: bool) -> str:
+    """Return a move as White would have it, so that lines of swapped colours are the same."""
+    if white:
+        return move.uci()
+    origin, target = map(chess.square_mirror, (move.from_square, move.to_square))
+    return chess.Move(origin, target, move.promotion).uci()
 
 
 def _counted(moves: Iterable[PlanMove]) -> Line:

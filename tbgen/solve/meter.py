@@ -1,7 +1,7 @@
 """What is left of a budget while cells are solved."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -48,21 +48,21 @@ class Meter:
         return Stop.CELLS if self._cells == 0 else Stop.TIME
 
     @contextmanager
-    def reserving(self, size: int, again: bool = False) -> Iterator[None]:
-        """Leave time, memory and a cell for one of ``size`` slots that is to be solved afterwards, or solved
-        again."""
-        self._reserved.append((size, again))
+    def reserving(self, sizes: Iterable[int], again: bool = False) -> Iterator[None]:
+        """Leave time, memory and a cell each for some of so many slots that are to be solved afterwards, or
+        solved again."""
+        before, self._reserved = self._reserved, [*self._reserved, *((size, again) for size in sizes)]
         try:
             yield
         finally:
-            self._reserved.pop()
+            self._reserved = before
 
     def ask(self, size: int, again: bool) -> None:
         """Ask whether there is time for a cell of ``size`` slots, solved before or not.
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        if self.left < self._seconds_of(size, again) + self._seconds_reserved:
+        if self.left < self.seconds_of([size], again) + self._seconds_reserved:
             raise OutOfBudgetError(self.shortage)
         if self._cells is not None and self._cells <= len(self._reserved):
             raise OutOfBudgetError(Stop.CELLS)
@@ -81,7 +81,7 @@ class Meter:
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        sweeping = self._sweeping.get(size, self._seconds_of(size, again=False) / 2)
+        sweeping = self._sweeping.get(size, self.seconds_of([size]) / 2)
         if self.left < sweeping + self._seconds_reserved:
             raise OutOfBudgetError(self.shortage)
 
@@ -104,8 +104,18 @@ class Meter:
             self._cells -= 1
         self._seconds[size, again], self._sweeping[size] = seconds, sweeping
 
+    def has_time(self, sizes: Iterable[int]) -> bool:
+        """Whether there is time for all of some cells of so many slots, not solved before."""
+        found = list(sizes)
+        if self._cells is not None and self._cells < len(found) + len(self._reserved):
+            return False
+        return self.seconds_of(found) + self._seconds_reserved <= self.left
+
+    def seconds_of(self, sizes: Iterable[int], again: bool = False) -> float:
+        """Return about how many seconds cells of so many slots take, solved before or not."""
+        return sum(self._seconds_of(size, again) for size in sizes)
+
     def _seconds_of(self, size: int, again: bool) -> float:
-        """About how many seconds a cell of ``size`` slots takes."""
         first = self._seconds.get((size, False), seconds_of("cell", size))
         if not again:
             return first

@@ -1,64 +1,62 @@
 """Which cells to solve, and in which order, so that the bounds of one state close in.
 
-The state's own cell comes first. While its bounds differ, play is followed in which White does what may be
-best for him by the upper bounds and Black by the lower ones: what such play leaves the cell for is what keeps
-the bounds apart. The cells found there are solved, small ones first, and then the cell above them again.
-Bounds are proved from bounds that were proved before, never in a circle, and so they only ever narrow.
+The state's own cell comes first: it may be enough. While its bounds differ, the play is followed that keeps
+them apart (:mod:`tbgen.solve.play`), through all cells solved by then. Of the cells that it leads to next,
+those that take least are solved, each once and after all that it rests on if there is time for that; then the
+cells above them again, where that narrows bounds on this play. Bounds are proved from bounds that were proved
+before, never in a circle, and so they only ever narrow.
 """
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import chess
 
-from tbgen.board.score import NONE, Code, rank_of_code
-from tbgen.cells.bounds import (
-    ENDS,
-    LOWER,
-    UPPER,
-    WORST,
-    Block,
-    Interval,
-    NoCodeError,
-    SomeKnowledge,
-)
-from tbgen.cells.cell import Cell, side_of
+from tbgen.board.score import Code
+from tbgen.cells.bounds import Block, Interval, NoCodeError, SomeKnowledge
+from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
-from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition, Step
-from tbgen.cells.routes import Route, home_of_route, routes_of
+from tbgen.cells.routes import Route
 from tbgen.costs import memory_of, seconds_of
-from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
+from tbgen.index.symmetry import IMAGE
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Stop
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
+from tbgen.solve.play import Follower, Play, narrower_by_moves
+from tbgen.solve.states import States, seen_score
+from tbgen.solve.structures import cells_below, height, homes_below
 
 if TYPE_CHECKING:  # not needed without proofs
     from tbgen.solve.proof import Prover
 
-_FAR: Final = 1 << 16
-"""Plies to what is never reached."""
 _STATES: Final = 150
-"""States of a cell that are looked at to find out what keeps the bounds apart."""
+"""States that are looked at to find out what keeps the bounds apart..."""
+_MOST_STATES: Final = _STATES << 4
+"""...and at most so many, where the first ones say nothing."""
 _SMALL: Final = 64**3
 """Slots up to which the cells below a cell are solved before it, one after the other..."""
 _SLOTS_BELOW: Final = 2 << 20
 """...until they have so many slots together..."""
 _TINY: Final = 64**3 // 4
-"""...where smaller ones count for so many."""
-_AT_ONCE: Final = 6
-"""Cells that are solved before the cell above them is solved again, where they are much smaller."""
-_MUCH_SMALLER: Final = 64
+"""...where smaller ones count for so many, as they do in the choice of cells."""
 
 
-WaysOut: TypeAlias = dict[Cell, CellPosition]
-"""Positions that moves lead to which keep the bounds of a cell apart, by the canonical cell that decides on
-them."""
+class _Choice(NamedTuple):
+    """A cell that may be solved."""
+
+    apart: bool
+    """Whether there is no time for what it rests on."""
+    effort: int
+    """Slots of what is solved for it and again above it."""
+    cells: list[Cell]
+    """What is solved for it, itself last."""
+    above: set[Cell]
+    """The cells above it."""
 
 
 class Search:
@@ -67,7 +65,8 @@ class Search:
     :param given: the state's position.
     :param accrued: code of its accrued score.
     :param meter: the rest of the budget.
-    :param progress: called with the interval now and the number of cells solved.
+    :param progress: called with the interval now, the number of cells solved, and, where that is known, how
+        many more are needed and the seconds that these should take.
     :param prover: proves each solution, in time that does not count; None for no proofs.
     """
 
@@ -77,16 +76,17 @@ class Search:
         given: CellPosition,
         accrued: Code,
         meter: Meter,
-        progress: Callable[[Interval, int], None],
+        progress: Callable[[Interval, int, int | None, float | None], None],
         prover: "Prover | None" = None,
     ) -> None:
         self.known, self._budget, self._progress, self._prover = known, meter, progress, prover
         self.given, self.accrued, self.solved = given, accrued, 0
         self._cell, self._symmetry = given.cell.canonical()
         self.layers = CellLayers(known, meter, self._cell, None if prover is None else prover.layer)
+        self._states = States(known, self.layers)
         self._given_up: set[Cell] = set()
-        self._stale: set[Cell] = set()
-        """Cells that may be narrowed by solving them again: something below has been solved since."""
+        self._solved_at: dict[Cell, int] = {}
+        """The solution by which each cell was solved last, by number."""
         self._refused: Stop | None = None
         """What a cell took too much of that was given up last."""
 
@@ -94,18 +94,15 @@ class Search:
         """Narrow the bounds until they meet; return why not, if something else ends it."""
         if self.known.sure(self.given).exact:
             return None
-        cell, root = self._cell, self.given.seen_by(self._symmetry)
         try:
-            if cell in self.known.cells:
-                self._stale.add(cell)
-            else:
-                if cell.size <= _SMALL:  # it may be enough, and takes next to no time
-                    self._solve(cell)
+            if self._cell not in self.known.cells:
+                if self._cell.size <= _SMALL:  # it takes next to no time
+                    self._solve(self._cell)
                 if not self.answer().value.exact:
-                    self._complete(cell)
+                    self._complete(self._cell)
             while not self.answer().value.exact:
-                self._progress(self.answer().value, self.solved)
-                if not self._narrow(root, _image(self.accrued, self._symmetry), {cell}):
+                self._tell()
+                if not self._narrow():
                     left = self._budget.left > 0
                     return (self._refused or Stop.NOTHING_LEFT) if left else self._budget.shortage
         except OutOfBudgetError as error:
@@ -117,14 +114,12 @@ class Search:
         if step is None:
             position, found = self.given, self.state(self.given, self.accrued)
         else:
-            position, found = step.after, self._after(step, self.accrued)
+            position, found = step.after, self._states.after(step, self.accrued)
         return found.within(Answer(self.known.sure(position)))
 
     def state(self, position: CellPosition, accrued: Code) -> Answer:
         """Return what is known of any state."""
-        _, symmetry = position.cell.canonical()
-        found = self._state(position.seen_by(symmetry), _image(accrued, symmetry))
-        return found.swapped if symmetry & MIRROR_RANKS else found
+        return self._states.of(position, accrued)
 
     def steps(self) -> Iterator[Step]:
         """Yield the moves of the state, in the order that they have in its canonical cell."""
@@ -132,70 +127,108 @@ class Search:
         for move in self.given.seen_by(self._symmetry).board.legal_moves:
             yield own[chess.Move(image[move.from_square], image[move.to_square], move.promotion)]
 
-    def _solve(self, cell: Cell) -> bool:
-        """Solve a canonical cell, or solve it again; return whether values have room for its scores.
+    def _tell(self, left: list[Cell] | None = None) -> None:
+        """Report progress, with the cells that are known to be needed."""
+        seconds = None if left is None else self._budget.seconds_of(cell.size for cell in left)
+        self._progress(self.answer().value, self.solved, None if left is None else len(left), seconds)
 
-        :raises NoCodeError: if they have not, and the cell is that of the given position.
-        :raises OutOfBudgetError: if there is no time or memory for it.
+    def _narrow(self) -> bool:
+        """Solve something that may narrow the bounds of the state; return whether there was anything."""
+        root, accrued = self.given.seen_by(self._symmetry), seen_score(self.accrued, self._symmetry)
+        for wide in (False, True):
+            most, complete = _STATES, False
+            while not complete and most <= _MOST_STATES and self._budget.left > 0:
+                play = Follower(self._states, most, wide).follow(root, accrued)
+                if self._solve_again(play.states, play):
+                    return True
+                if choices := self._choices(play):
+                    return self._solve_new(choices, play)
+                most, complete = 2 * most, play.complete
+        return False
+
+    def _solve_new(self, choices: Iterable[_Choice], play: Play) -> bool:
+        """Solve cells that play leads to, those that take least first, for as long as it takes to solve again
+        what is above them; and then that. Return whether any was solved."""
+        before, effort = self.solved, 0
+        above: set[Cell] = set()
+        for choice in sorted(choices, key=lambda choice: (choice.apart, choice.effort)):
+            if self.solved > before and effort > _effort(above | choice.above):
+                break
+            try:
+                with self._budget.reserving((cell.size for cell in above | choice.above), again=True):
+                    self._solve_all(choice.cells)
+            except OutOfBudgetError as error:
+                self._refuse(choice.cells[-1], error.stop)
+            above |= choice.above
+            effort += _effort(choice.cells)
+        if self.solved > before:
+            with contextlib.suppress(OutOfBudgetError):
+                self._solve_again(above, play)
+        return self.solved > before
+
+    def _choices(self, play: Play) -> list[_Choice]:
+        """Return the cells that play leads to and that may be solved."""
+        return [self._choice(home, play.all_above(home)) for home in play.ways if home not in self._given_up]
+
+    def _choice(self, home: Cell, above: set[Cell]) -> _Choice:
+        cells, apart = self._affordable(home)
+        apart = apart or any(self.known.won.unsolved(home))
+        return _Choice(apart, _effort(cells) + _effort(above), cells, above)
+
+    def _affordable(self, cell: Cell) -> tuple[list[Cell], bool]:
+        """Return a cell after all that it rests on if there is time for all of them, else alone; and whether
+        it is alone for that."""
+        cells = []
+        for below, _ in cells_below(cell, self._is_held):
+            cells.append(below)
+            if not self._budget.has_time(each.size for each in cells):
+                return [cell], True
+        return cells, False
+
+    def _is_held(self, cell: Cell) -> bool:
+        """Whether a canonical cell need not be solved, or cannot be."""
+        return cell in self._given_up or cell in self.known.cells or self.known.tables.has_cell(cell)
+
+    def _solve_all(self, cells: list[Cell]) -> None:
+        """Solve cells in their order.
+
+        :raises OutOfBudgetError: as soon as there is no time or memory for one.
         """
-        self._ask(cell)
-        return self._solve_granted(cell)
+        for number, cell in enumerate(cells):
+            if len(cells) > 1:
+                self._tell(cells[number:])
+            if cell not in self.known.cells:
+                self._complete(cell)
 
-    def _ask(self, cell: Cell) -> None:
-        self._budget.ask(cell.size, cell in self.known.cells)
-        if not self._budget.fits(cell.size, self.layers.make_room(cell)):
-            raise OutOfBudgetError(Stop.MEMORY)
+    def _solve_again(self, cells: Iterable[Cell], play: Play) -> bool:
+        """Solve cells again that may be narrowed on the play, the lowest first; return whether there were
+        any."""
+        stale = [
+            cell for cell in sorted(cells, key=height) if self._is_stale(cell, play) and self._solve(cell)
+        ]
+        return bool(stale)
 
-    def _solve_granted(self, cell: Cell) -> bool:
-        began, again = time.perf_counter(), cell in self.known.cells
-        games = self._games_of(cell)
-        ready = time.perf_counter()
-        try:
-            bounds = games.solve()
-        except NoCodeError:
-            if cell == self._cell and not again:
-                raise
-            self._stale.discard(cell)
-            self._given_up.add(cell)
+    def _is_stale(self, cell: Cell, play: Play) -> bool:
+        """Whether something below a cell was solved after it, and narrows bounds on the play."""
+        solved_at = self._solved_at.get(cell, -1)
+        below = (home for home, above in play.above.items() if cell in above)
+        if all(self._solved_at.get(home, 0) <= solved_at for home in below):
             return False
-        now = time.perf_counter()
-        self._budget.learn(cell.size, again, now - began, now - ready)
-        if self._prover is not None:
-            self._prover.cell(bounds)
-        self.known.cells.add(bounds)
-        self._stale.discard(cell)
-        self.layers.renew(games)
-        self.solved += 1
-        return True
+        return any(narrower_by_moves(self._states, *state) for state in play.states[cell])
 
-    def _games_of(self, cell: Cell) -> Games:
-        """Return the games of a cell that is to be solved.
-
-        :raises OutOfBudgetError: if that takes too long; not at first for the given position's cell, without
-            which there is no answer.
-        """
-        if cell == self._cell and cell not in self.known.cells:
-            return Games(cell, self.known, self._budget.threads)
-
-        def block(route: Route, end: int) -> Block | None:
-            self._budget.ask_again(cell.size)
-            return self.known.block(route, end)
-
-        return Games(cell, SomeKnowledge(block, self.known.bound, self.known.same_ends), self._budget.threads)
-
-    def _complete(self, cell: Cell) -> bool:
+    def _complete(self, cell: Cell) -> None:
         """Solve a cell as :meth:`_solve` does, after small ones that it rests on, if they are worth it.
 
         The time for it is asked for before: small cells that take longer than they should do not take it.
         """
         self._ask(cell)
         again = cell in self.known.cells
-        with self._budget.reserving(cell.size, again), contextlib.suppress(OutOfBudgetError):
+        with self._budget.reserving([cell.size], again), contextlib.suppress(OutOfBudgetError):
             self._solve_wins(cell)
             self._solve_below(cell, _SLOTS_BELOW)
             self._solve_replies(cell, _SLOTS_BELOW)
         self.layers.make_room(cell)
-        return self._solve_granted(cell)
+        self._solve_granted(cell)
 
     def _solve_wins(self, home: Cell) -> None:
         """Find what is won after a promotion that leads to a cell, if it is one, and that is still to do.
@@ -233,147 +266,68 @@ class Search:
 
     def _unknown_homes(self, cell: Cell) -> list[Cell]:
         """Return the cells that a cell rests on and that might be solved, small ones first."""
-        routes = routes_of(lineup_of_cell(cell))
-        homes = {home_of_route(route).canonical()[0] for route in routes if not route.quiet}
-        unsolved = (home for home in homes - self._given_up if home not in self.known.cells)
-        unknown = (home for home in unsolved if not self.known.tables.has_cell(home))
-        return sorted(unknown, key=lambda home: (home.size, home))
+        return [home for home in homes_below(cell, promotions=True) if not self._is_held(home)]
 
-    def _state(self, position: CellPosition, accrued: Code) -> Answer:
-        """What is known of a state of a canonical cell."""
-        own = position.own
-        if position.over:
-            return Answer(Interval(own, own), (0, 0))
-        if position.board.has_legal_en_passant():
-            return self._by_moves(position)
-        cell, side, slot = position.cell, side_of(position.board), position.slot
-        fresh = self.known.cells.get(cell)
-        if fresh is None:
-            return Answer(self.known.worth(position) if accrued == own else Interval(*WORST))
-        bounds = fresh
-        if accrued != own and rank_of_code(accrued) <= rank_of_code(own):
-            layer = self.layers.layer(fresh, accrued)
-            if layer.value[LOWER, side, slot] != NONE or layer.value[UPPER, side, slot] != NONE:
-                bounds = layer
-        ends, depths = [], []
-        for end in ENDS:
-            of_end = bounds if bounds.value[end, side, slot] != NONE else fresh
-            ends.append(Code(int(of_end.value[end, side, slot])))
-            depths.append(int(of_end.depth[end, side, slot]))
-        return Answer(Interval(*ends), (depths[LOWER], depths[UPPER]))
+    def _solve(self, cell: Cell) -> bool:
+        """Solve a canonical cell, or solve it again; return whether values have room for its scores.
 
-    def _by_moves(self, position: CellPosition) -> Answer:
-        """What is known of a position with an en passant right, from its moves: it has no earlier score."""
-        answers = [self._after(step, position.own) for step in position.moves()]
-        best = min if position.board.turn else max
-        return Answer(Interval(*(best(answer.value[end] for answer in answers) for end in ENDS)))
+        :raises NoCodeError: if they have not, and the cell is that of the given position.
+        :raises OutOfBudgetError: if there is no time or memory for it.
+        """
+        self._ask(cell)
+        return self._solve_granted(cell)
 
-    def _after(self, step: Step, accrued: Code) -> Answer:
-        """What is known of the state after a move of one with an accrued score."""
-        if step.zeroing:
-            return Answer(self.known.worth(step.after))
-        if not step.inside:
-            return Answer(Interval(*WORST))
-        return self.state(step.after, carried(step, accrued))
+    def _ask(self, cell: Cell) -> None:
+        self._budget.ask(cell.size, cell in self.known.cells)
+        if not self._budget.fits(cell.size, self.layers.make_room(cell)):
+            raise OutOfBudgetError(Stop.MEMORY)
 
-    def _narrow(self, position: CellPosition, accrued: Code, above: set[Cell]) -> bool:
-        """Solve something that may narrow the bounds of a state; return whether there was anything."""
-        cell, found = position.cell, self._loose(position, accrued)
-        before, solved = list(map(self.known.worth, found.values())), self.solved
+    def _solve_granted(self, cell: Cell) -> bool:
+        began, again = time.perf_counter(), cell in self.known.cells
+        games = self._games_of(cell)
+        ready = time.perf_counter()
         try:
-            # What is found below the cell would be lost without that.
-            with self._budget.reserving(cell.size, again=True):
-                narrowed = self._solve_new(cell, found, above) or self._narrow_known(found, above)
-        except OutOfBudgetError as error:
-            narrowed, self._refused = False, error.stop
-        if self.solved > solved:  # if only small ones, before a large one that took too long
-            self._stale.add(cell)
-        same = list(map(self.known.worth, found.values())) == before
-        if cell not in self._stale or (narrowed and same):
-            return narrowed
-        return self._solve(cell) or narrowed
+            bounds = games.solve()
+        except NoCodeError:
+            if cell == self._cell and not again:
+                raise
+            self._given_up.add(cell)
+            return False
+        now = time.perf_counter()
+        self._budget.learn(cell.size, again, now - began, now - ready)
+        if self._prover is not None:
+            self._prover.cell(bounds)
+        self.known.cells.add(bounds)
+        self.layers.renew(games)
+        self.solved += 1
+        self._solved_at[cell] = self.solved
+        return True
 
-    def _solve_new(self, cell: Cell, found: WaysOut, above: set[Cell]) -> bool:
-        """Solve cells that have not been solved yet, several if they are small; return whether there were
-        any."""
-        solved, unsolved = 0, self.known.won.unsolved
-        new = {home for home in found if home not in self.known.cells}
-        for home in sorted(new - self._given_up, key=lambda home: (home.size, any(unsolved(home)))):
-            if solved and (solved == _AT_ONCE or home.size * _MUCH_SMALLER > cell.size):
-                break
-            try:
-                solved += self._complete(home)
-            except OutOfBudgetError as error:
-                self._refuse(home if len(above) == 1 else None, error.stop)
-        return solved > 0
+    def _games_of(self, cell: Cell) -> Games:
+        """Return the games of a cell that is to be solved.
 
-    def _narrow_known(self, found: WaysOut, above: set[Cell]) -> bool:
-        """Narrow the bounds of a way out whose cell has been solved; return whether there was a way."""
-        for home, after in found.items():
-            if home in above or home in self._given_up or home not in self.known.cells:
-                continue
-            here = after.seen_by(after.cell.canonical()[1])
-            try:
-                if self._narrow(here, here.own, above | {home}):
-                    return True
-                self._given_up.add(home)
-            except OutOfBudgetError as error:
-                self._refuse(home, error.stop)
-        return False
+        :raises OutOfBudgetError: if that takes too long; not at first for the given position's cell, without
+            which there is no answer.
+        """
+        if cell == self._cell and cell not in self.known.cells:
+            return Games(cell, self.known, self._budget.threads)
 
-    def _refuse(self, cell: Cell | None, stop: Stop) -> None:
-        """Give a cell up for which there is no time or memory; None for one that there may be elsewhere.
+        def block(route: Route, end: int) -> Block | None:
+            self._budget.ask_again(cell.size)
+            return self.known.block(route, end)
+
+        return Games(cell, SomeKnowledge(block, self.known.bound, self.known.same_ends), self._budget.threads)
+
+    def _refuse(self, cell: Cell, stop: Stop) -> None:
+        """Give a cell up for which there is no time or memory.
 
         :raises OutOfBudgetError: if there is no time at all.
         """
         self._refused = stop
         if self._budget.left <= 0:
             raise OutOfBudgetError(self._budget.shortage)
-        if cell is not None:
-            self._given_up.add(cell)
-
-    def _loose(self, position: CellPosition, accrued: Code) -> WaysOut:
-        """Find moves out of the cell that keep the bounds of a state apart, nearest ones first."""
-        found: WaysOut = {}
-        seen = {(side_of(position.board), position.slot, accrued)}
-        queue = [(0, 0, position, accrued)]
-        for _ in range(_STATES):
-            if not queue or self._budget.left <= 0:
-                break
-            *_, here, score = heappop(queue)
-            now = self.state(here, score).value
-            if now.exact:
-                continue
-            end = UPPER if here.board.turn else LOWER
-            for step in here.moves():
-                then = self._after(step, score)
-                if then.value.exact or then.value[end] != now[end]:
-                    continue
-                if step.inside:
-                    held = carried(step, score)
-                    key = side_of(step.after.board), step.after.slot, held
-                    if key not in seen:
-                        seen.add(key)
-                        heappush(queue, (_plies_out(then, held), len(seen), step.after, held))
-                elif step.zeroing:
-                    found.setdefault(step.after.cell.canonical()[0], step.after)
-        return found
+        self._given_up.add(cell)
 
 
-def _plies_out(answer: Answer, accrued: Code) -> int:
-    """About how far from a state its bounds are decided: plies to where an end that is not the accrued score
-    comes from."""
-    assert answer.depths is not None
-    ends = zip(answer.value, answer.depths, strict=True)
-    return min((depth for code, depth in ends if code != accrued), default=_FAR)
-
-
-def _image(accrued: Code, symmetry: int) -> Code:
-    """The accrued score of a position that is seen by a symmetry."""
-    return Code(255 - accrued) if symmetry & MIRROR_RANKS else accrued
-
-
-def carried(step: Step, accrued: Code) -> Code:
-    """Return the accrued score after a quiet move."""
-    own = step.after.own
-    return own if rank_of_code(own) < rank_of_code(accrued) else accrued
+def _effort(cells: Iterable[Cell]) -> int:
+    return sum(max(cell.size, _TINY) for cell in cells)

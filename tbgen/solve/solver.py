@@ -1,6 +1,7 @@
 """Solving one state: from a position and an accrued score to its value, or an interval that is proved."""
 
 import logging
+import math
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from os import PathLike
@@ -68,7 +69,7 @@ def solve(
         of the FEN or the board, as above.
     :param tables: tables that may be used, or their directory; None for that of ``$TBGEN_DIR``, else
         ``data``. What they hold is read there; for what moves lead to, those of plain form are used.
-    :param budget: a minute and 8 GiB if None.
+    :param budget: 8 GiB and no end of time if None.
     :param mobile: squares of the men that may move within the position's cell; ``"auto"`` for one set after
         the other, the small ones first; None for all kings and pieces if these are no more than four and
         memory allows it, else ``"auto"``.
@@ -178,7 +179,8 @@ def _check_castling(board: chess.Board, budget: Budget) -> None:
     seconds, memory = needs(board)
     if seconds and (seconds > budget.seconds or memory > budget.memory):
         takes = f"{duration(seconds)} and {size_text(memory)} of memory"
-        allowed = f"{duration(budget.seconds)} and {size_text(budget.memory)}"
+        time = "" if math.isinf(budget.seconds) else f"{duration(budget.seconds)} and "
+        allowed = f"{time}{size_text(budget.memory)}"
         raise UsageError(
             f"with castling rights this position takes about {takes}, and {allowed} are allowed: allow more"
         )

@@ -4,11 +4,14 @@ Captures and pawn moves cannot be undone, so these cells form a graph without ci
 once, when all that its moves lead to is known.
 """
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Self
+
+import chess
 
 from tbgen.cells.cell import Cell
 from tbgen.cells.lineup import lineup_of_cell
@@ -40,7 +43,7 @@ class Structures:
         :param promotions: whether to include the cells that promotions lead to.
         :param most: stop after so many cells; without the root then.
         """
-        return cls(root, dict(islice(_walked(root, held, promotions), most)))
+        return cls(root, dict(islice(cells_below(root, held, promotions=promotions), most)))
 
     @property
     def complete(self) -> bool:
@@ -62,20 +65,11 @@ class Structures:
         return memory_of("cell", max(self.sizes, default=0))
 
 
-def homes_below(cell: Cell, *, promotions: bool = False) -> list[Cell]:
-    """Return the canonical cells that captures and pawn moves of a cell lead to directly, small ones first.
-
-    :param promotions: whether to include those that promotions lead to.
-    """
-    zeroing = (route for route in routes_of(lineup_of_cell(cell)) if not route.quiet)
-    homes = {home_of_route(route).canonical()[0] for route in zeroing if promotions or route.promoted is None}
-    return sorted(homes, key=lambda home: (home.size, home))
-
-
-def _walked(
-    root: Cell, held: Callable[[Cell], bool], promotions: bool
+def cells_below(
+    root: Cell, held: Callable[[Cell], bool], *, promotions: bool = False
 ) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
-    """Yield cells with those directly below them, each after all that it rests on."""
+    """Yield the cells of :class:`Structures` one by one, each with those directly below it: each after all
+    that it rests on, the root last."""
     seen = {root}
 
     def walk(cell: Cell) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
@@ -87,3 +81,21 @@ def _walked(
         yield cell, below
 
     return walk(root)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def homes_below(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
+    """Return the canonical cells that captures and pawn moves of a cell lead to directly, small ones first.
+
+    :param promotions: whether to include those that promotions lead to.
+    """
+    zeroing = (route for route in routes_of(lineup_of_cell(cell)) if not route.quiet)
+    homes = {home_of_route(route).canonical()[0] for route in zeroing if promotions or route.promoted is None}
+    return tuple(sorted(homes, key=lambda home: (home.size, home)))
+
+
+def height(cell: Cell) -> tuple[int, int]:
+    """Return a measure of a cell that is greater than that of any cell below it: the men, and the steps that
+    the pawns have before them."""
+    white, black = (map(chess.square_rank, chess.scan_forward(pawns)) for pawns in cell.pawns)
+    return cell.men, sum(7 - rank for rank in white) + sum(black)

@@ -61,7 +61,7 @@ def test_tag(cells: Cells, place: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert '[RMobilityBasis "bounded"]\n[RMobilityAccrued "G4.5"]\n' in tagged
     assert tagged.count('[RMobilityBounds "G5.0 G4.0"]\n') == 1
     assert '[RMobilityResult "-G3.5"]\n[Points "0-1"]\n[RMobilityBasis "solved"]\n' in tagged
-    assert cells.budgets[0] == Budget()
+    assert cells.budgets[0] == Budget(60.0)
     assert main([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["bases"] == {"mate": 1, "solved": 1, "played": 2}

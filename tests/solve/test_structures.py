@@ -11,7 +11,7 @@ from tbgen.board.material import MAX_MEN
 from tbgen.cells.cell import Cell
 from tbgen.cells.position import CellPosition
 from tbgen.index.layout import SIDES
-from tbgen.solve.structures import Structures, homes_below
+from tbgen.solve.structures import Structures, height, homes_below
 
 WAYS = "4k3/8/2p5/3p4/1P1P4/8/4P3/R6K w - - 0 1"
 """Pawns with captures and double steps; the rook may capture, and be captured."""
@@ -72,6 +72,7 @@ def test_all_cells_below_one_come_after_what_they_rest_on(with_held: bool) -> No
     for number, cell in enumerate(cells):
         assert structures.below[cell] == tuple(home for home in homes_below(cell) if home not in held)
         assert set(structures.below[cell]) <= set(cells[:number])
+        assert all(height(home) < height(cell) for home in homes_below(cell, promotions=True))
 
 
 def test_what_they_take() -> None:

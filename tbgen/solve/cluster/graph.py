@@ -38,8 +38,8 @@ def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cel
     wanted = [cell for cell in found if cell.size >= LEAST_SLOTS and cell not in roots]
 
     @cache
-    def homes(cell: Cell) -> list[Cell]:
-        return [] if held(cell) else homes_below(cell, promotions=True)
+    def homes(cell: Cell) -> tuple[Cell, ...]:
+        return () if held(cell) else homes_below(cell, promotions=True)
 
     among = set(wanted)
     before: dict[Cell, tuple[Cell, ...]] = {}
@@ -47,6 +47,6 @@ def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cel
         near: dict[Cell, None] = {}
         for home in homes(cell):
             near[home] = None
-            near |= dict.fromkeys(after for after in ([] if home in among else homes(home)))
+            near |= dict.fromkeys(after for after in (() if home in among else homes(home)))
         before[cell] = tuple(home for home in near if home in among)
     return {cell: before[cell] for cell in TopologicalSorter(before).static_order()}

@@ -1,0 +1,127 @@
+"""The play that keeps the ends of an interval apart, from a state through the cells that have been solved.
+
+White chooses moves by the upper ends of what they are worth and Black by the lower ones: the best that they
+may still hope for. In wider play they choose any move that may be worth more than what they are sure of.
+Where such play leaves a cell for what is not exactly known, more has to be found out.
+"""
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Final, TypeAlias
+
+from tbgen.board.score import Code
+from tbgen.cells.bounds import Interval
+from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.position import CellPosition
+from tbgen.solve.answer import Answer
+from tbgen.solve.states import States, best_of, carried
+
+_FAR: Final = 1 << 16
+"""Plies to what is never reached."""
+State: TypeAlias = tuple[CellPosition, Code]
+"""A position of a canonical cell, and its accrued score."""
+
+
+@dataclass
+class Play:
+    """What play comes to whose bounds differ; all cells are canonical.
+
+    :ivar states: the states of solved cells, by cell, those first that were found first.
+    :ivar ways: positions of other cells, by cell: the nearest one of each.
+    :ivar above: the solved cells from which moves lead to a cell, by this cell.
+    :ivar complete: whether there are no more states than have been looked at.
+    """
+
+    states: dict[Cell, list[State]] = field(default_factory=dict)
+    ways: dict[Cell, CellPosition] = field(default_factory=dict)
+    above: dict[Cell, set[Cell]] = field(default_factory=dict)
+    complete: bool = True
+
+    def all_above(self, cell: Cell) -> set[Cell]:
+        """Return the solved cells from which play leads to a cell, directly or by way of others."""
+        found: set[Cell] = set()
+        left = [cell]
+        while left:
+            new = self.above.get(left.pop(), set()) - found
+            found |= new
+            left += new
+        return found
+
+
+class Follower:
+    """Follows the play that keeps ends apart.
+
+    :param most: how many states to look at.
+    :param wide: whether to follow all moves that may be worth more than what is sure.
+    """
+
+    def __init__(self, states: States, most: int, wide: bool) -> None:
+        self._states, self._most, self._wide = states, most, wide
+        self._play = Play()
+        self._seen: set[tuple[Cell, int, int, Code]] = set()
+        self._queue: list[tuple[int, int, CellPosition, Code]] = []
+
+    def follow(self, position: CellPosition, accrued: Code) -> Play:
+        """Return what play from a state of a solved canonical cell comes to, nearest first."""
+        self._add(0, position, accrued)
+        for _ in range(self._most):
+            if not self._queue:
+                break
+            *_, here, score = heappop(self._queue)
+            self._look_at(here, score)
+        self._play.complete = not self._queue
+        return self._play
+
+    def _look_at(self, here: CellPosition, accrued: Code) -> None:
+        now = self._states.canonical(here, accrued).value
+        if now.exact:
+            return
+        self._play.states.setdefault(here.cell, []).append((here, accrued))
+        for step in here.moves():
+            then = self._states.after(step, accrued)
+            if then.value.exact or not self._is_chosen(then.value, now, here.board.turn):
+                continue
+            if step.inside:
+                held = carried(step, accrued)
+                self._add(_plies_out(then, held), step.after, held)
+            elif step.zeroing:
+                self._leave(here.cell, step.after)
+
+    def _is_chosen(self, then: Interval, now: Interval, white: bool) -> bool:
+        """Whether the play follows a move of a side that is worth so much, from what is now worth so much."""
+        if not self._wide:
+            return then.upper == now.upper if white else then.lower == now.lower
+        return then.upper < now.lower if white else then.lower > now.upper
+
+    def _leave(self, cell: Cell, after: CellPosition) -> None:
+        """Go on in the cell that a move out of one leads to, if it has been solved."""
+        home, symmetry = after.cell.canonical()
+        self._play.above.setdefault(home, set()).add(cell)
+        if not self._states.knows(home):
+            self._play.ways.setdefault(home, after)
+        else:
+            there = after.seen_by(symmetry)
+            self._add(_plies_out(self._states.canonical(there, there.own), there.own), there, there.own)
+
+    def _add(self, plies: int, position: CellPosition, accrued: Code) -> None:
+        key = position.cell, side_of(position.board), position.slot, accrued
+        if key not in self._seen:
+            self._seen.add(key)
+            heappush(self._queue, (plies, len(self._seen), position, accrued))
+
+
+def narrower_by_moves(states: States, position: CellPosition, accrued: Code) -> bool:
+    """Whether the moves of a state of a canonical cell are known to be worth more to one side than its own
+    bounds say: solving its cell again narrows them."""
+    now = states.canonical(position, accrued).value
+    by_moves = best_of([states.after(step, accrued).value for step in position.moves()], position.board)
+    return now.within(by_moves) != now
+
+
+def _plies_out(answer: Answer, accrued: Code) -> int:
+    """About how far from a state its bounds are decided: plies to where an end that is not the accrued score
+    comes from."""
+    if answer.depths is None:  # it is known from the moves that come next
+        return 1
+    ends = zip(answer.value, answer.depths, strict=True)
+    return min((depth for code, depth in ends if code != accrued), default=_FAR)
