@@ -23,12 +23,13 @@ _OPERATION: Final = re.compile(r"""\s*([A-Za-z]\w*)((?:[^;"]|"[^"]*")*);""")
 _MOST_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
-_BEGIN: Final = re.compile(r"[1-8pnbrqkPNBRQK]+(/[1-8pnbrqkPNBRQK]+){2,}([\s_]|\Z)")
+_CELLS: Final = r"(?:[1-8pnbrqkPNBRQK]|\[[A-Za-z]*\])+"
+_BEGIN: Final = re.compile(rf"{_CELLS}(/{_CELLS}){{2,}}([\s_]|\Z)")
 _ROW: Final = re.compile("([1-8](?![1-8])|[pnbrqkPNBRQK]){1,8}")
 
 
 def is_fen(text: str) -> bool:
-    """Tell whether a text begins as a FEN does, and is no name of a file.
+    """Tell whether a text begins as a FEN does, described men included, and is no name of a file.
 
     >>> is_fen("8/8/8/4KBk1/8/8/8/8 b - -"), is_fen("games/positions.fen")
     (True, False)
