@@ -54,6 +54,12 @@ class Known:
         """Bytes of what the sources keep in memory, and of what is kept of plies further on."""
         return sum(source.nbytes for source in self._sources) + self._plies.size
 
+    def forget(self) -> None:
+        """Drop from memory what can be found or read again."""
+        self._plies.clear()
+        self.tables.forget()
+        self.cells.forget()
+
     def block(self, route: Route, end: int) -> Block | None:
         """Return one end of what is known about the positions that a route leads to, if anything."""
         block = self.stored(route, end)

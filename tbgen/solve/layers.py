@@ -6,6 +6,7 @@ from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.cells.games import Games
+from tbgen.cells.memory import MEMORY
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
 
@@ -60,12 +61,16 @@ class CellLayers:
         self._keep(games)
 
     def make_room(self, cell: Cell) -> int:
-        """Drop layers, then games, until there is memory to solve a cell; return the bytes of all that is
-        kept."""
+        """Drop what is there for later arrays only, then layers, then games, then what can be found or read
+        again, until there is memory to solve a cell; return the bytes of all that is kept."""
+        if not self._meter.fits(cell.size, self._kept + MEMORY.idle):
+            MEMORY.release()
         if not self._meter.fits(cell.size, self._kept):
             self._layers.clear()
         while self._games and not self._meter.fits(cell.size, self._kept):
             del self._games[next(iter(self._games))]
+        if not self._meter.fits(cell.size, self._kept):
+            self._known.forget()
         return self._kept
 
     def release(self) -> None:

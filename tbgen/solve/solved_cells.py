@@ -49,6 +49,10 @@ class SolvedCells(ExitSource):
         """Bytes of all bounds in memory, packed and open."""
         return sum(packed.nbytes for packed in self._packed.values()) + self._open.size
 
+    def forget(self) -> None:
+        """Close all cells."""
+        self._open.clear()
+
     def add(self, bounds: Bounds) -> None:
         """Keep the bounds of a canonical cell, and what was known before where that is better."""
         cell = bounds.cell

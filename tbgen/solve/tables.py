@@ -63,6 +63,10 @@ class Tables(ExitSource):
         """Bytes of phases in memory."""
         return self._phases.size
 
+    def forget(self) -> None:
+        """Drop the phases in memory."""
+        self._phases.clear()
+
     @property
     def missing(self) -> list[Material]:
         """The tables that were asked for and are not there, but for those that others rest on."""

@@ -41,6 +41,12 @@ class Recent(Generic[Item]):
             while self.size > self._max_bytes and len(self._items) > self._least:
                 self.size -= self._size_of(self._items.popitem(last=False)[1])
 
+    def clear(self) -> None:
+        """Drop all items."""
+        with self._lock:
+            self._items.clear()
+            self.size = 0
+
 
 class ChunkCache(Recent[bytes]):
     """Decoded chunks of any number of files."""

@@ -108,6 +108,24 @@ def test_layers_are_the_same_whatever_goes_for_want_of_memory(own: Path) -> None
 
 
 @pytest.mark.usefixtures("compiled")
+@pytest.mark.usefixtures("compiled")
+def test_what_can_be_read_again_goes_for_want_of_memory(own: Path) -> None:
+    """What is known is the same afterwards."""
+    board = chess.Board("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40")
+    root = CellPosition(board, board.kings)
+    cell = root.cell.canonical()[0]
+    with tbgen.open_tablebase(own) as opened:
+        known = Known(Tables(opened), SolvedCells())
+        known.cells.add(Games(cell, known).solve())
+        worth, kept = known.worth(root), known.nbytes
+        for memory, dropped in ((memory_needed(cell.size) + kept, False), (memory_needed(cell.size), True)):
+            layers = CellLayers(known, Meter(Budget(memory=memory)), cell, None)
+            assert (layers.make_room(cell) < kept) == (known.nbytes < kept) == dropped
+        assert cell in known.cells
+        assert known.worth(root) == worth
+        assert known.nbytes > 0
+
+
 @pytest.mark.parametrize("cells", [2, 9])
 def test_a_cell_is_solved_again_with_what_was_found_below_it(cells: int, tables: Path) -> None:
     """However many cells may be solved, the asked position has all that follows from them."""
