@@ -15,7 +15,7 @@ import chess
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import LOWER, UPPER, WORST
 from tbgen.cells.position import CellPosition, Step
-from tbgen.errors import MissingLayerError
+from tbgen.errors import MissingLayerError, MissingTableError
 from tbgen.probe.line import LinePly
 from tbgen.solve.layers import UnmadeLayerError
 from tbgen.solve.search import Search
@@ -100,7 +100,7 @@ class Lines:
                 return
             seen.add(state)
             if self._known.tables.has_cell(here[end].cell):
-                with contextlib.suppress(MissingLayerError):
+                with contextlib.suppress(MissingLayerError, MissingTableError):
                     for ply in self._tables.line(board, GScore.from_code(accrued)):
                         yield PlanMove(ply.move, ply.san, ply.accrued)
                 return

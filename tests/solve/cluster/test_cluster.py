@@ -53,10 +53,10 @@ def cluster() -> Iterator["LocalCluster"]:
 
 
 @pytest.fixture(scope="module")
-def alone(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def alone(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cells below the position, solved one after the other by this process."""
     directory = tmp_path_factory.mktemp("alone")
-    with Tablebase(three_men) as opened:
+    with Tablebase(small) as opened:
         tables = Tables(opened)
         before = tasks_below(roots(), tables.has_cell)
         for cell, rests_on in before.items():
@@ -93,7 +93,7 @@ class Killer:
 
 @pytest.mark.slow
 def test_killed_workers_change_no_bit(
-    cluster: "LocalCluster", three_men: Path, alone: Path, tmp_path: Path
+    cluster: "LocalCluster", small: Path, alone: Path, tmp_path: Path
 ) -> None:
     """Each round begins with an empty directory, until so many workers were killed."""
     killed, rounds = 0, 0
@@ -101,14 +101,14 @@ def test_killed_workers_change_no_bit(
         directory = tmp_path / str(rounds)
         cluster.wait_for_workers(1, timeout=300)
         with Killer(cluster, OFTEN - killed) as killer:
-            count = solve_on_cluster(roots(), [three_men], directory, cluster.scheduler_address)
+            count = solve_on_cluster(roots(), [small], directory, cluster.scheduler_address)
         assert count == len(contents(alone)) > 5
         assert contents(directory) == contents(alone)
         killed, rounds = killed + killer.killed, rounds + 1
 
 
 def test_the_command_goes_on_from_the_cells(
-    cluster: "LocalCluster", three_men: Path, alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: "LocalCluster", small: Path, alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is there is not solved again; the answer is that of one machine."""
     cells = tmp_path / "cells"
@@ -116,27 +116,27 @@ def test_the_command_goes_on_from_the_cells(
     for name, data in list(contents(alone).items())[1:]:
         (cells / name).write_bytes(data)
     times = {path.name: path.stat().st_mtime_ns for path in cells.iterdir()}
-    options = ["--dir", str(three_men), "--cells", str(cells), "--time", "10m"]
+    options = ["--dir", str(small), "--cells", str(cells), "--time", "10m"]
     assert main(["solve", FEN, "--scheduler", cluster.scheduler_address, *options]) == 0
     there = {path.name: path.stat().st_mtime_ns for path in cells.iterdir() if path.name in times}
     assert there == times
     found = capsys.readouterr().out
-    expected = tbgen.solve(FEN, tables=three_men, kept=KeptCells(alone), budget=Budget(seconds=600))
+    expected = tbgen.solve(FEN, tables=small, kept=KeptCells(alone), budget=Budget(seconds=600))
     assert f"position score  {expected.position_score}" in found
     value = expected.value
     assert (f"value           {value}" if value else f"{expected.lower}") in found
 
 
-def test_what_cannot_be_done(cluster: "LocalCluster", three_men: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_done(cluster: "LocalCluster", small: Path, tmp_path: Path) -> None:
     with pytest.raises(TbgenError, match="no scheduler answers at"):
-        solve_on_cluster(roots(), [three_men], tmp_path / "cells", "tcp://127.0.0.1:1")
+        solve_on_cluster(roots(), [small], tmp_path / "cells", "tcp://127.0.0.1:1")
     (tmp_path / "file").write_text("")
     with pytest.raises(TbgenError, match="is not a directory"):
-        solve_on_cluster(roots(), [three_men], tmp_path / "file", cluster.scheduler_address)
+        solve_on_cluster(roots(), [small], tmp_path / "file", cluster.scheduler_address)
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_goes_away(three_men: Path, tmp_path: Path) -> None:
+def test_a_scheduler_that_goes_away(small: Path, tmp_path: Path) -> None:
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -152,7 +152,7 @@ def test_a_scheduler_that_goes_away(three_men: Path, tmp_path: Path) -> None:
                 time.sleep(0.5)
 
         with pytest.raises(TbgenError, match="is gone: what is finished is kept"):
-            solve_on_cluster(roots(), [three_men], tmp_path, workers.scheduler_address, close)
+            solve_on_cluster(roots(), [small], tmp_path, workers.scheduler_address, close)
         closing[0].join()
     assert list(tmp_path.glob("*.cell"))
 
@@ -163,9 +163,9 @@ def test_options(options: list[str], capsys: pytest.CaptureFixture[str]) -> None
     assert "--scheduler needs --cells" in capsys.readouterr().err
 
 
-def test_a_task_comes_after_all_that_it_may_rest_on(three_men: Path) -> None:
+def test_a_task_comes_after_all_that_it_may_rest_on(small: Path) -> None:
     """By captures, moves and promotions, directly or by way of cells that are no tasks."""
-    with Tablebase(three_men) as opened:
+    with Tablebase(small) as opened:
         board = chess.Board("8/2k5/1p6/3p4/1P1P4/3R4/8/3K4 w - - 0 1")
         before = tasks_below(roots_of(board, MEMORY, None), Tables(opened).has_cell)
     seen: set[Cell] = set()
