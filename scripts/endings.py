@@ -188,8 +188,8 @@ def _page(endings: Endings, folder: str) -> Iterator[str]:
     yield (
         "The positions are final positions of games in "
         "[TCEC's archive](https://github.com/TCEC-Chess/tcecgames) (CC BY-SA 3.0). "
-        "`benchmarks/real_endings.py` solves them ([benchmarks](benchmarks.md)), and `scripts/endings.py "
-        "--results FILE` makes the page from its results. Times are from the start of the process. Arrows "
+        "`benchmarks/real_endings.py` solves them, and `scripts/endings.py --results FILE` "
+        "makes the page from its results. Times are from the start of the process. Arrows "
         "show the first moves, and the mobile men of the cell that proves the score stand on green squares "
         "([solve.md](solve.md))."
     )

@@ -102,7 +102,10 @@ if TYPE_CHECKING:
     from tbgen.probe.view_tables import ViewTables as ViewTables
     from tbgen.probe.views import View as View
     from tbgen.solve.budget import Stop as Stop
+    from tbgen.solve.gaps import Gap as Gap
+    from tbgen.solve.gaps import Narrowing as Narrowing
     from tbgen.solve.hold import Hold as Hold
+    from tbgen.solve.line import PlanMove as PlanMove
     from tbgen.solve.proof import ForwardProof as ForwardProof
     from tbgen.solve.solution import Solution as Solution
     from tbgen.solve.solution import SolvedMove as SolvedMove
@@ -130,7 +133,9 @@ _MODULES = {
     "probe.view_tables": ["ClassicalTables", "ViewMove", "ViewResult", "ViewTables"],
     "probe.views": ["View"],
     "solve.budget": ["Stop"],
+    "solve.gaps": ["Gap", "Narrowing"],
     "solve.hold": ["Hold"],
+    "solve.line": ["PlanMove"],
     "solve.proof": ["ForwardProof"],
     "solve.solution": ["Solution", "SolvedMove"],
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tbgen.board.material import all_materials
+from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.generator import build
 from tbgen.retro.warmup import compile_kernels
@@ -109,6 +109,16 @@ def three_men(built_dir: Path) -> Path:
     """A directory with all tables of up to three men, and maybe more."""
     build(all_materials(3), built_dir, Silent(), variant=Variant.R_MOBILITY, threads=os.cpu_count() or 1)
     return built_dir
+
+
+@pytest.fixture(scope="session")
+def small(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the tables of up to three men only."""
+    directory = tmp_path_factory.mktemp("small")
+    for path in three_men.glob("*.r.h5"):
+        if Material.parse(path.name.split(".")[0]).men <= 3:
+            (directory / path.name).symlink_to(path)
+    return directory
 
 
 @pytest.fixture(scope="session")

@@ -70,7 +70,7 @@ def test_a_half_is_random_and_always_the_same() -> None:
 
 
 @pytest.mark.slow
-def test_it_goes_on_where_it_was(three_men: Path, tmp_path: Path) -> None:
+def test_it_goes_on_where_it_was(small: Path, tmp_path: Path) -> None:
     """A result stays; one that had less time and is not exact is tried again; other men are left out."""
     given = [{"fen": BLOCKED, "accrued": "G4.5", "men": 4, "pieces": 0}, position(6, 2), position(7, 2)]
     before = [
@@ -80,7 +80,7 @@ def test_it_goes_on_where_it_was(three_men: Path, tmp_path: Path) -> None:
     positions, results = tmp_path / "positions.jsonl", tmp_path / "results.jsonl"
     for path, rows in ((positions, given), (results, before)):
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    words = [str(positions), "--dir", str(three_men), "--results", str(results), "--times", "20s"]
+    words = [str(positions), "--dir", str(small), "--results", str(results), "--times", "20s"]
     done = subprocess.run(
         [
             sys.executable,

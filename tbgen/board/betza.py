@@ -104,7 +104,7 @@ def worth_of(man: str) -> float:
     [1] H. G. Muller, comment of 7 November 2020, https://www.chessvariants.com/index/editcomment.php?reply=40630
 
     >>> worth_of("[WF]"), worth_of("[W]"), worth_of("[Q]")
-    (3.09, 1.43, 9.5)
+    (3.09, 1.43, 9.23)
     """
     if len(man) == 1:
         return PIECE_VALUES.get(man, 0.0)

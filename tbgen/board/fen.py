@@ -86,7 +86,7 @@ def parse_fen(text: str) -> Fen:
     1
     """
     fields = _fields(text)
-    if fields and "[" in fields[0]:
+    if fields and "[" in fields[0] and "]" in fields[0]:
         raise UsageError(
             f"{quote(text)} has described men in brackets: only tables have them (tbgen build, verify and "
             "probe), while games, the engine and all else are of chess"

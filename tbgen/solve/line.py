@@ -28,12 +28,16 @@ PLAN: Final = 12
 
 
 class PlanMove(NamedTuple):
-    """A move of a plan."""
+    """A move of a plan.
+
+    :ivar move: the move.
+    :ivar san: the same in SAN.
+    :ivar accrued: the accrued score after it.
+    """
 
     move: chess.Move
     san: str
     accrued: GScore
-    """The accrued score after it."""
 
 
 Plan = tuple[PlanMove, ...]

@@ -13,6 +13,11 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.games.pgn.reader import read_games
 from tbgen.probe.syzygy import Syzygy
+from tbgen.probe.tablebase import Tablebase
+from tbgen.solve import solver
+from tbgen.solve.budget import Budget
+from tbgen.solve.kept import KeptCells
+from tbgen.solve.knowledge import Known
 from tbgen.solve.solution import Solution
 from tests.support.commands import answer, failure
 from tests.support.solving import CASTLING, WALL
@@ -154,14 +159,18 @@ def test_solving_goes_on_from_files(games: Path, capsys: pytest.CaptureFixture[s
 
 def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not with as many as before."""
-    asked = []
+    asked, knowledge = list[int](), solver.knowledge
 
-    def solved(*_: object, syzygy: Syzygy | None, **__: object) -> Solution:
+    def known(tables: Tablebase, budget: Budget, kept: KeptCells | None, syzygy: Syzygy | None) -> Known:
         asked.append(0 if syzygy is None else len(syzygy))
+        return knowledge(tables, budget, kept, syzygy)
+
+    def solved(*_: object, **__: object) -> Solution:
         accrued, (lower, upper) = GScore("G4.5"), ANYTHING
         return Solution(accrued, accrued, lower, upper, None, (), 0)
 
-    monkeypatch.setattr("tbgen.solve.solver.solve", solved)
+    monkeypatch.setattr(solver, "solve", solved)
+    monkeypatch.setattr(solver, "knowledge", known)
     games.write_text(stopped(WALL))
     words = ["tag", str(games), str(games), "--solve", "--solve-results", str(games.with_name("results"))]
     for more in ((), ("--syzygy", str(FILES)), ("--syzygy", str(FILES)), ()):

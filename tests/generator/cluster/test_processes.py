@@ -86,5 +86,5 @@ def test_the_scheduler_is_gone(own: Path, tmp_path_factory: pytest.TempPathFacto
         scheduler.kill()
         output, error = running.communicate(timeout=120)
     sentence = f"tbgen: the scheduler {address} is gone: what is finished is kept, start it and the"
-    assert (running.returncode, output, error.splitlines()[-1]) == (1, "", f"{sentence} again")
+    assert (running.returncode, output, error.splitlines()[-1]) == (1, "", f"{sentence} command again")
     assert set(tables_in(own, Variant.R_MOBILITY)) >= {Material.parse(name) for name in SUBS}
