@@ -155,7 +155,7 @@ def test_pictures_of_a_hold(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
 def test_pictures_of_the_ends(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """One for each end that is proved: its words, the mobile men marked, and arrows for the first moves."""
     words = ("solve", PROMOTES, "--svg", str(tmp_path), "--dir", str(tmp_path), "--mobile", "a1,b3")
-    document = json.loads(answer(capsys, *words, "--json", "--memory", "430M"))
+    document = json.loads(answer(capsys, *words, "--json", "--memory", "680M"))
     assert document["upper"] == "G0.0"
     assert document["claims"]["upper"] is None
     assert [path.name for path in tmp_path.glob("*.svg") if "hold" not in path.name] == ["lower.svg"]
@@ -181,7 +181,7 @@ def test_frozen_men_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
 
 def test_what_stays_open_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ("solve", PROMOTES, "--dir", str(tmp_path), "--memory", "430M", "--time", "5s")
+    words = ("solve", PROMOTES, "--dir", str(tmp_path), "--memory", "680M", "--time", "5s")
     document = json.loads(answer(capsys, *words, "--json"))
     (gap,) = document["gaps"]
     assert (gap["side"], gap["man"], gap["deed"]) == ("white", "a-pawn", "promotes")
