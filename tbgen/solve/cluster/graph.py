@@ -47,6 +47,7 @@ def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cel
         near: dict[Cell, None] = {}
         for home in homes(cell):
             near[home] = None
-            near |= dict.fromkeys(after for after in (() if home in among else homes(home)))
+            if home not in among:
+                near |= dict.fromkeys(homes(home))
         before[cell] = tuple(home for home in near if home in among)
     return {cell: before[cell] for cell in TopologicalSorter(before).static_order()}
