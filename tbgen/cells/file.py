@@ -4,6 +4,7 @@ Reading and checking one needs no compiler; ``tbgen.cells.packing`` makes bounds
 """
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +12,7 @@ import chess
 import msgspec
 
 from tbgen.cells.cell import Cell, piece_of
-from tbgen.errors import printable
+from tbgen.errors import UsageError, printable
 
 SUFFIX: Final = ".cell"
 
@@ -20,6 +21,7 @@ _VERSION: Final = b"2"
 """Changes whenever bounds of older versions cannot be used."""
 _DIGEST_BYTES: Final = 32
 _NAME_DIGITS: Final = 24
+_FILE_NAME: Final = re.compile(rf"K[QRBNP]*vK[QRBNP]*\.[0-9a-f]{{{_NAME_DIGITS}}}{re.escape(SUFFIX)}")
 
 
 class PackedSide(msgspec.Struct, frozen=True):
@@ -85,6 +87,16 @@ def check_cell(path: Path) -> str:
     return _parts_of(data)[0].hex()
 
 
+def stated_digest(path: Path) -> str:
+    """Return the digest that the file of a cell states of its content, which is not read.
+
+    :raises CellFileError: if it is none, or of another version.
+    :raises OSError: if it cannot be read.
+    """
+    with path.open("rb") as file:
+        return _parts_of(file.read(len(_FORMAT + _VERSION) + 1 + _DIGEST_BYTES))[0].hex()
+
+
 def name_of(cell: Cell) -> str:
     """Return what tells a canonical cell from others: its mobile men, and a FEN of those that stand still.
 
@@ -105,6 +117,20 @@ def file_name(name: str) -> str:
     """
     white, black = ("".join(sorted(filter(own, name), key=_order)) for own in (str.isupper, str.islower))
     return f"{white}v{black.upper()}.{hashlib.sha256(name.encode()).hexdigest()[:_NAME_DIGITS]}{SUFFIX}"
+
+
+def check_directory(directory: Path) -> None:
+    """Check that a directory of cells is one, or is to be made.
+
+    :raises UsageError: if it is something else.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is not a directory: choose another for cells")
+
+
+def is_file_name(name: str) -> bool:
+    """Tell whether a file name is one that a cell may have."""
+    return _FILE_NAME.fullmatch(name) is not None
 
 
 def _order(letter: str) -> int:

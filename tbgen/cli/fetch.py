@@ -1,4 +1,4 @@
-"""``tbgen fetch``: tables that others have published."""
+"""``tbgen fetch``: tables and solved cells that others have published."""
 
 import time
 from pathlib import Path
@@ -11,6 +11,7 @@ from tbgen.board.material import Material
 from tbgen.cli.options import (
     AsJson,
     Men,
+    MenName,
     Setting,
     TableDirectory,
     VariantList,
@@ -19,22 +20,25 @@ from tbgen.cli.options import (
     material_list,
 )
 from tbgen.cli.progress import ProgressLine
+from tbgen.cli.publish import men_of_cells
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import TbgenError
-from tbgen.exchange.fetch import FetchPlan, fetch, plan, read_list
-from tbgen.exchange.published import LIST_NAME, PublishedTable
+from tbgen.exchange.cells import plan_cells
+from tbgen.exchange.fetch import FetchPlan, fetch, listed, plan, read_list
+from tbgen.exchange.published import LIST_NAME, PublishedFile
 from tbgen.exchange.sources import source_of
 from tbgen.text import counted, duration, size_text
 
 
 @command
 def run(
-    *materials: Material,
+    *names: MenName,
     men: Men,
     variants: VariantList,
     source: Annotated[str, Setting("--from", required=True, metavar="URL|DIR")],
     jobs: Annotated[int, WholeNumber(1, 64), Setting(metavar="N")] = 4,
     check: bool,
+    cells: Annotated[Path | None, Setting(metavar="DIR")],
     json: AsJson,
     directory: TableDirectory,
 ) -> None:
@@ -44,20 +48,26 @@ def run(
     gets its final name when it is complete, its SHA-256 is the one stated in the set, and its content matches
     its digest. Running the command again resumes broken transfers.
 
+    With --cells, the solved cells of the set are fetched in the same way, and no tables; names are those of
+    their men.
+
     The set does not prove that its tables are right: only your own build or tbgen verify does. The digests of
-    the tables that the developers of tbgen have built are in docs/tables of its sources.
+    the tables that the developers of tbgen have built are in docs/tables of its sources. Nor does it prove
+    its cells.
 
     \b
     For example:
       tbgen fetch KRPvKR --from https://example.org/tables
       tbgen fetch --men 5 --from https://example.org/tables --jobs 8
       tbgen fetch --rules all --from /media/usb/tables --dir data
+      tbgen fetch KRPvKRP --cells cells --from https://example.org/tables
 
-    :param materials: such as KBvK, and those that it rests on (default: all of the set)
+    :param names: such as KBvK, and those that it rests on (default: all of the set)
     :param source: address or directory of the set
     :param jobs: files transferred at once (default: 4)
-    :param check: read all existing tables, and fetch damaged ones again
-    :param json: print the outcome for each table as one JSON document
+    :param check: read all existing files, and fetch damaged ones again
+    :param cells: fetch cells of the named men, or all, into this directory, which tbgen solve --cells uses
+    :param json: print the outcome for each file as one JSON document
     """
     files = source_of(source)
     published = read_list(files)
@@ -66,20 +76,19 @@ def run(
     def checking(name: str, number: int, count: int) -> None:
         line.show(f"checking {name}, {number} of {count}")
 
+    place, checked = files.place(LIST_NAME).removesuffix(f"/{LIST_NAME}"), checking if check else None
     with line:
-        to_do = plan(
-            published,
-            directory,
-            variants,
-            material_list(materials, men),
-            place=files.place(LIST_NAME).removesuffix(f"/{LIST_NAME}"),
-            check=checking if check else None,
-        )
-    say(f"tbgen: {_summary(to_do, directory)}")
-    report = _FetchReport(to_do, line)
+        if cells is None:
+            materials = material_list(map(Material.parse, names), men)
+            to_do = plan(published, directory, variants, materials, place=place, check=checked)
+        else:
+            chosen = men_of_cells(names, men, variants)
+            to_do = plan_cells(published, cells, chosen, place=place, check=checked)
+    report = _FetchReport(to_do, line, "table" if cells is None else "cell")
+    say(f"tbgen: {report.summary()}")
     try:
         with line:
-            fetch(to_do, files, directory, jobs=jobs, report=report)
+            fetch(to_do, files, jobs=jobs, report=report)
     except TbgenError as error:
         if json:
             print_json(_document(to_do, report, error))
@@ -88,24 +97,24 @@ def run(
         print_json(_document(to_do, report, None))
 
 
-def _summary(to_do: FetchPlan, directory: Path) -> str:
-    """Say beforehand what there is to do."""
-    parts = [f"{counted(len(to_do.wanted), 'table')} to fetch, {size_text(to_do.bytes)}"]
-    if to_do.there:
-        parts.append(f"{len(to_do.there)} in {directory} already")
-    if to_do.others:
-        names = ", ".join(table.file for table in to_do.others)
-        parts.append(f"{len(to_do.others)} there with another content, which stays: {names}")
-    return "; ".join(parts)
-
-
 class _FetchReport:
-    """Shows how far it is, and prints a line per table."""
+    """Shows how far it is, and prints a line per file."""
 
-    def __init__(self, to_do: FetchPlan, line: ProgressLine) -> None:
+    def __init__(self, to_do: FetchPlan, line: ProgressLine, what: str) -> None:
         self._plan, self._line, self._lock = to_do, line, Lock()
+        self._to_fetch = counted(len(to_do.wanted), what)
         self._bytes, self._began = 0, time.monotonic()
-        self.fetched: list[PublishedTable] = []
+        self.fetched: list[PublishedFile] = []
+
+    def summary(self) -> str:
+        """Say beforehand what there is to do."""
+        parts = [f"{self._to_fetch} to fetch, {size_text(self._plan.bytes)}"]
+        if self._plan.there:
+            parts.append(f"{len(self._plan.there)} in {self._plan.directory} already")
+        if others := self._plan.others:
+            names = listed([each.file for each in others])
+            parts.append(f"{len(others)} there with another content, which stays: {names}")
+        return "; ".join(parts)
 
     def came(self, size: int) -> None:
         """Count bytes."""
@@ -118,22 +127,22 @@ class _FetchReport:
                 rest = duration((self._plan.bytes - self._bytes) / rate)
                 left = f", {size_text(int(rate))}/s, about {rest} left"
             self._line.show(
-                f"{len(self.fetched)} of {counted(len(self._plan.wanted), 'table')}, "
+                f"{len(self.fetched)} of {self._to_fetch}, "
                 f"{size_text(max(self._bytes, 0))} of {size_text(self._plan.bytes)}{left}"
             )
 
-    def done(self, table: PublishedTable) -> None:
-        """Tell about a table."""
+    def done(self, file: PublishedFile) -> None:
+        """Tell about a file."""
         with self._lock:
-            self.fetched.append(table)
-            self._line.note(f"{table.file}: {size_text(table.bytes)}")
+            self.fetched.append(file)
+            self._line.note(f"{file.file}: {size_text(file.bytes)}")
 
 
 def _document(to_do: FetchPlan, report: _FetchReport, error: TbgenError | None) -> dict[str, Any]:
     return {
-        "fetched": [msgspec.to_builtins(table) for table in report.fetched],
-        "there": [table.file for table in to_do.there],
-        "other_content": [table.file for table in to_do.others],
-        "missing": [table.file for table in to_do.wanted if table not in report.fetched],
+        "fetched": [msgspec.to_builtins(file) for file in report.fetched],
+        "there": [file.file for file in to_do.there],
+        "other_content": [file.file for file in to_do.others],
+        "missing": [file.file for file in to_do.wanted if file not in report.fetched],
         "error": None if error is None else {"code": error.code, "sentence": str(error)},
     }

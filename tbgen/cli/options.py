@@ -298,11 +298,13 @@ def _variants(text: str) -> list[Variant]:
     return list(Variant) if text == "all" else [Variant.parse(text)]
 
 
+def _material_names() -> Iterator[str]:
+    return (material.name for material in all_materials(MAX_MEN))
+
+
 _READERS: Final[dict[Any, click.ParamType[Any]]] = {
     Path: click.Path(path_type=Path),
-    Material: Parsed(
-        "MATERIAL", Material.parse, lambda: (material.name for material in all_materials(MAX_MEN))
-    ),
+    Material: Parsed("MATERIAL", Material.parse, _material_names),
     Variant: Parsed("|".join(Variant), Variant.parse, lambda: Variant),
     GScore: Parsed("G", GScore.parse),
     Komi: Parsed("G", Komi.parse),
@@ -336,6 +338,8 @@ TableDirectory: TypeAlias = Annotated[
 Men: TypeAlias = Annotated[
     int | None, WholeNumber(2, MAX_MEN), Setting(metavar="N", help="all materials of 2 to N men")
 ]
+MenName: TypeAlias = Annotated[str, Parsed("MATERIAL", str, _material_names)]
+"""A material, or the men of cells, which may be more."""
 CellDirectory: TypeAlias = Annotated[
     Path | None,
     Setting(

@@ -1,50 +1,85 @@
-"""``tbgen publish``: tables for others to fetch."""
+"""``tbgen publish``: tables, and solved cells, for others to fetch."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Annotated
 
 from tbgen.board.material import Material
-from tbgen.cli.options import AsJson, Men, TableDirectory, VariantList, command, material_list
+from tbgen.board.variant import Variant
+from tbgen.cli.options import (
+    AsJson,
+    Men,
+    MenName,
+    Setting,
+    TableDirectory,
+    VariantList,
+    command,
+    material_list,
+)
 from tbgen.cli.progress import ProgressLine
+from tbgen.errors import UsageError
+from tbgen.exchange.cells import MenOfCells, publish_cells
 from tbgen.exchange.publish import publish
-from tbgen.exchange.published import PublishedTable
+from tbgen.exchange.published import PublishedFile, PublishedSet
 from tbgen.text import counted, size_text
 
 
 @command
 def run(
     target: Path,
-    *materials: Material,
+    *names: MenName,
     men: Men,
     variants: VariantList,
+    cells: Annotated[Path | None, Setting(metavar="DIR")],
     json: AsJson,
     directory: TableDirectory,
 ) -> None:
-    """Prepare tables for tbgen fetch, in a directory that any web server can serve.
+    """Prepare tables or solved cells for tbgen fetch, in a directory that any web server can serve.
 
     The directory gets the files (as links where the file system allows them, else as copies), a list of them
     with sizes and digests (tbgen-set.json), and the same list for sha256sum -c (SHA256SUMS). It may be the
-    directory of the tables. Every table is first read and compared with its digest. Tables published there
+    directory of the tables. Every file is first read and compared with its digest. Files published there
     before stay, and are not read again if they have not changed.
+
+    With --cells, it gets cells that tbgen solve has kept, and no tables; names are those of their men.
 
     \b
     For example:
       tbgen publish /srv/www/tables
       tbgen publish /srv/www/tables --men 4 --rules all
       tbgen publish data --dir data
+      tbgen publish /srv/www/tables KRPvKRP --cells cells
 
     :param target: directory of the set
-    :param materials: such as KBvK, and those that it rests on (default: those that are there)
+    :param names: such as KBvK, and those that it rests on (default: those that are there)
+    :param cells: publish the cells of a directory, of the named men or all
     :param json: print the list as one JSON document
     """
     line = ProgressLine()
 
-    def done(table: PublishedTable, number: int, count: int) -> None:
-        line.show(f"{table.file}, {number} of {count}")
+    def done(file: PublishedFile, number: int, count: int) -> None:
+        line.show(f"{file.file}, {number} of {count}")
 
     with line:
-        published = publish(directory, target, variants, material_list(materials, men), done=done)
-    size = sum(table.bytes for table in published.tables)
-    if json:
-        print(published.text().decode(), end="")
-    else:
-        print(f"{target}: {counted(len(published.tables), 'table')}, {size_text(size)}")
+        if cells is not None:
+            published = publish_cells(cells, target, men_of_cells(names, men, variants), done=done)
+        else:
+            materials = material_list(map(Material.parse, names), men)
+            published = publish(directory, target, variants, materials, done=done)
+    print(published.text().decode() if json else f"{target}: {_summary(published)}\n", end="")
+
+
+def men_of_cells(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> MenOfCells:
+    """Return the men whose cells are meant.
+
+    :raises UsageError: if a name means nothing, or if there are options for tables.
+    """
+    if men is not None or list(variants) != [Variant.R_MOBILITY]:
+        raise UsageError("--men and --rules are for tables: leave them out, or leave out --cells")
+    return MenOfCells(names)
+
+
+def _summary(published: PublishedSet) -> str:
+    parts = {"table": published.tables, "cell": published.cells}
+    numbers = " and ".join(counted(len(files), what) for what, files in parts.items() if files)
+    return f"{numbers}, {size_text(sum(each.bytes for each in published.files))}"

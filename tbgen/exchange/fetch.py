@@ -1,4 +1,4 @@
-"""Fetching tables of a published set: which are missing, and getting them whole or not at all.
+"""Fetching files of a published set: which tables are missing, and getting all whole or not at all.
 
 What has come of a file lies beside its place, with ``.part`` at the end of its name, until all of it is there
 and checked: so a transfer that broke off goes on where it was, with the next try or the next command.
@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from io import BufferedRandom
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
@@ -23,8 +24,9 @@ from tbgen.exchange.check import check_table
 from tbgen.exchange.published import (
     LIST_NAME,
     MOST_LIST_BYTES,
+    PublishedFile,
     PublishedSet,
-    PublishedTable,
+    UnusableFileError,
     sha256_of,
     size_of,
 )
@@ -38,33 +40,41 @@ PARTIAL: Final = ".part"
 _REFUSED: Final = "it was not taken"
 """The end of sentences about files that are not what their set says."""
 _NAMED: Final = 5
-"""Tables that a sentence names at the most."""
+"""Files that a sentence names at the most."""
 _PATIENCE: Final = 0.5
 """Seconds that a thread which has to stop is waited for."""
 
 
 @dataclass(frozen=True)
 class FetchPlan:
-    """What is to be done."""
+    """What is to be done.
 
-    wanted: tuple[PublishedTable, ...]
-    """To be fetched, in build order."""
-    there: tuple[PublishedTable, ...]
+    :param directory: where the files are to lie.
+    """
+
+    directory: Path
+    wanted: tuple[PublishedFile, ...]
+    """To be fetched, in their order."""
+    there: tuple[PublishedFile, ...]
     """There already, with the same content."""
-    others: tuple[PublishedTable, ...]
-    """There already with another content, which stays: in the other form, or without accrued scores."""
-    bytes: int
-    """What is left to come of those to be fetched."""
+    others: tuple[PublishedFile, ...]
+    """There already with another content, which stays: tables in the other form or without accrued scores,
+    cells with other bounds."""
+
+    @cached_property
+    def bytes(self) -> int:
+        """What was left to come when this was first asked."""
+        return sum(_bytes_left(each, self.directory) for each in self.wanted)
 
 
 class FetchReporter(Protocol):
-    """Told what happens while tables are fetched, by several threads."""
+    """Told what happens while files are fetched, by several threads."""
 
     def came(self, size: int) -> None:
         """So many bytes more have come; fewer than none if they have to come again."""
 
-    def done(self, table: PublishedTable) -> None:
-        """A table is in its place."""
+    def done(self, file: PublishedFile) -> None:
+        """A file is in its place."""
 
 
 def read_list(source: FileSource) -> PublishedSet:
@@ -74,13 +84,13 @@ def read_list(source: FileSource) -> PublishedSet:
     """
 
     def read() -> bytes:
-        text = b""
+        text = bytearray()
         with source.open(LIST_NAME, 0) as (_, stream):
             for data in stream:
                 text += data
                 if len(text) > MOST_LIST_BYTES:
                     raise TbgenError(f"{source.place(LIST_NAME)} is too long to be a list of tables")
-        return text
+        return bytes(text)
 
     return PublishedSet.parse(persistent(read), source.place(LIST_NAME))
 
@@ -104,9 +114,9 @@ def plan(
     :raises NotPublishedError: if the set lacks a table that is wanted, or has none for the rules.
     """
     named = None if materials is None else closure(materials)
-    wanted: list[PublishedTable] = []
-    there: list[PublishedTable] = []
-    others: list[PublishedTable] = []
+    wanted: list[PublishedFile] = []
+    there: list[PublishedFile] = []
+    others: list[PublishedFile] = []
     for variant in variants:
         missing = []
         expected = named or [table.men for table in published.tables if table.rules is variant]
@@ -124,8 +134,7 @@ def plan(
             raise NotPublishedError(place, [variant], missing)
     if not (named or wanted or there or others):
         raise NotPublishedError(place, variants, [])
-    left = sum(_bytes_left(table, directory) for table in wanted)
-    return FetchPlan(tuple(wanted), tuple(there), tuple(others), left)
+    return FetchPlan(directory, tuple(wanted), tuple(there), tuple(others))
 
 
 class NotPublishedError(TbgenError):
@@ -135,41 +144,41 @@ class NotPublishedError(TbgenError):
     code = MissingTableError.code
 
     def __init__(self, place: str, variants: Sequence[Variant], missing: list[str]) -> None:
-        lacks = f"lacks {_listed(missing)}" if missing else "has no tables"
+        lacks = f"lacks {listed(missing)}" if missing else "has no tables"
         rules = " or ".join(variants)
         remedy = "name tables that do without, or build them with tbgen build" if missing else "choose others"
         super().__init__(f"the set of {place} {lacks} for the rules {rules}: {remedy}")
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return some names for a sentence, the first ones of many."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 
-def fetch(
-    to_do: FetchPlan, source: FileSource, directory: Path, *, jobs: int = 4, report: FetchReporter
-) -> None:
-    """Fetch the tables of a plan into its directory, several at once, and check each before it gets its name.
+def fetch(to_do: FetchPlan, source: FileSource, *, jobs: int = 4, report: FetchReporter) -> None:
+    """Fetch the files of a plan into its directory, several at once, and check each before it gets its name.
 
-    :raises NotTakenError: after all others have come, if tables cannot be had or are not what the set says.
-    :raises TbgenError: at once, if the source cannot be reached or the directory not be written. Tables that
+    :raises NotTakenError: after all others have come, if files cannot be had or are not what the set says.
+    :raises TbgenError: at once, if the source cannot be reached or the directory not be written. Files that
         are done stay, and what has come of others is gone on with the next time.
     """
+    directory = to_do.directory
     make_directory(directory)
     free = shutil.disk_usage(directory).free
     if to_do.bytes > free:
         raise TbgenError(
-            f"the tables take {size_text(to_do.bytes)}, and the disk of {directory} has {size_text(free)} "
-            "free: make room, or choose another directory with --dir"
+            f"the files take {size_text(to_do.bytes)}, and the disk of {directory} has {size_text(free)} "
+            "free: make room, or choose another directory"
         )
     stop = Event()
 
-    def attempt(table: PublishedTable) -> tuple[str, NotTakenError] | None:
+    def attempt(file: PublishedFile) -> tuple[str, NotTakenError] | None:
         try:
             if not stop.is_set():
-                _fetch_table(table, source, directory, report, stop)
+                _fetch_file(file, source, directory, report, stop)
         except NotTakenError as error:
-            return table.file, error
+            return file.file, error
         except _FetchStoppedError:
             pass
         except BaseException:
@@ -189,7 +198,7 @@ def fetch(
     for first in refused.values():
         if len(refused) == 1:
             raise first
-        raise NotTakenError(f"{_listed([*refused])} could not be fetched; the first: {first}")
+        raise NotTakenError(f"{listed([*refused])} could not be fetched; the first: {first}")
 
 
 class _TooShortError(InterruptedTransferError, NotTakenError):
@@ -200,18 +209,18 @@ class _FetchStoppedError(Exception):
     """The source has failed, or the directory, or the user has stopped the command."""
 
 
-def _fetch_table(
-    table: PublishedTable, source: FileSource, directory: Path, report: FetchReporter, stop: Event
+def _fetch_file(
+    published: PublishedFile, source: FileSource, directory: Path, report: FetchReporter, stop: Event
 ) -> None:
-    place, path = source.place(table.file), table.path_in(directory)
+    place, path = source.place(published.file), directory / published.file
     part = _partial(path)
     with write_errors(part), _locked(part) as file:
-        start = persistent(lambda: _append(table, source, file, report, stop))
-        right = sha256_of(file) == table.sha256
+        start = persistent(lambda: _append(published, source, file, report, stop))
+        right = sha256_of(file) == published.sha256
         if start and not right:  # what came before may have been wrong
             _start_over(file, report)
-            persistent(lambda: _append(table, source, file, report, stop))
-            right = sha256_of(file) == table.sha256
+            persistent(lambda: _append(published, source, file, report, stop))
+            right = sha256_of(file) == published.sha256
         if not right:
             _start_over(file, report)
             raise NotTakenError(
@@ -219,41 +228,38 @@ def _fetch_table(
             )
         file.flush()
         try:
-            digest = check_table(part, table.men, table.rules)
-        except DamagedTableError:
-            digest = None
-        if digest != table.digest:
+            if published.check(part) != published.digest:
+                raise UnusableFileError("has another content than its set says")
+        except UnusableFileError as error:
             part.unlink()
-            other = "holds another table than its set says"
-            unusable = f"is no table of {table.material} for the rules {table.rules} that can be used"
-            raise NotTakenError(f"{place} {other if digest else unusable}: {_REFUSED}")
+            raise NotTakenError(f"{place} {error}: {_REFUSED}") from None
         put_in_place(part, path)
-    report.done(table)
+    report.done(published)
 
 
 def _append(
-    table: PublishedTable, source: FileSource, file: BufferedRandom, report: FetchReporter, stop: Event
+    published: PublishedFile, source: FileSource, file: BufferedRandom, report: FetchReporter, stop: Event
 ) -> int:
     """Append what is missing of a file, and return from which byte on; what is too long is dropped first."""
-    size, place = file.seek(0, os.SEEK_END), source.place(table.file)
-    if size > table.bytes:
+    size, place = file.seek(0, os.SEEK_END), source.place(published.file)
+    if size > published.bytes:
         file.truncate(0)
         size = file.seek(0)
-    if size == table.bytes:
+    if size == published.bytes:
         return size
-    with source.open(table.file, size) as (start, stream):
+    with source.open(published.file, size) as (start, stream):
         if start < size:
             _start_over(file, report)
         for data in stream:
             if stop.is_set():
                 raise _FetchStoppedError
-            if file.tell() + len(data) > table.bytes:
+            if file.tell() + len(data) > published.bytes:
                 _start_over(file, report)
                 raise NotTakenError(f"{place} is longer than its set says: {_REFUSED}")
             file.write(data)
             report.came(len(data))
-    if file.tell() < table.bytes:
-        raise _TooShortError(f"{place} ended after {size_text(file.tell())} of {size_text(table.bytes)}")
+    if file.tell() < published.bytes:
+        raise _TooShortError(f"{place} ended after {size_text(file.tell())} of {size_text(published.bytes)}")
     return start
 
 
@@ -297,10 +303,10 @@ def _opened(part: Path) -> BufferedRandom:
         file.close()
 
 
-def _bytes_left(table: PublishedTable, directory: Path) -> int:
-    """Return how many bytes of a table have not come yet."""
-    there = size_of(_partial(table.path_in(directory)))
-    return table.bytes - there if there <= table.bytes else table.bytes
+def _bytes_left(published: PublishedFile, directory: Path) -> int:
+    """Return how many bytes of a file have not come yet."""
+    there = size_of(_partial(directory / published.file))
+    return published.bytes - there if there <= published.bytes else published.bytes
 
 
 def _partial(path: Path) -> Path:

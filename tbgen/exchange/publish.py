@@ -4,18 +4,28 @@ import os
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError
 from tbgen.exchange.check import check_table
 from tbgen.exchange.chosen import chosen_tables
-from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable, sha256_of, size_of
+from tbgen.exchange.published import (
+    LIST_NAME,
+    PublishedFile,
+    PublishedSet,
+    PublishedTable,
+    sha256_of,
+    size_of,
+)
 from tbgen.files import make_directory, write_errors, write_file, written_aside
 from tbgen.store.format import table_path
 
-SUMS_NAME = "SHA256SUMS"
+SUMS_NAME: Final = "SHA256SUMS"
 """The same in the form that ``sha256sum -c`` reads."""
 
 
@@ -25,7 +35,7 @@ def publish(
     variants: Iterable[Variant],
     materials: Iterable[Material] | None = None,
     *,
-    done: Callable[[PublishedTable, int, int], None] = lambda *_: None,
+    done: Callable[[PublishedFile, int, int], None] = lambda *_: None,
 ) -> PublishedSet:
     """Lay out tables with their list in a directory, which may be that of the tables.
 
@@ -39,62 +49,95 @@ def publish(
     :raises DamagedTableError: if one cannot be used.
     """
     wanted = chosen_tables(directory, tuple(variants), materials)
-    known = {table.file: table for table in _published(target)}
-    for material, variant in reversed(wanted):  # building the largest one builds what it rests on
-        path = table_path(directory, material.name, variant)
-        if path.name not in known and not path.exists():
-            raise MissingTableError(material.name, directory, variant)
-    make_directory(target)
-    for number, (material, variant) in enumerate(wanted, 1):
-        source = table_path(directory, material.name, variant)
-        path = target / source.name
-        before = known.get(path.name)
-        if before is None or (source.exists() and not _unchanged(source, path, before, target / LIST_NAME)):
-            known[path.name] = _table(source, material, variant)
-            _lay_out(source, path)
-            _write_list(target, known.values())
-        done(known[path.name], number, len(wanted))
-    return PublishedSet.of(known.values())
+    with SetDirectory(target) as published:
+        for material, variant in reversed(wanted):  # building the largest one builds what it rests on
+            path = table_path(directory, material.name, variant)
+            if path.name not in published.files and not path.exists():
+                raise MissingTableError(material.name, directory, variant)
+        make_directory(target)
+        for number, (material, variant) in enumerate(wanted, 1):
+            source = table_path(directory, material.name, variant)
+            table = published.add(source, partial(_table, source, material, variant))
+            done(table, number, len(wanted))
+    return published.set
 
 
-def _published(target: Path) -> Iterable[PublishedTable]:
+class SetDirectory:
+    """A directory that files of a set are laid out in; at the end of the block, also where something went
+    wrong, all that are there are listed.
+
+    :ivar files: what is published there, by name.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._target, self.files = target, {each.file: each for each in _published(target)}
+        self._listed = dict(self.files)
+
+    @property
+    def set(self) -> PublishedSet:
+        """All of it."""
+        return PublishedSet.of(self.files.values())
+
+    def add(self, source: Path, entry: Callable[[Path], PublishedFile]) -> PublishedFile:
+        """Lay out a file, unless it is published and has not changed, or is gone from its own place.
+
+        :param entry: checks a file that has its final content, maybe not yet its name, and returns what is
+            to be listed.
+        """
+        path = self._target / source.name
+        before = self.files.get(path.name)
+        if before is None or (source.exists() and not self._unchanged(source, path, before)):
+            self.files[path.name] = _laid_out(source, path, entry)
+        return self.files[path.name]
+
+    def _unchanged(self, source: Path, path: Path, before: PublishedFile) -> bool:
+        """Whether a published file is what the list says, by sizes and times."""
+        own, other, listed = (each.stat().st_mtime_ns for each in (path, source, self._target / LIST_NAME))
+        return size_of(source) == size_of(path) == before.bytes and other <= own < listed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.files != self._listed:
+            sums = "".join(f"{each.sha256}  {each.file}\n" for each in self.set.files)
+            write_file(self._target / SUMS_NAME, sums.encode())
+            write_file(self._target / LIST_NAME, self.set.text())
+
+
+def _published(target: Path) -> Iterable[PublishedFile]:
     """Return what a directory's list says, of the files that are there."""
     path = target / LIST_NAME
     try:
         text = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return ()
-    tables = PublishedSet.parse(text, str(path)).tables
-    return [table for table in tables if size_of(target / table.file) == table.bytes]
+    files = PublishedSet.parse(text, str(path)).files
+    return [each for each in files if size_of(target / each.file) == each.bytes]
 
 
-def _unchanged(source: Path, path: Path, table: PublishedTable, listed: Path) -> bool:
-    """Whether a published file is what the list says, by sizes and times."""
-    times = [each.stat().st_mtime_ns for each in (source, path)]
-    return size_of(source) == size_of(path) == table.bytes and max(times) < listed.stat().st_mtime_ns
+def _table(source: Path, material: Material, variant: Variant, laid_out: Path) -> PublishedTable:
+    digest = check_table(source, material, variant)  # whose name errors have
+    return PublishedTable(source.name, *size_and_sha256(laid_out), digest, material.name, variant)
 
 
-def _table(path: Path, material: Material, variant: Variant) -> PublishedTable:
-    digest = check_table(path, material, variant)
+def size_and_sha256(path: Path) -> tuple[int, str]:
+    """Return the size of a file in bytes, and its SHA-256."""
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        return PublishedTable(path.name, material.name, variant, size, sha256_of(file), digest)
+        return os.fstat(file.fileno()).st_size, sha256_of(file)
 
 
-def _lay_out(source: Path, path: Path) -> None:
-    """Link a file, or copy it where that cannot be."""
+def _laid_out(source: Path, path: Path, entry: Callable[[Path], PublishedFile]) -> PublishedFile:
+    """Link a file that can be used, or copy it where that cannot be."""
     if path.exists() and path.samefile(source):
-        return
-    with written_aside(path) as temporary, write_errors(path):
-        temporary.unlink()
-        with suppress(OSError):
-            os.link(source, temporary)
-        if not temporary.exists():
-            shutil.copyfile(source, temporary)
-
-
-def _write_list(target: Path, tables: Iterable[PublishedTable]) -> None:
-    published = PublishedSet.of(tables)
-    sums = "".join(f"{table.sha256}  {table.file}\n" for table in published.tables)
-    write_file(target / SUMS_NAME, sums.encode())
-    write_file(target / LIST_NAME, published.text())
+        return entry(path)
+    with written_aside(path) as temporary:
+        with write_errors(path):
+            temporary.unlink()
+            with suppress(OSError):
+                os.link(source, temporary)
+            if not temporary.exists():
+                shutil.copyfile(source, temporary)
+        return entry(temporary)

@@ -1,4 +1,5 @@
-"""The list of a published set: what its tables are, how large, and their digests (docs/publishing.md)."""
+"""The list of a published set: its tables and cells, how large they are, and their digests
+(docs/publishing.md)."""
 
 import hashlib
 from collections.abc import Iterable
@@ -11,35 +12,53 @@ from msgspec import Meta, Struct
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.errors import TbgenError, quote
+from tbgen.cells.file import CellFileError, check_cell, is_file_name
+from tbgen.errors import DamagedTableError, TbgenError, quote
+from tbgen.exchange.check import check_table
 from tbgen.store.format import table_path
 from tbgen.store.inventory import Digest
 
 LIST_NAME: Final = "tbgen-set.json"
-MOST_LIST_BYTES: Final = 4 << 20
-"""A longer list is none; that of all tables of both variants takes some 100 KiB."""
+MOST_LIST_BYTES: Final = 32 << 20
+"""A longer list is none: all tables of both variants take some 100 KiB, a thousand cells 300 KiB."""
 
 _VERSION: Final = 1
 
 
-class PublishedTable(Struct, frozen=True):
-    """One table of a set, as the list has it: a name in it cannot lead elsewhere.
+class UnusableFileError(TbgenError):
+    """A file that cannot serve as what its name says; the text goes on from the name."""
 
-    :ivar file: name of the file, which is that of the table it stands for.
+
+class PublishedFile(Struct, frozen=True):
+    """A file of a set, as the list has it: a name in it cannot lead elsewhere.
+
+    :ivar file: its name, which is that of the table or the cell that it stands for.
     :ivar bytes: size of the file.
     :ivar sha256: SHA-256 of the file.
-    :ivar digest: digest of the content, which the file states too (docs/format.md).
+    :ivar digest: digest of the content, which the file states too (docs/format.md, docs/solve.md).
     """
 
     file: str
-    material: str
-    rules: Variant
     bytes: Annotated[int, Meta(ge=1, lt=1 << 40)]
     sha256: Digest
     digest: Digest
 
+    def check(self, path: Path) -> str:
+        """Read all of a file that came in the place of this one, and return the digest of its content.
+
+        :raises UnusableFileError: if it cannot be used.
+        """
+        raise NotImplementedError
+
+
+class PublishedTable(PublishedFile, frozen=True):
+    """One table of a set."""
+
+    material: str
+    rules: Variant
+
     def __post_init__(self) -> None:
-        if self.path_in(Path()).name != self.file:
+        if table_path(Path(), self.men.name, self.rules).name != self.file:
             raise ValueError(f"{quote(self.file)} is not the file of {self.material}")
 
     @property
@@ -47,9 +66,36 @@ class PublishedTable(Struct, frozen=True):
         """The material."""
         return Material.parse(self.material)
 
-    def path_in(self, directory: Path) -> Path:
-        """Return where the table lies in a directory."""
-        return table_path(directory, self.men.name, self.rules)
+    def check(self, path: Path) -> str:
+        """See :meth:`PublishedFile.check`."""
+        try:
+            return check_table(path, self.men, self.rules)
+        except DamagedTableError:
+            what = f"table of {self.material} for the rules {self.rules}"
+            raise UnusableFileError(f"is no {what} that can be used") from None
+
+
+class PublishedCell(PublishedFile, frozen=True):
+    """One solved cell of a set."""
+
+    def __post_init__(self) -> None:
+        if not is_file_name(self.file):
+            raise ValueError(f"{quote(self.file)} is not the file of a cell")
+
+    def check(self, path: Path) -> str:
+        """See :meth:`PublishedFile.check`."""
+        return checked_cell(path)
+
+
+def checked_cell(path: Path) -> str:
+    """Read all of the file of a cell, which may be under a temporary name, and return its digest.
+
+    :raises UnusableFileError: if it cannot be used.
+    """
+    try:
+        return check_cell(path)
+    except CellFileError as error:
+        raise UnusableFileError(f"is no cell that can be used: {error}") from None
 
 
 class _SetHead(Struct, frozen=True):
@@ -58,16 +104,24 @@ class _SetHead(Struct, frozen=True):
 
 
 class PublishedSet(_SetHead, frozen=True):
-    """The tables of a set, in build order."""
+    """The tables of a set, in build order, and its cells."""
 
     tables: tuple[PublishedTable, ...]
+    cells: tuple[PublishedCell, ...] = ()
 
     @classmethod
-    def of(cls, tables: Iterable[PublishedTable]) -> Self:
-        """Return the set of some tables."""
-        return cls(
-            "tbgen set", _VERSION, tuple(sorted(tables, key=lambda table: (table.rules.value, table.men)))
-        )
+    def of(cls, files: Iterable[PublishedFile]) -> Self:
+        """Return the set of some files."""
+        ordered = sorted(files, key=lambda each: each.file)
+        tables = [each for each in ordered if isinstance(each, PublishedTable)]
+        tables.sort(key=lambda table: (table.rules.value, table.men))
+        cells = (each for each in ordered if isinstance(each, PublishedCell))
+        return cls("tbgen set", _VERSION, tuple(tables), tuple(cells))
+
+    @property
+    def files(self) -> tuple[PublishedFile, ...]:
+        """All of them."""
+        return *self.tables, *self.cells
 
     @classmethod
     def parse(cls, text: bytes, where: str) -> Self:
@@ -78,14 +132,14 @@ class PublishedSet(_SetHead, frozen=True):
         """
         try:
             version = msgspec.json.decode(text, type=_SetHead).version
-            if version != _VERSION:  # whose tables may be described otherwise
+            if version != _VERSION:  # whose files may be described otherwise
                 raise ValueError(f"it has version {version}: take a newer tbgen")
-            tables = msgspec.json.decode(text, type=cls).tables
-            if len({table.file for table in tables}) < len(tables):
-                raise ValueError("it has a table twice")
+            files = msgspec.json.decode(text, type=cls).files
+            if len({each.file for each in files}) < len(files):
+                raise ValueError("it has a file twice")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise TbgenError(f"{where} is no list of tables that can be used: {error}") from None
-        return cls.of(tables)
+        return cls.of(files)
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
         """Return a table of the set, None if it is not there."""

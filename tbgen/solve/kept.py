@@ -14,8 +14,17 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from tbgen.cells.cell import Cell
-from tbgen.cells.file import SUFFIX, CellFileError, PackedBounds, bytes_of, file_name, name_of, read_cell
-from tbgen.errors import TbgenError, UsageError
+from tbgen.cells.file import (
+    SUFFIX,
+    CellFileError,
+    PackedBounds,
+    bytes_of,
+    check_directory,
+    file_name,
+    name_of,
+    read_cell,
+)
+from tbgen.errors import TbgenError
 from tbgen.files import make_directory, write_errors, written_aside
 
 LEAST_SLOTS: Final = 64**3
@@ -46,8 +55,7 @@ class KeptCells:
         most: int | None = DEFAULT_BYTES,
         note: Callable[[str], object] = _logger.warning,
     ) -> None:
-        if directory.exists() and not directory.is_dir():
-            raise UsageError(f"{directory} is not a directory: choose another for cells")
+        check_directory(directory)
         make_directory(directory, remedy=_REMEDY)
         self.directory, self._most, self._note = directory, most, note
         self._seen: dict[Cell, _Stamp] = {}

@@ -17,6 +17,10 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
 from tbgen.errors import TbgenError, UsageError
+from tbgen.exchange.cells import MenOfCells, plan_cells, publish_cells
+from tbgen.exchange.fetch import fetch, read_list
+from tbgen.exchange.published import PublishedFile
+from tbgen.exchange.sources import DirectorySource
 from tbgen.solve.budget import Budget
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.solved_cells import SolvedCells
@@ -233,13 +237,28 @@ def test_what_others_have_proved_since_counts(tmp_path: Path) -> None:
     assert same(got(KeptCells(tmp_path), cell()), found)
 
 
+class Silence:
+    """Says nothing of what is fetched."""
+
+    def came(self, size: int) -> None:
+        pass
+
+    def done(self, file: PublishedFile) -> None:
+        pass
+
+
 def test_the_next_position_goes_on_from_them(own: Path, tmp_path: Path) -> None:
+    """Also where somebody else has fetched them."""
     budget, kept = Budget(seconds=600, cells=4), tmp_path / "cells"
     first = tbgen.solve(FEN, tables=own, budget=budget, kept=KeptCells(kept))
     assert first.cells
     assert list(kept.iterdir())
     none = Budget(seconds=600, cells=0)
-    again = tbgen.solve(FEN, tables=own, budget=none, kept=KeptCells(kept))
+    new, source = tmp_path / "new", DirectorySource(tmp_path / "set")
+    everything = MenOfCells([])
+    publish_cells(kept, tmp_path / "set", everything)
+    fetch(plan_cells(read_list(source), new, everything, place=""), source, report=Silence())
+    again = tbgen.solve(FEN, tables=own, budget=none, kept=KeptCells(new))
     assert (again.cells, again.lower, again.upper) == (0, first.lower, first.upper)
     alone = tbgen.solve(FEN, tables=own, budget=none)
     assert alone.lower < again.lower or alone.upper > again.upper

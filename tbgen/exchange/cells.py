@@ -1,0 +1,147 @@
+"""Publishing and fetching solved cells, as ``--cells`` keeps them, which spares others the work."""
+
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from pathlib import Path
+
+from tbgen.cells.file import SUFFIX, CellFileError, check_cell, check_directory, is_file_name, stated_digest
+from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
+from tbgen.exchange.fetch import FetchPlan, listed
+from tbgen.exchange.publish import SetDirectory, size_and_sha256
+from tbgen.exchange.published import (
+    PublishedCell,
+    PublishedFile,
+    PublishedSet,
+    UnusableFileError,
+    checked_cell,
+    size_of,
+)
+from tbgen.files import make_directory
+
+
+class MissingCellsError(TbgenError):
+    """There are no cells of some men, or none at all."""
+
+    exit_code = MissingTableError.exit_code
+    code = "missing_cells"
+
+
+class MenOfCells:
+    """The men that cells are chosen by: of each name both sides, in either order; all cells if none is named.
+
+    :param names: names such as ``KRPvKRP``, of any number of men.
+    :raises UsageError: if one means nothing.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = [*names]
+        self._chosen = {name: _sides_of(name) for name in self.names}
+
+    def __contains__(self, file: str) -> bool:
+        """Whether the file of a cell is of such men."""
+        return not self.names or _sides_of(file.split(".")[0]) in self._chosen.values()
+
+    def without(self, files: Collection[str]) -> list[str]:
+        """Return the names of which there is no cell among some files."""
+        found = {_sides_of(file.split(".")[0]) for file in files}
+        return [name for name, sides in self._chosen.items() if sides not in found]
+
+
+def _sides_of(name: str) -> frozenset[tuple[str, ...]]:
+    """Return the men of both sides, whichever is which."""
+    sides = name.upper().split("V")
+    if len(sides) != 2 or any(side.count("K") != 1 or not set(side) <= set("KQRBNP") for side in sides):
+        raise UsageError(f"{quote(name)} names no men of cells: expected both sides, such as KRPvKRP")
+    return frozenset(tuple(sorted(side)) for side in sides)
+
+
+def publish_cells(
+    directory: Path,
+    target: Path,
+    men: MenOfCells,
+    *,
+    done: Callable[[PublishedFile, int, int], None] = lambda *_: None,
+) -> PublishedSet:
+    """Lay out the cells of a directory with their list in another one, or in the same one, as
+    :func:`tbgen.exchange.publish.publish` does with tables. Others may add and remove cells meanwhile.
+
+    :param done: called with every cell, its number, and how many there are.
+    :raises MissingCellsError: if there are none, or none of some of the men.
+    :raises TbgenError: after all others are laid out, if some cannot be used; at once, if nothing can be
+        written.
+    """
+    paths = [path for path in sorted(directory.glob(f"*{SUFFIX}")) if is_file_name(path.name)]
+    wanted = [path for path in paths if path.name in men]
+    if missing := men.without([path.name for path in wanted]):
+        raise MissingCellsError(f"there are no cells of {listed(missing)} in {directory}")
+    if not wanted:
+        raise MissingCellsError(
+            f"there are no cells in {directory}: solve positions with --cells {directory}"
+        )
+    make_directory(target)
+    refused: list[tuple[Path, UnusableFileError]] = []
+    with SetDirectory(target) as published:
+        for number, path in enumerate(wanted, 1):
+            try:
+                done(published.add(path, partial(_cell, path.name)), number, len(wanted))
+            except UnusableFileError as error:
+                refused.append((path, error))
+            except TbgenError:
+                if path.exists():
+                    raise
+    if refused:
+        path, reason = refused[0]
+        others = f", nor were {len(refused) - 1} others" if len(refused) > 1 else ""
+        raise TbgenError(f"{path} {reason}; it was not published{others}")
+    return published.set
+
+
+def _cell(name: str, path: Path) -> PublishedCell:
+    digest = checked_cell(path)
+    return PublishedCell(name, *size_and_sha256(path), digest)
+
+
+def plan_cells(
+    published: PublishedSet,
+    directory: Path,
+    men: MenOfCells,
+    *,
+    place: str,
+    check: Callable[[str, int, int], None] | None = None,
+) -> FetchPlan:
+    """Compare the cells of a set with those of a directory, as :func:`tbgen.exchange.fetch.plan` does with
+    tables.
+
+    :param place: where the set is, for the sentence.
+    :param check: if given, all of every cell that is there is read, and this is called before; else only what
+        a cell says of itself is read.
+    :raises UsageError: if the directory is something else.
+    :raises MissingCellsError: if the set has none, or none of some of the men.
+    """
+    check_directory(directory)
+    chosen = [cell for cell in published.cells if cell.file in men]
+    if missing := men.without([cell.file for cell in chosen]):
+        raise MissingCellsError(f"the set of {place} has no cells of {listed(missing)}: choose others")
+    if not chosen:
+        raise MissingCellsError(f"the set of {place} has no cells: choose another")
+    wanted: list[PublishedCell] = []
+    there: list[PublishedCell] = []
+    others: list[PublishedCell] = []
+    for number, cell in enumerate(chosen, 1):
+        if check is not None:
+            check(cell.file, number, len(chosen))
+        path = directory / cell.file
+        digest = _digest(path, whole=check is not None)
+        if digest is None or (digest == cell.digest and size_of(path) != cell.bytes):
+            wanted.append(cell)
+        else:
+            (there if digest == cell.digest else others).append(cell)
+    return FetchPlan(directory, tuple(wanted), tuple(there), tuple(others))
+
+
+def _digest(path: Path, *, whole: bool) -> str | None:
+    """Return the digest that a cell states, None if it is missing or cannot be used, as far as is checked."""
+    try:
+        return (check_cell if whole else stated_digest)(path)
+    except (OSError, CellFileError):
+        return None
