@@ -254,9 +254,9 @@ def test_the_next_position_goes_on_from_them(own: Path, tmp_path: Path) -> None:
     assert first.cells
     assert list(kept.iterdir())
     none = Budget(seconds=600, cells=0)
-    new, source = tmp_path / "new", DirectorySource(tmp_path / "set")
-    everything = MenOfCells([])
+    new, everything = tmp_path / "new", MenOfCells([])
     publish_cells(kept, tmp_path / "set", everything)
+    source = DirectorySource(tmp_path / "set")
     fetch(plan_cells(read_list(source), new, everything, place=""), source, report=Silence())
     again = tbgen.solve(FEN, tables=own, budget=none, kept=KeptCells(new))
     assert (again.cells, again.lower, again.upper) == (0, first.lower, first.upper)
