@@ -14,9 +14,6 @@ _FORMULA: Final = re.compile(r"[=+\-@\t\r]", re.ASCII)
 _NO_FORMULA: Final = re.compile(r"-G\d+\.[05]", re.ASCII)
 """G-scores, which no spreadsheet can take for one and which are to be read again."""
 
-_NEAR: Final = 0.0005
-"""Shares nearer than this to nothing or all would be rounded to it."""
-
 
 def number(count: int) -> str:
     """Return a number with thousands separators.
@@ -57,18 +54,22 @@ def plies(count: int) -> str:
     return counted(count, "ply", "plies")
 
 
-def share(part: float) -> str:
+def share(part: float, decimals: int = 1) -> str:
     """Return a part of one in per cent; what is not all or nothing does not look like it.
 
     >>> [share(part).replace("\\xa0", " ") for part in (0.5, 1, 0.9999, 0.00001, 0)]
     ['50.0 %', '100 %', '>99.9 %', '<0.1 %', '0 %']
+    >>> [share(part, 2).replace("\\xa0", " ") for part in (0.9608, 0.9999, 0.99999)]
+    ['96.08 %', '99.99 %', '>99.99 %']
     """
+    least = 10.0**-decimals
+    near = least / 200  # nearer shares would be rounded to nothing or all
     if part in (0, 1):
         text = f"{part * 100:.0f}"
-    elif part >= 1 - _NEAR:
-        text = ">99.9"
+    elif part >= 1 - near:
+        text = f">{100 - least:.{decimals}f}"
     else:
-        text = "<0.1" if part < _NEAR else f"{part * 100:.1f}"
+        text = f"<{least:.{decimals}f}" if part < near else f"{part * 100:.{decimals}f}"
     return f"{text}\N{NO-BREAK SPACE}%"
 
 

@@ -41,6 +41,11 @@ class Kind:
         """How often each of :attr:`steps` may be taken in one move."""
         return (1,) * len(self.leaps) + tuple(_LONGEST // max(map(abs, step)) for step in self.rides)
 
+    @property
+    def is_colour_bound(self) -> bool:
+        """Whether men stay on the colour of their square, as bishops do."""
+        return all((files + ranks) % 2 == 0 for files, ranks in self.steps)
+
 
 KINDS: Final = (
     Kind("K", leaps=_ROOK + _BISHOP),

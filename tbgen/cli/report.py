@@ -15,6 +15,9 @@ from tbgen.machine import processors
 from tbgen.text import counted, duration, size_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from tbgen.board.material import Material
     from tbgen.report import ReportPlan
 
@@ -22,6 +25,8 @@ _PACKAGE: Final = logging.getLogger("tbgen")
 
 _MOST_THREADS: Final = 16
 """Threads by default at the most: each takes some 50 MiB."""
+_NAMED: Final = 8
+"""Missing tables that are named."""
 
 
 @command
@@ -30,6 +35,7 @@ def run(
     men: Men,
     variant: Annotated[Variant | None, Setting("--rules")],
     out: Directory | None,
+    mating: Annotated[str | None, Setting(metavar="MEN")],
     threads: Annotated[Count, Setting(default=lambda: min(processors(), _MOST_THREADS))],
     json: AsJson,
     layers: bool,
@@ -57,6 +63,13 @@ def run(
     data are already saved are skipped, so the same command resumes an interrupted one; --depths adds missing
     lines, and --layers the accrued scores. With --from DIR a report is made from such files, without tables.
 
+    With --mating MEN a list is printed of what men can mate, described ones too (docs/described.md): each
+    alone, two of it, against each piece of chess and against each other, as far as there are tables, and the
+    materials that are named. Its shares are those of the open positions (not over, no capture and no mate in
+    one for the side to move) in which mate is forced; longest is the longest way to mate from any position,
+    and typical, where no win is general, the most frequent value of positions without captures with the
+    defender to move.
+
     \b
     For example:
       tbgen report --out site
@@ -64,10 +77,12 @@ def run(
       tbgen report --men 4 --json > tables.json
       tbgen report --save docs/tables
       tbgen report --from docs/tables --out site
+      tbgen report --mating "[WF] [WD]"
 
     :param materials: such as KBvK
     :param variant: only tables for these rules (default: for both)
     :param out: directory of the site, created if missing
+    :param mating: print which men can mate, such as "[WF] [WD] N", by the rule of thumb and by the tables
     :param threads: threads (default: one per processor, at most 16)
     :param json: print all data as one JSON document; the site is then written only with --out
     :param layers: count the accrued scores of packed tables too
@@ -75,6 +90,14 @@ def run(
     :param save: save the data in DIR, and write no site
     :param saved: read data saved in DIR instead of tables
     """
+    if mating is not None:
+        others = {"--men": men, "--out": out, "--save": save, "--from": saved, "--layers": layers}
+        for option, value in (others | {"--depths": depths}).items():
+            if value:
+                raise UsageError(f"--mating prints a list from tables: leave out {option}")
+        words = [*materials, *mating.replace(",", " ").split()]
+        _print_mating(directory, words, variant or Variant.R_MOBILITY, threads, json)
+        return
     if save is not None and (json or out or saved):
         raise UsageError("--save writes data of tables only: save them, then make a report with: --from DIR")
     if saved is not None and directory is not None:
@@ -83,7 +106,8 @@ def run(
         option = "--layers" if layers else "--depths"
         raise UsageError(f"{option} takes tables: leave it out, or save again with: --save DIR {option}")
     if out is None and save is None and not json:
-        raise UsageError("say what to make: a site: --out DIR; its data: --json; or saved data: --save DIR")
+        makes = "a site: --out DIR; its data: --json; saved data: --save DIR; or a list: --mating MEN"
+        raise UsageError(f"say what to make: {makes}")
 
     from tbgen.report import plan_report, read_report, report_document, save_report, write_report
 
@@ -112,6 +136,30 @@ def run(
         lines = counted(report.lines_left_out, "line")
         more = "" if depths or saved is not None else "; --depths makes such depths"
         say(f"tbgen: {lines} left out, for want of tables or depths that play leads to{more}")
+
+
+def _print_mating(
+    directory: Path | None, words: Sequence[str], variant: Variant, threads: int, json: bool
+) -> None:
+    """Print which men can mate, and say which tables are not there."""
+    from tbgen.report.facts.mating_rows import MATING_HEAD, mating_rows
+    from tbgen.report.mating import read_mating
+
+    progress = TableProgress()
+    with progress.line:
+        report = read_mating(directory, words, rules=variant, threads=threads, reporter=progress)
+    if json:
+        print_json(report.plain(), indent=1)
+        return
+    rows = [MATING_HEAD, *(row for entry in report.entries for row in mating_rows(entry))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+    if report.missing:
+        names = " ".join(material.name for material in report.missing[:_NAMED])
+        more = " ..." if len(report.missing) > _NAMED else ""
+        say(f"tbgen: {counted(len(report.missing), 'table')} of these men not built: {names}{more}")
 
 
 class _ReportProgress(TableProgress):

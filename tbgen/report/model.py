@@ -299,7 +299,8 @@ class MatingPotential(ReportPart):
 
     rule: MatingRule
     truth: Sides[MatingTruth]
-    """By attacker, where no side has its two or more bishops on one colour."""
+    """By attacker, where no side has its two or more bishops on one colour; as bishops count all men that are
+    bound to a colour."""
     like_bishops: Sides[MatingTruth] | None
     """The same where a side has its two or more bishops on one colour; None if no side has two."""
     agrees: bool | None
@@ -310,6 +311,18 @@ class MatingPotential(ReportPart):
     def leading(self) -> MatingTruth | None:
         """The truth about the side that the rule says is ahead; None if nobody is."""
         return None if self.rule.leader is None else self.truth[self.rule.leader]
+
+
+class MatingEntry(ReportPart):
+    """What a report on mating potential says of a table."""
+
+    material: Material
+    variant: Variant
+    potential: MatingPotential
+    longest: Sides[int | None]
+    """By attacker, plies of the longest way to his mate, whatever the position; None without mates."""
+    typical: Sides[GScore | None]
+    """By side to move, the most frequent value of quiet positions; None without any."""
 
 
 class TableReport(ReportPart, kw_only=True):

@@ -1,6 +1,7 @@
 """Tables with described men on the command line and in Python: built, listed, proved and probed."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import tbgen
 from tbgen.board.described import parse_described
 from tbgen.cli.main import main
+from tbgen.report.facts.mating import mating_potential
+from tbgen.report.facts.mating_rule import MatingMarks
 from tests.support.commands import answer, failure
 
 FEN = "8/8/8/4K[WD]k1/8/8/8/8 b"
@@ -65,6 +68,58 @@ def test_a_described_rook_is_a_rook(built: Path, rules: str) -> None:
         assert line[-1].san.endswith("#")
         positions = tables.table("K[WD]vK").positions(value="G0.0", depth=1)
         assert {str(tables.probe(board).value) for board in positions[:5].boards()} == {"G0.0"}
+
+
+def test_what_men_can_mate(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Shares and longest mates are those of an independent program for classical chess."""
+    assert main(["build", "KQvK[WF]", "--dir", str(built)]) == 0
+    capsys.readouterr()
+    assert main(["report", "--mating", "[wd],[WF] KRvK", "--dir", str(built)]) == 0
+    output = capsys.readouterr()
+    rows = [re.split("  +", line) for line in output.out.splitlines()]
+    shown = {name: (*rest[:4], *rest[5:]) for name, *rest in rows}
+    assert list(shown) == ["material", "KRvK", "K[WF]vK", "K[WD]vK", "KQvK[WF]"]
+    assert shown["KRvK"][3:] == ("32 plies", "wins", "general win")
+    assert shown["K[WF]vK"] == ("White", "100 %", "100 %", "36 plies", "wins", "general win")
+    assert shown["K[WD]vK"] == ("White", "96.08 %", "87.47 %", "58 plies", "wins", "general win")
+    assert shown["KQvK[WF]"] == ("White", "68.63 %", "51.74 %", "43 plies", "no: / 8", "sometimes")
+    assert output.err.endswith(
+        "tbgen: 10 tables of these men not built: K[WF][WF]vK K[WD][WD]vK KQvK[WD] KRvK[WF] KRvK[WD] "
+        "KBvK[WF] KBvK[WD] KNvK[WF] ...\n"
+    )
+    found = json.loads(answer(capsys, "report", "--mating", "[WF]", "--json", "--dir", str(built)))
+    assert [entry["material"] for entry in found["entries"]] == ["K[WF]vK", "KQvK[WF]"]
+    assert found["entries"][1]["longest"] == {"white": 43, "black": 37}
+    assert found["missing"][0] == "K[WF][WF]vK"
+    tables = mating_potential("K[WD]vK", built, marks="tables")
+    assert tables == mating_potential("K[WD]vK", built)
+    assert mating_potential("K[WD]vK", built, marks=MatingMarks()).agrees is False
+    assert mating_potential("KQvK[WF]", built, marks="tables").agrees is True
+
+
+def test_a_described_rook_mates_as_a_rook_does(built: Path) -> None:
+    one, other = mating_potential("KRvK", built), mating_potential("K[R]vK", built)
+    assert one.truth == other.truth
+    assert other.sentence.startswith("K[R]vK: White is ")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["[fW]"], 2, "[fW] is not a man of tables"),
+        (["X"], 2, "'X' is not a material name"),
+        ([""], 2, "no man is named: name some such as [WF] or N"),
+        (["[CC] [Z]"], 3, "has no table of these men; make some: tbgen build 'K[CC]vK' 'K[Z]vK' --dir "),
+        (["[WD] KQvKR"], 3, "table KQvKR is missing"),
+        (["[WD]", "--out", "x"], 2, "--mating prints a list from tables: leave out --out"),
+        (["[WD]", "--men", "3"], 2, "leave out --men"),
+        (["[WD]", "--depths"], 2, "leave out --depths"),
+    ],
+)
+def test_lists_that_cannot_be(
+    words: list[str], code: int, says: str, built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says in failure(capsys, code, "report", "--dir", str(built), "--mating", *words)
 
 
 def test_what_is_of_chess_says_so(built: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.endgames import UNUSUAL_SHARE, endgame
-from tbgen.report.facts.mating import mating_potential, mating_rule
+from tbgen.report.facts.mating import marks_of_tables, mating_potential
+from tbgen.report.facts.mating_rule import MatingMarks, mating_rule
 from tbgen.report.facts.wiki import SHOWN
 from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import Endgame, Verdict
@@ -34,8 +35,33 @@ from tests.support.reports import count_table
         ("KBPvKN", 4, True, False),
         ("KRPvKB", 1, True, None),
         ("KQPvKR", 1, True, None),
-        ("KBBvKQ", 8, False, False),
+        ("KBBvKQ", 2, False, True),  # of one piece against two the rule says no more
         ("KQNvKQ", 8, True, False),
+        ("KBBvKN", 2, True, True),  # the bishops are a pair
+        ("KBNvKN", 8, True, False),
+        ("KNNvKQ", 2, False, True),
+        ("KRPvKR", 1, True, None),
+        ("KBPvKB", 4, True, False),
+        ("KQPvKQ", 1, True, None),
+        ("KRPvKQ", 2, False, True),
+        ("KPPvKN", 8, False, False),
+        ("K[WD]vK", 1, True, True),
+        ("K[WF]vK", 1, True, True),
+        ("KNvK[WF]", 8, True, False),
+        ("K[WF][WF]vK", 1, True, True),
+        ("K[W]vK", 8, True, False),
+        ("K[W][W]vK", 8, True, False),
+        ("K[F][F]vK", 8, True, False),
+        ("K[F][N]vK", 1, True, True),
+        ("K[N][N]vK", 8, True, False),
+        ("K[WD][F]vK", 1, True, True),
+        ("K[BD]vK", 8, True, False),
+        ("K[BD][BD]vK", 1, True, True),
+        ("KQvK[WF]", 8, True, False),
+        ("KQvK[WD]", 2, True, True),
+        ("K[RN]vK[WF]", 8, True, False),
+        ("KRvK[RN]", 2, False, True),
+        ("KBvK[BDD]", 8, False, False),
     ],
 )
 def test_rule(name: str, divisor: int, leader: bool | None, wins: bool | None) -> None:
@@ -51,6 +77,51 @@ def test_values_are_adjustable() -> None:
     rule = mating_rule(Material.parse("KBvKN"), values)
     assert (rule.leader, rule.advantage) == ("black", 0.5)
     assert mating_rule(Material.parse("KNvK"), values).divisor == 1
+    assert mating_rule(Material.parse("KNvK[WD]"), values).leader == "white"
+    assert mating_rule(Material.parse("KNvK[WD]"), values | {"[WD]": 4.0}).leader == "black"
+
+
+def test_two_men_bound_to_a_colour_are_worth_an_eighth_of_one_more() -> None:
+    assert mating_rule(Material.parse("KBBvK")).advantage == round(2 * 3.25 + 3.25 / 8, 2)
+    assert mating_rule(Material.parse("KBNvK")).advantage == 2 * 3.25
+
+
+def test_marks_are_what_the_rule_is_told() -> None:
+    for marks, name, divisor in (
+        (MatingMarks(), "K[WD]vK", 8),
+        (MatingMarks(), "KNNvK", 1),
+        (MatingMarks(mating=frozenset("N")), "KNvK", 1),
+        (MatingMarks(mating=frozenset("N")), "KNvK[W]", 8),  # only with a man more than the defender
+        (MatingMarks(mating=frozenset("N")), "KBNvKB", 2),
+        (MatingMarks(mating=frozenset("B")), "KBvK", 8),  # whatever is said: it is bound to a colour
+        (MatingMarks(no_pair=frozenset("R")), "KRRvK", 8),
+        (MatingMarks(no_pair=frozenset("R")), "KQRvK", 1),
+        (MatingMarks(tough=frozenset("N")), "KQvKN", 8),
+        (MatingMarks(tough=frozenset("N")), "KQRvKN", 2),
+        (MatingMarks(tough=frozenset("N")), "KQPvKN", 1),
+        (MatingMarks(no_pair=frozenset("R")), "KRRvKP", 8),
+    ):
+        assert mating_rule(Material.parse(name), marks=marks).divisor == divisor, name
+
+
+def test_marks_of_tables(three_men: Path) -> None:
+    """A knight that counts as light does not mate alone; a rook that does, mates."""
+    values = {"Q": 9.5, "R": 3.0, "B": 3.25, "N": 3.25, "P": 1.0}
+    assert marks_of_tables(Material.parse("KNvK"), three_men) == MatingMarks()
+    assert marks_of_tables(Material.parse("KRvK"), three_men) == MatingMarks()
+    marks = marks_of_tables(Material.parse("KRvK"), three_men, values=values)
+    assert marks == MatingMarks(mating=frozenset("R"))
+    assert mating_potential("KRvK", three_men, values=values).agrees is False
+    assert mating_potential("KRvK", three_men, values=values, marks="tables").agrees is True
+
+
+@pytest.mark.slow
+def test_marks_of_tables_of_four_men(tables: Path) -> None:
+    marks = marks_of_tables(Material.parse("KNNvKB"), tables)
+    assert marks == MatingMarks(no_pair=frozenset("N"))
+    assert marks_of_tables(Material.parse("KBBvKN"), tables) == MatingMarks()
+    heavy = {"Q": 9.5, "R": 3.0, "B": 3.25, "N": 3.25, "P": 1.0}
+    assert marks_of_tables(Material.parse("KRvKR"), tables, values=heavy).mating == {"R"}
 
 
 @pytest.mark.parametrize(

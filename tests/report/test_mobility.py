@@ -1,16 +1,19 @@
 """Moves and captures of whole blocks of positions against python-chess."""
 
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import chess
 import numpy as np
 import pytest
 
+from tbgen.board.described import DescribedBoard
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
-from tbgen.index.layout import Slot, layout_of
+from tbgen.index.layout import Side, Slot, layout_of
+from tbgen.index.position import position_of
 from tbgen.report.scan.blocks import BLOCK_SLOTS, block_at, blocks_of, like_bishops, symmetric_slots
 from tbgen.report.scan.mobility import mobility
 from tbgen.store.format import table_path
@@ -42,6 +45,36 @@ def test_rank_and_captures(name: str, tables: Path) -> None:
                 if depth[side, start + slot] == 0:
                     code = int(value[side, start + slot])
                     assert min(code, 255 - code) == rank[slot], board.fen()
+
+
+@pytest.mark.parametrize("name", ["K[RD]vK[NN]", "K[BDD]vK[WF]", "KQvK[WD]", "K[AA][Q]vK", "K[NW]vKR"])
+def test_rank_and_captures_of_described_men(name: str) -> None:
+    """Whatever rides and leaps, pins and blocks, as moves that are made one by one have it."""
+    layout, rng = layout_of(Material.parse(name)), random.Random(name)
+    checked = 0
+    for start, size in rng.sample(blocks_of(layout), 3):
+        block = block_at(layout, start, size)
+        for side in (0, 1):
+            found = mobility(block, side == 0)
+            rank, captures = found.rank.reshape(-1), found.captures.reshape(-1)
+            for slot in rng.sample(range(size), 250):
+                with suppress(ValueError):  # two men on one square
+                    board = position_of(layout, Side(side), Slot(start + slot))
+                    assert isinstance(board, DescribedBoard)
+                    if board.was_into_check() or not has_room(board):
+                        continue
+                    assert rank[slot] == board.own_score().rank, board.fen()
+                    assert captures[slot] == any(map(board.is_zeroing, board.legal_moves)), board.fen()
+                    checked += 1
+    assert checked > 500
+
+
+def has_room(board: DescribedBoard) -> bool:
+    """Whether the kings do not touch."""
+    white, black = board.king(chess.WHITE), board.king(chess.BLACK)
+    assert white is not None
+    assert black is not None
+    return chess.square_distance(white, black) > 1
 
 
 def test_blocks_cover_the_table() -> None:
@@ -85,8 +118,11 @@ def test_bishops_of_one_colour() -> None:
     block = block_at(layout, start, size)
     like = like_bishops(block.men)
     assert like is not None
-    like = np.broadcast_to(like, block.shape).reshape(-1)
+    each = np.broadcast_to(like, block.shape).reshape(-1)
     for slot in range(0, size, 97):
         (*_, first, second), _ = layout.squares(Slot(start + slot))
-        assert like[slot] == ((first // 8 + first) % 2 == (second // 8 + second) % 2)
+        assert each[slot] == ((first // 8 + first) % 2 == (second // 8 + second) % 2)
     assert like_bishops(block_at(layout_of(Material.parse("KBvKB")), 0, 4096).men) is None
+    mixed = block_at(layout_of(Material.parse("KB[BD]vK")), start, size)
+    assert np.array_equal(like_bishops(mixed.men), like)  # type: ignore[arg-type]
+    assert like_bishops(block_at(layout_of(Material.parse("KB[WD]vK")), 0, 4096).men) is None

@@ -109,7 +109,7 @@ def test_what_cannot_be(
         (["--from", str(tmp_path), "--json"], 3, "has no such data of tables; save some with"),
         (["KBBvK", "--from", str(saved), "--json"], 3, "has no data of KBBvK"),
         (["--dir", str(directory), "--save", str(saved / KNVK)], 1, "cannot make the directory"),
-        ([], 2, "or saved data: --save DIR"),
+        ([], 2, "saved data: --save DIR; or a list"),
     ):
         assert main(["report", *words]) == code
         output = capsys.readouterr()

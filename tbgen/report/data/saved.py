@@ -21,6 +21,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.files import make_directory, write_file
 from tbgen.report.facts.difference import Difference
+from tbgen.report.facts.mating import judged
 from tbgen.report.facts.records import with_moves
 from tbgen.report.facts.table_highlights import with_highlights
 from tbgen.report.model import Record, TableReport
@@ -118,7 +119,8 @@ def _table(found: dict[str, Any]) -> TableReport:
     lines = [record.pop("line").split() for record in found["records"]]
     report = TableReport.read(found)
     records = tuple(map(_with_line, report.records, lines))
-    return with_highlights(replace(report, records=records))
+    mating = judged(report.material, report.mating.truth, report.mating.like_bishops)
+    return with_highlights(replace(report, records=records, mating=mating))
 
 
 def _with_line(record: Record, moves: list[str]) -> Record:

@@ -36,12 +36,13 @@ def without_over(counts: Numbers) -> Numbers:
 
 def endgame(scanned: TableCounts) -> Endgame:
     """Return what an endgame gives, from the scan of its table."""
-    sides = Sides(_typical(scanned, 0), _typical(scanned, 1))
+    sides = Sides(typical_of(scanned, 0), typical_of(scanned, 1))
     unusual, examples = tuple(_unusual(scanned, sides)), tuple(_examples(scanned, sides))
     return Endgame(_sentence(scanned, sides), sides.white, sides.black, unusual, examples)
 
 
-def _typical(scanned: TableCounts, side: int) -> Typical:
+def typical_of(scanned: TableCounts, side: int) -> Typical:
+    """Return what an endgame gives with one side to move, White 0 and Black 1."""
     by_class = scanned.on_board()[side]
     everything = by_class.sum(axis=0)
     quiet = without_over(by_class[[0, LIKE_BISHOPS]].sum(axis=0)).sum(axis=1)

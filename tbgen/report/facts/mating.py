@@ -1,14 +1,11 @@
-"""Mating potential: a rule of thumb for engines, and the truth of the tables.
-
-The rule is that of Pair-o-Max, H. G. Muller's version of Fairy-Max.
-"""
+"""Mating potential: a rule of thumb for engines, and the truth of the tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from msgspec.structs import replace
@@ -18,57 +15,27 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import default_directory
-from tbgen.report.facts.endgames import without_over
+from tbgen.report.facts.endgames import typical_of, without_over
+from tbgen.report.facts.mating_rule import ENOUGH, MULLER, MatingMarks, is_bound, mating_rule, value_of
 from tbgen.report.facts.wording import NO_MATE, counted_pawns, meaning, percent
-from tbgen.report.model import MatingChance, MatingPotential, MatingRule, MatingTruth, Verdict, ratio
-from tbgen.report.parts import SIDES, Sides
+from tbgen.report.model import (
+    MatingChance,
+    MatingEntry,
+    MatingPotential,
+    MatingRule,
+    MatingTruth,
+    Verdict,
+    ratio,
+)
+from tbgen.report.parts import Sides
 from tbgen.report.scan.counting import count_source
 from tbgen.report.scan.source import open_source
-from tbgen.report.scan.table_counts import LIKE_BISHOPS, Counts, TableCounts
-
-ENOUGH: Final = 3.5
-"""Without pawns a smaller lead in pieces, in pawns, does not mate: a minor piece is less."""
+from tbgen.report.scan.table_counts import ANY, LIKE_BISHOPS, Counts, TableCounts
 
 GENERAL_SHARE: Final = 0.75
 """A win is general if it is forced in at least this part of the open positions with either side to move.
 
-There is room around it: up to four men without pawns, no share lies between 0.29 and 0.94."""
-
-
-def mating_rule(material: Material, values: Mapping[str, float] = PIECE_VALUES) -> MatingRule:
-    """Return what the rule of thumb says; it needs no tables.
-
-    >>> mating_rule(Material.parse("KRvKB")).divisor, mating_rule(Material.parse("KBNvK")).divisor
-    (8, 1)
-    """
-    men = Sides(material.white.replace("K", ""), material.black.replace("K", ""))
-    white, black = (sum(values[man] for man in side) for side in men)
-    if white == black:
-        return MatingRule(None, 0.0, 1, None, "nobody is ahead")
-    leader = int(white < black)
-    divisor, reason = _divisor(men[leader], men[1 - leader], values)
-    wins = divisor <= 2 if divisor > 1 or "P" not in men[leader] else None
-    return MatingRule(SIDES[leader], abs(white - black), divisor, wins, reason)
-
-
-def _divisor(own: str, other: str, values: Mapping[str, float]) -> tuple[int, str]:
-    pieces, defenders = own.replace("P", ""), other.replace("P", "")
-    lead = sum(values[man] for man in pieces) - sum(values[man] for man in defenders)
-    if "P" not in own:
-        if pieces == "NN":
-            return 8, "two knights do not mate"
-        if pieces == "B":
-            return 8, "a single bishop, bound to one colour, does not mate"
-        if lead < ENOUGH:
-            return 8, f"without pawns a lead in pieces under {ENOUGH} pawns does not mate"
-        if defenders:
-            return 2, "the leader has no pawns, and the defender has a piece"
-        return 1, "enough against a bare king, or king and pawns"
-    if own.count("P") == 1 and defenders:
-        cheapest = min(values[man] for man in defenders)
-        if lead + cheapest < ENOUGH:
-            return 4, "the defender can give his least valuable piece for the last pawn"
-    return 1, "pawns may promote"
+There is room around it: up to four men of chess without pawns, no share lies between 0.29 and 0.94."""
 
 
 def mating_potential(
@@ -77,36 +44,111 @@ def mating_potential(
     *,
     rules: Variant | str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
+    marks: MatingMarks | Literal["tables"] = MULLER,
 ) -> MatingPotential:
     """Return the rule of thumb and the truth about a material.
 
     White has the men that the canonical name gives White: ``KvKQ`` is read as ``KQvK``, and White mates.
 
     :param directory: where the tables lie; None for the default one.
-    :param values: what pieces are worth, in pawns.
+    :param values: what men are worth, in pawns, by name, as :func:`mating_rule` takes it.
+    :param marks: what the rule is told about men; ``tables`` for :func:`marks_of_tables`.
 
     :raises UsageError: if the name means nothing.
-    :raises MissingTableError: if the table has not been built.
+    :raises MissingTableError: if a table has not been built.
     :raises DamagedTableError: if its file cannot be used.
     """
-    place = default_directory() if directory is None else Path(directory)
     if isinstance(material, str):
         material = Material.parse(material)
+    if marks == "tables":
+        marks = marks_of_tables(material, directory, rules=rules, values=values)
+    return mating_facts(count_directory(material, directory, rules), values, marks)
+
+
+def marks_of_tables(
+    material: Material,
+    directory: str | PathLike[str] | None = None,
+    *,
+    rules: Variant | str = "r",
+    values: Mapping[str, float] = PIECE_VALUES,
+) -> MatingMarks:
+    """Return what tables tell of the men of a material that are worth less than ``ENOUGH``.
+
+    A man is marked as mating if it generally wins alone; as one of which two do not mate, where a side has
+    two, if these do not generally win, on squares of both colours if they are bound; and as tough, where it
+    is alone against other men, if a queen does not generally win against it. The parameters and errors are
+    those of :func:`mating_potential`.
+    """
+
+    def wins(name: str) -> bool:
+        truth, _ = truths(count_directory(Material.parse(name), directory, rules))
+        return truth.white.verdict is Verdict.GENERAL
+
+    mating, no_pair, tough = set[str](), set[str](), set[str]()
+    own, other = ([man for man in side if man not in "KP"] for side in material.sides)
+    for men, others in ((own, other), (other, own)):
+        for man in {man for man in men if value_of(man, values) < ENOUGH}:
+            if not is_bound(man) and wins(f"K{man}vK"):
+                mating.add(man)
+            if men.count(man) > 1 and not wins(f"K{man}{man}vK"):
+                no_pair.add(man)
+            if len(men) == 1 and others and not wins(f"KQvK{man}"):
+                tough.add(man)
+    return MatingMarks(frozenset(mating), frozenset(no_pair), frozenset(tough))
+
+
+def count_directory(
+    material: Material, directory: str | PathLike[str] | None, rules: Variant | str
+) -> TableCounts:
+    """Return the counts of the table of a material; parameters and errors are those of
+    :func:`mating_potential`."""
+    place = default_directory() if directory is None else Path(directory)
     with open_source(place, material, Variant.parse(rules)) as source:
-        return mating_facts(count_source(source), values)
+        return count_source(source)
 
 
-def mating_facts(scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES) -> MatingPotential:
-    """Return the rule of thumb and the truth about the material of a table."""
-    counts, rule = scanned.on_board(), mating_rule(scanned.material, values)
+def truths(scanned: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth] | None]:
+    """Return what the mates of both sides are, and the same where a side has its men that are bound to a
+    colour on one colour, None if no side has two."""
+    counts = scanned.on_board()
     unlike, like = counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:]
-    truth = _truths(scanned.material, unlike)
-    alike = _truths(scanned.material, like) if like.any() else None
-    agrees = None
+    return _truths(scanned.material, unlike), _truths(scanned.material, like) if like.any() else None
+
+
+def mating_facts(
+    scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
+) -> MatingPotential:
+    """Return the rule of thumb and the truth about the material of a table."""
+    return judged(scanned.material, *truths(scanned), mating_rule(scanned.material, values, marks))
+
+
+def judged(
+    material: Material,
+    truth: Sides[MatingTruth],
+    like_bishops: Sides[MatingTruth] | None,
+    rule: MatingRule | None = None,
+) -> MatingPotential:
+    """Return the truth compared with a rule, by default with that of :func:`mating_rule`."""
+    rule, agrees = rule or mating_rule(material), None
     if rule.leader is not None and rule.wins is not None:
         agrees = rule.wins == (truth[rule.leader].verdict is Verdict.GENERAL)
-    found = MatingPotential(rule, truth, alike, agrees, "")
-    return replace(found, sentence=_sentence(scanned.material, found))
+    found = MatingPotential(rule, truth, like_bishops, agrees, "")
+    return replace(found, sentence=_sentence(material, found))
+
+
+def mating_entry(
+    scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
+) -> MatingEntry:
+    """Return what a report on mating potential says of a table."""
+    mates = Sides(*(_longest_mate(scanned, GScore(0, white).code) for white in (True, False)))
+    modes = Sides(*(typical_of(scanned, side).mode for side in (0, 1)))
+    facts = mating_facts(scanned, values, marks)
+    return MatingEntry(scanned.material, scanned.info.variant, facts, mates, modes)
+
+
+def _longest_mate(scanned: TableCounts, mate: int) -> int | None:
+    depths = [scanned.longest[ANY, side, mate][0] for side in (0, 1) if (ANY, side, mate) in scanned.longest]
+    return max(depths, default=None)
 
 
 def _truths(material: Material, counts: Counts) -> Sides[MatingTruth]:
@@ -156,7 +198,8 @@ def _sentence(material: Material, found: MatingPotential) -> str:
         if rule.leader in (None, name) or side.verdict is not Verdict.NO_HELP_MATE:
             parts.append(_truth_sentence(name, side))
     if alike is not None:
-        parts.append(f"With bishops of one colour: {_truth_sentence('white', alike.white)}")
+        bishops = "men bound to" if material.is_described else "bishops of"
+        parts.append(f"With {bishops} one colour: {_truth_sentence('white', alike.white)}")
     if found.agrees is not None:
         parts.append("Rule and truth agree." if found.agrees else "The rule is wrong here.")
     return " ".join(parts)

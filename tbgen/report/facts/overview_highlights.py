@@ -10,7 +10,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.endgames import UNUSUAL_SHARE
-from tbgen.report.facts.mating import mating_rule
+from tbgen.report.facts.mating_rule import mating_rule
 from tbgen.report.facts.table_highlights import (
     as_rare,
     drawn_sentences,

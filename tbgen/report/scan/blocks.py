@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
-from tbgen.report.scan.geometry import BISHOP, PAWNS
+from tbgen.report.scan.geometry import PAWNS, ScanKind, scan_kind
 
 BLOCK_SLOTS = 1 << 16
 """Most slots of a block. A bit board of each takes 512 KiB, and larger ones do not stay in the cache."""
@@ -22,8 +22,7 @@ BLOCK_SLOTS = 1 << 16
 class ScanMan:
     """One man of a block of positions."""
 
-    kind: int
-    """As in :mod:`tbgen.report.scan.geometry`."""
+    kind: ScanKind
     white: bool
     squares: NDArray[Any]
     """His squares (intp), of a shape that broadcasts with those of the others to the shape of the block."""
@@ -73,7 +72,8 @@ def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
         shape.append(len(values))
     pawns = [_along(column, 0, axes) for column in placements.T]
     colours = [*layout.colours, *[0] * layout.white_pawns, *[1] * layout.black_pawns]
-    kinds = [*layout.kinds, *(PAWNS[colour] for colour in colours[layout.free :])]
+    kinds = [scan_kind(layout.material.kinds[number]) for number in layout.kinds]
+    kinds += [PAWNS[colour] for colour in colours[layout.free :]]
     men = zip(kinds, (not colour for colour in colours), [*squares, *pawns], strict=True)
     return ScanBlock(start, tuple(shape), tuple(ScanMan(*man) for man in men))
 
@@ -106,14 +106,15 @@ def symmetric_slots(layout: Layout) -> NDArray[np.int64]:
 
 
 def like_bishops(men: tuple[ScanMan, ...]) -> NDArray[np.bool_] | None:
-    """Return where a side has two or more bishops, all on one colour; None if no side has two.
+    """Return where a side has two or more bishops, or other men bound to a colour, all on one colour; None
+    if no side has two.
 
     With at most five men, only one side can have two.
     """
     for white in (True, False):
-        bishops = [man for man in men if man.kind == BISHOP and man.white == white]
-        if len(bishops) > 1:
-            first, *rest = [(man.squares ^ man.squares >> 3) & 1 for man in bishops]
+        bound = [man for man in men if man.kind.bound and man.white == white]
+        if len(bound) > 1:
+            first, *rest = [(man.squares ^ man.squares >> 3) & 1 for man in bound]
             like: NDArray[np.bool_] = reduce(and_, (colour == first for colour in rest))
             return like
     return None

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.report.scan.blocks import ScanBlock, ScanMan
-from tbgen.report.scan.geometry import ALL, BEHIND, PAWNS, REACH, RIDERS, Boards
-from tbgen.retro.geometry import BETWEEN, BIT
+from tbgen.report.scan.geometry import ALL, Boards
+from tbgen.retro.geometry import BIT
 
 _LAST_RANKS: Final = np.uint64(chess.BB_BACKRANKS)
 _THIRD: Final = {True: np.uint64(chess.BB_RANK_3), False: np.uint64(chess.BB_RANK_6)}
@@ -37,19 +37,19 @@ def mobility(block: ScanBlock, white: bool) -> Mobility:
     occupied_own, occupied_other = _occupied(own), _occupied(others)
     # The king hides nothing from those whose lines he stays on.
     attacked = reduce(or_, (_attacks(man, _without(block.men, man, king)) for man in others))
-    targets = REACH[king.kind][king.squares] & ~occupied_own & ~attacked
+    targets = king.kind.reach[king.squares] & ~occupied_own & ~attacked
     check = (attacked & BIT[king.squares]) != 0
     moves = np.bitwise_count(targets)
     taken = targets & occupied_other
     for man in own[1:]:
-        if man.kind in PAWNS:
+        if man.kind.pawn:
             targets = _pawn_targets(man, occupied_own | occupied_other, occupied_other)
         else:
             targets = _attacks(man, _without(block.men, man)) & ~occupied_own
         for other in others[1:]:
             targets = targets & _open(other, king, _without(block.men, man, other, king))
         moves = moves + np.bitwise_count(targets)
-        if man.kind in PAWNS:
+        if man.kind.pawn:
             moves = moves + 3 * np.bitwise_count(targets & _LAST_RANKS)
         taken = taken | targets & occupied_other
     rank = 2 * moves + ~check
@@ -69,11 +69,11 @@ def _occupied(men: Iterable[ScanMan]) -> Boards:
 
 def _attacks(man: ScanMan, blockers: Iterable[ScanMan]) -> Boards:
     """Return what a man attacks, the first man on each line included."""
-    reach: Boards = REACH[man.kind][man.squares]
-    if man.kind not in RIDERS:
+    reach: Boards = man.kind.reach[man.squares]
+    if man.kind.hidden is None:
         return reach
-    hidden = reduce(or_, (BEHIND[man.squares, blocker.squares] for blocker in blockers), _NOTHING)
-    return reach & ~hidden
+    each = (man.kind.hidden[man.squares, blocker.squares] for blocker in blockers)
+    return reach & ~reduce(or_, each, _NOTHING)
 
 
 def _open(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
@@ -81,10 +81,10 @@ def _open(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
 
     That is anywhere, unless it attacks him once the man is gone: then in its way, or where it stands.
     """
-    attacks = (REACH[other.kind][other.squares] & BIT[king.squares]) != 0
-    between = BETWEEN[other.squares, king.squares]
+    attacks = (other.kind.reach[other.squares] & BIT[king.squares]) != 0
+    between = other.kind.passed[other.squares, king.squares]
     needed: Boards = np.where(attacks, between | BIT[other.squares], ALL)
-    if other.kind in RIDERS and blockers:
+    if other.kind.hidden is not None and blockers:
         needed = np.where((between & _occupied(blockers)) != 0, ALL, needed)
     return needed
 
@@ -95,5 +95,5 @@ def _pawn_targets(man: ScanMan, occupied: Boards, capturable: Boards) -> Boards:
     ahead = np.left_shift if man.white else np.right_shift
     step = ahead(square, _RANK) & free
     double = ahead(step & _THIRD[man.white], _RANK) & free
-    targets: Boards = step | double | REACH[man.kind][man.squares] & capturable
+    targets: Boards = step | double | man.kind.reach[man.squares] & capturable
     return targets

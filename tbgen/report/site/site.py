@@ -14,7 +14,8 @@ from tbgen.html.environment import environment
 from tbgen.html.style import style_sheet
 from tbgen.report.data import files as data
 from tbgen.report.facts.difference import Difference
-from tbgen.report.facts.mating import ENOUGH, GENERAL_SHARE
+from tbgen.report.facts.mating import GENERAL_SHARE
+from tbgen.report.facts.mating_rule import ENOUGH
 from tbgen.report.facts.overview_highlights import (
     difference_highlights,
     endgame_highlights,
