@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+"""Write what men can mate, and what rules of thumb say of it: docs/mating.md.
+
+    scripts/mating.py
+
+makes the page from the list in docs/mating and the data of reports in docs/tables; the same data give the
+same bytes. The list is what ``tbgen report --mating MEN --json`` prints:
+
+    scripts/mating.py --list list.json
+
+saves it for the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from tbgen.board.betza import worth_of
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
+from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.files import write_file
+from tbgen.report.data.saved import SavedData
+from tbgen.report.facts.mating_rows import MATING_HEAD, mating_rows
+from tbgen.report.facts.mating_rule import ENOUGH, MULLER, MatingMarks, mating_rule
+from tbgen.report.facts.wiki import PAGE as WIKI
+from tbgen.report.model import MatingEntry, MatingTruth, Verdict
+from tbgen.text import counted, share
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+DATA: Final = ROOT / "docs" / "mating"
+TABLES: Final = ROOT / "docs" / "tables"
+PAGE: Final = ROOT / "docs" / "mating.md"
+_LIST: Final = "list.json.gz"
+_PIECES: Final = {"Q": "queen", "R": "rook", "B": "bishop", "N": "knight"}
+_NAMES: Final = _PIECES | {
+    **{"[W]": "wazir", "[F]": "ferz", "[D]": "dabbaba", "[A]": "alfil", "[H]": "threeleaper", "[C]": "camel"},
+    **{"[Z]": "zebra", "[WF]": "commoner", "[WD]": "woody rook", "[WA]": "waffle", "[FA]": "modern elephant"},
+    **{"[FDA]": "FAD", "[BD]": "bede", "[BDD]": "adjutant", "[BW]": "dragon horse", "[BN]": "archbishop"},
+    **{"[RF]": "dragon king", "[RN]": "chancellor", "[QN]": "amazon", "[NN]": "nightrider"},
+}
+"""Usual names, as far as there are any."""
+_ALIKE: Final = "="
+"""Follows a material whose positions with men on squares of one colour are meant."""
+_SIGNS: Final = {Verdict.GENERAL: "●", Verdict.SOMETIMES: "○"}
+"""Verdicts in a few columns; nothing stands for the others."""
+
+
+class Claim(NamedTuple):
+    """What is said of endings."""
+
+    text: str
+    source: int
+    """Place in :data:`SOURCES`, from 1."""
+    wins: bool
+    """Whether the side that is ahead is said to win in general."""
+    endings: str
+
+
+SOURCES: Final = (
+    "the README of Pair-o-Max, http://winboard.nl/cgi-bin?p=fairymax.git;a=blob_plain;f=README;hb=pairomax",
+    "2 January 2018, https://www.chessvariants.com/index/editcomment.php?reply=35833",
+    "6 May 2019, https://www.chessvariants.com/index/editcomment.php?reply=37657",
+    "10 October 2011, http://www.talkchess.com/forum/viewtopic.php?t=40629",
+)
+"""Where H. G. Muller said it."""
+
+CLAIMS: Final = (
+    Claim("The woody rook and the commoner mate alone, although they are light.", 1, True, "K[WD]vK K[WF]vK"),
+    Claim("A commoner holds out against a queen.", 1, False, "KQvK[WF]"),
+    Claim("Two knights, two wazirs and two ferzes do not mate.", 1, False, "KNNvK K[W][W]vK K[F][F]vK"),
+    Claim(
+        "A man that is bound to a colour does not mate, however strong.", 1, False, "KBvK K[BD]vK K[BDD]vK"
+    ),
+    Claim("A rook does not beat a bishop or a knight.", 2, False, "KRvKB KRvKN"),
+    Claim("A minor more than an equal piece does not win.", 2, False, "KBNvKB KRNvKR KQBvKQ"),
+    Claim("Two bishops beat a knight, but for the 50-move rule.", 4, True, "KBBvKN"),
+    Claim("The waffle, the FAD and the bede do not mate alone.", 3, False, "K[WA]vK K[FAD]vK K[BD]vK"),
+    Claim("Two of each do, on squares of both colours.", 3, True, "K[WA][WA]vK K[FAD][FAD]vK K[BD][BD]vK"),
+    Claim("Bede and FAD do so too,", 3, True, "K[BD][FAD]vK"),
+    Claim("but not on squares of one colour.", 3, False, "K[BD][FAD]vK="),
+    Claim("A rook beats a waffle, but for the 50-move rule.", 3, True, "KRvK[WA]"),
+)
+
+WIKI_SENTENCES: Final = {
+    "KvK": ("usually G5.5, also G8.5, G4.5, G3.5, G2.5, G1.5", "5.5 8.5 4.5 3.5 2.5 1.5"),
+    "KBvK": ("usually G1.5", "1.5"),
+    "KNvK": (
+        "usually G3.5, also G1.5, G2.5, stalemate, rarely G2.0, G3.0, G1.0",
+        "3.5 1.5 2.5 0.5 2.0 3.0 1.0",
+    ),
+    "KNNvK": ("stalemate, unless a knight can be captured or there is mate in one", "0.5 0.0"),
+    "KPvK": ("mate or stalemate, unless the pawn can be captured", "0.0 0.5"),
+}
+"""What the wiki says of a material, and the scores that it names, the usual one first."""
+
+
+class Mating:
+    """What the page is made of.
+
+    :param data: directory of the list.
+    :param tables: directory of the data of reports.
+    """
+
+    def __init__(self, data: Path, tables: Path) -> None:
+        document = msgspec.json.decode(gzip.decompress((data / _LIST).read_bytes()))
+        self.entries = {entry.material: entry for entry in map(MatingEntry.read, document["entries"])}
+        self.reports = SavedData(tables)
+        alone = (entry.material.sides for entry in self.entries.values() if entry.material.men == 3)
+        self.men = sorted((white[1] for white, _ in alone if "P" not in white), key=worth_of, reverse=True)
+        """All men, the strongest first."""
+
+    def of(self, white: str, black: str = "") -> tuple[MatingEntry, int]:
+        """Return the entry of two sides without kings, and the number of the first one's colour."""
+        material, swapped = Material.of_sides(f"K{white}", f"K{black}")
+        return self.entries[material], int(swapped)
+
+    def truth(self, ending: str) -> tuple[MatingTruth, str]:
+        """Return what is true of the side that is ahead in an ending, and its name."""
+        material, alike = Material.parse(ending.removesuffix(_ALIKE)), ending.endswith(_ALIKE)
+        entry = self.entries.get(material)
+        found = self.reports.table(material, Variant.R_MOBILITY).mating if entry is None else entry.potential
+        truths = found.like_bishops if alike else found.truth
+        assert truths is not None
+        return truths[found.rule.leader or "white"], f"{_name(material)}{', one colour' if alike else ''}"
+
+    def marks(self) -> MatingMarks:
+        """Return what the tables tell of light men, as :func:`tbgen.report.facts.mating.marks_of_tables`."""
+
+        def wins(white: str, black: str = "") -> bool:
+            entry, side = self.of(white, black)
+            return entry.potential.truth[side].verdict is Verdict.GENERAL
+
+        light = [man for man in self.men if worth_of(man) < ENOUGH]
+        return MatingMarks(
+            frozenset(man for man in light if wins(man)),
+            frozenset(man for man in light if not wins(man + man)),
+            frozenset(man for man in light if not wins("Q", man)),
+        )
+
+    def wiki(self, name: str) -> Sequence[str]:
+        """Return what the wiki says of an ending beside the shares of scores."""
+        text, scores = WIKI_SENTENCES[name]
+        counts = Counter[GScore]()
+        for side in self.reports.table(Material.parse(name), Variant.R_MOBILITY).endgame.sides:
+            for score, count in side.quiet.items():
+                counts[GScore(score.rank, True)] += count
+        named = [GScore.parse(f"G{score}") for score in scores.split()]
+
+        def listed(chosen: Sequence[GScore]) -> str:
+            return ", ".join(f"{score} {_share(counts[score] / counts.total())}" for score in chosen)
+
+        others = [score for score, _ in counts.most_common() if score not in named]
+        return name, text, listed(named), listed(others)
+
+
+def save(document: dict[str, Any], data: Path) -> None:
+    """Save the list that the page is made of.
+
+    :raises UsageError: if it is none.
+    """
+    if not isinstance(document, dict) or not document.get("entries"):
+        raise UsageError("the file is no list of tbgen report --mating MEN --json")
+    data.mkdir(parents=True, exist_ok=True)
+    write_file(data / _LIST, gzip.compress(msgspec.json.encode(document), mtime=0))
+
+
+def write_page(data: Path, tables: Path, page: Path) -> None:
+    """Write the page."""
+    write_file(page, ("\n\n".join(_page(Mating(data, tables))) + "\n").encode())
+
+
+def _page(mating: Mating) -> Iterator[str]:
+    told = [entry for entry in mating.entries.values() if entry.potential.agrees is not None]
+    wrong = [entry for entry in told if not entry.potential.agrees]
+    yield "# What men can mate"
+    yield (
+        f"{counted(len(mating.entries), 'ending')} of {len(mating.men)} men, solved: which of them win by "
+        "force, and whether the rule of thumb of engines knows it. The rule is that of Pair-o-Max; it is "
+        f"right in {len(told) - len(wrong)} of the {len(told)} endings of which it says anything. Words and "
+        "columns are those of [report.md](report.md#mating-potential-of-any-men), and men in brackets are "
+        "described as in [described.md](described.md). Shares are those of the open positions in which mate "
+        "is forced, with the attacker to move and not to move; longest ways count plies. There is no 50-move "
+        "rule."
+    )
+    yield "## Alone and in pairs"
+    yield (
+        "What a man mates alone, and two of it, on squares of both colours if they are bound to one. "
+        "*Typical* is the typical score with the lone king to move, where there is no general win."
+    )
+    columns = ("share", "longest", "typical")
+    rows: Iterator[Sequence[str]] = (
+        (_name(man), _NAMES.get(man, ""), f"{worth_of(man):g}", *_bare(mating, man), *_bare(mating, 2 * man))
+        for man in mating.men
+    )
+    yield _table(
+        ("man", "", "worth", *(f"alone: {name}" for name in columns), "two: share", *columns[1:]), rows
+    )
+    yield "## Against pieces of chess"
+    yield (
+        "Who is ahead, by what men are worth, his share, and the typical score with the other side to move "
+        "where there is no general win. General wins are bold."
+    )
+    rows = ((_name(man), *(_duel(mating, man, piece) for piece in _PIECES)) for man in mating.men)
+    yield _table(("man", *_PIECES.values()), rows)
+    yield "## Against each other"
+    signs = {man: [_sign(mating, man, other) for other in mating.men] for man in mating.men}
+    idle = ", ".join(_name(man) for man, row in signs.items() if not any(row))
+    yield (
+        "The man of a row wins in general against that of a column (●), or in some open positions (○). "
+        f"Never by force do {idle}."
+    )
+    rows = ((_name(man), *row) for man, row in signs.items() if any(row))
+    yield _table(("", *map(_name, mating.men)), rows)
+    yield "## Where the rule is wrong"
+    yield _table(MATING_HEAD[:-1], _wrong(wrong))
+    yield from _marks(mating, told)
+    yield "## What Muller says"
+    yield _table(("", "source", "shares", ""), (_judged(mating, claim) for claim in CLAIMS))
+    sources = "; ".join(f"({number}) {text}" for number, text in enumerate(SOURCES, 1))
+    yield f"Sources, all by H. G. Muller: {sources}."
+    yield "## What the wiki says"
+    yield (
+        f"Sentences of the [wiki of the rules]({WIKI}) on basic endings, and which part of the positions "
+        "without captures has which score, whoever holds it and is to move."
+    )
+    yield _table(("ending", "wiki", "scores it names", "others"), map(mating.wiki, WIKI_SENTENCES))
+    yield "## How this page is made"
+    yield (
+        "`tbgen build` makes the tables, of up to four men in 1 to 3 s each. `tbgen report` lists them, "
+        "`scripts/mating.py --list list.json` saves the list, and `scripts/mating.py` makes the page from it "
+        "and from `docs/tables`:"
+    )
+    named = " ".join(
+        f'"{name}"' if "[" in name else name for name in map(str, filter(_is_mixed, mating.entries))
+    )
+    yield f'```\ntbgen report {named} \\\n  --mating "{" ".join(mating.men)}" --json > list.json\n```'
+
+
+def _is_mixed(material: Material) -> bool:
+    """Whether a material is none of those that are listed for single men."""
+    white, black = (side[1:] for side in material.sides)
+    return len({*white}) != 1 or (len(white) > 1 and bool(black))
+
+
+def _name(man: str | Material) -> str:
+    """Return the name of a man or material for Markdown, which takes brackets for links."""
+    return str(man).replace("[", "\\[").replace("]", "\\]")
+
+
+def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _share(part: float, decimals: int = 2) -> str:
+    return share(part, decimals).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _shares(truth: MatingTruth, decimals: int = 2) -> str:
+    first, second = (_share(chance.share, decimals) for chance in (truth.to_move, truth.waiting))
+    return first if first == second else f"{first.removesuffix(' %')} / {second}"
+
+
+def _bare(mating: Mating, men: str) -> tuple[str, str, str]:
+    """Return what men do against a bare king: share, longest way, typical score."""
+    first = next(mating_rows(mating.of(men)[0]))
+    return _shares(mating.of(men)[0].potential.truth.white), first[4].removesuffix(" plies"), first[5]
+
+
+def _duel(mating: Mating, man: str, piece: str) -> str:
+    """Return what becomes of a man against a piece."""
+    if man == piece:
+        return ""
+    entry, _ = mating.of(man, piece)
+    leader = entry.potential.rule.leader or "white"
+    truth = entry.potential.truth[leader]
+    name = _name(entry.material.sides[leader == "black"][1])
+    if truth.verdict is Verdict.GENERAL:
+        return f"**{name}** {_shares(truth, 1)}"
+    typical = entry.typical[leader == "white"]
+    return f"{name} {_shares(truth, 1)}, {typical}"
+
+
+def _sign(mating: Mating, man: str, other: str) -> str:
+    if man == other:
+        return ""
+    entry, side = mating.of(man, other)
+    return _SIGNS.get(entry.potential.truth[side].verdict, "")
+
+
+def _wrong(entries: Sequence[MatingEntry]) -> Iterator[Sequence[str]]:
+    for entry in sorted(entries, key=lambda entry: entry.potential.rule.wins is False):
+        first = next(mating_rows(entry))
+        yield _name(first[0]), *first[1:-1]
+
+
+def _marks(mating: Mating, told: Sequence[MatingEntry]) -> Iterator[str]:
+    """Yield what the tables tell of men, and how far the rule comes with it."""
+    marks = mating.marks()
+    yield f"The rule is told three marks of men. From these tables, for men worth less than {ENOUGH} pawns:"
+    words = {
+        "mate alone": (marks.mating, MULLER.mating),
+        "do not mate in pairs": (marks.no_pair, MULLER.no_pair),
+        "hold out against a queen": (marks.tough, MULLER.tough),
+    }
+    yield _table(
+        ("mark", "by the tables", "by default"),
+        (
+            (word, *(", ".join(map(_name, sorted(men))) or "-" for men in both))
+            for word, both in words.items()
+        ),
+    )
+    right = 0
+    for entry in told:
+        rule = mating_rule(entry.material, marks=marks)
+        verdict = entry.potential.truth[rule.leader or "white"].verdict
+        right += rule.wins is None or rule.wins == (verdict is Verdict.GENERAL)
+    yield f"With these marks the rule is right in {right} of the {len(told)} endings."
+
+
+def _judged(mating: Mating, claim: Claim) -> Sequence[str]:
+    """Return a claim beside the truth."""
+    found = [mating.truth(ending) for ending in claim.endings.split()]
+    right = [(truth.verdict is Verdict.GENERAL) == claim.wins for truth, _ in found]
+    shares = "; ".join(f"{name} {_shares(truth)}" for truth, name in found)
+    return (
+        claim.text,
+        f"({claim.source})",
+        shares,
+        "true" if all(right) else "wrong" if not any(right) else "partly",
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--list", type=Path, metavar="FILE", help="a list to save for the page")
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="the saved list")
+    parser.add_argument("--tables", type=Path, default=TABLES, metavar="DIR", help="the data of reports")
+    parser.add_argument("--out", type=Path, default=PAGE, metavar="FILE", help="the page")
+    arguments = parser.parse_args()
+    try:
+        if arguments.list is not None:
+            save(document_of(arguments.list), arguments.data)
+        write_page(arguments.data, arguments.tables, arguments.out)
+    except TbgenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+def document_of(path: Path) -> Any:
+    """Return the document of a file.
+
+    :raises UsageError: if it cannot be read.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{quote(str(path))} cannot be read: {error.strerror}") from None
+    except msgspec.DecodeError:
+        raise UsageError(f"{quote(str(path))} is no list of tbgen report --mating MEN --json") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
