@@ -44,25 +44,40 @@ EVERY_MOVE: Final = Kind("", rides=sum(map(_steps, ATOMS), ()))
 def described(text: str) -> Kind:
     """Return the kind of men that letters describe, which may be all small: one object for one kind.
 
-    Its name has the letters in the order Q R B W F D N A H C Z G, as few as possible.
+    Its name has the letters in the order Q R B W F D N A H C Z G, as few as possible. What describes no man
+    may be the name of one (:mod:`tbgen.board.named`).
 
     >>> described("bdd").name, described("K").name, described("NFFWW").name
     ('[BDD]', '[WF]', '[QN]')
 
     :raises UsageError: if they describe no man that tables can have.
     """
-    letters = text.upper() if text.islower() else text
-    if not text.isupper() and not text.islower() and text.isalpha():
+    is_mixed = not text.isupper() and not text.islower()
+    if is_mixed and text.isalpha():
         raise UsageError(
             f"[{text}] is not a man of tables: men move alike in all directions and capture as they move, so "
             "a description has no modifiers: write it in capital letters only, or in small letters only"
         )
+    if (kind := kind_of_letters(text.upper())) is not None:
+        return kind
+    from tbgen.board.named import FILE, named_men
+
+    if not is_mixed and (named := named_men().get(text.lower())) is not None:
+        return described(named.moves)
+    raise UsageError(
+        f"{quote(f'[{text}]')} is not a man: expected letters of {''.join(ATOMS)}, doubled for a rider, "
+        f"or K, Q, R, B, such as [WF] or [BDD], or a name that {FILE} gives"
+    )
+
+
+def kind_of_letters(letters: str) -> Kind | None:
+    """Return the kind that capital letters describe, None if they describe none.
+
+    :raises UsageError: if it is none of tables.
+    """
     parts = [match[0] for match in _LETTERS.finditer(letters)]
     if not parts or "".join(parts) != letters:
-        raise UsageError(
-            f"{quote(f'[{text}]')} is not a man: expected letters of {''.join(ATOMS)}, doubled for a rider, "
-            "or K, Q, R, B, such as [WF] or [BDD]"
-        )
+        return None
     return _kind("".join(_COMPOUNDS.get(part, part) for part in parts))
 
 

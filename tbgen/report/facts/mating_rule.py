@@ -20,6 +20,7 @@ import chess
 from tbgen.board.betza import described, worth_of
 from tbgen.board.kinds import KINDS, PIECE_VALUES
 from tbgen.board.material import Material, Men
+from tbgen.board.named import named_value
 from tbgen.report.model import MatingRule
 from tbgen.report.parts import SIDES, Sides
 
@@ -60,8 +61,8 @@ def mating_rule(
 ) -> MatingRule:
     """Return what the rule of thumb says; it needs no tables.
 
-    :param values: what men are worth, in pawns, by name; of described men that it lacks
-        :func:`tbgen.board.betza.worth_of` tells.
+    :param values: what men are worth, in pawns, by name; of described men that it lacks ``men.toml`` tells
+        (:mod:`tbgen.board.named`), else :func:`tbgen.board.betza.worth_of`.
     :param marks: what the rule is told about men.
 
     >>> mating_rule(Material.parse("KRvKB")).divisor, mating_rule(Material.parse("K[WD]vK")).divisor
@@ -127,8 +128,11 @@ class _Rule:
 
 
 def value_of(man: str, values: Mapping[str, float]) -> float:
-    """Return what a man is worth, in pawns: what a mapping says, else a guess."""
-    return values[man] if man in values else worth_of(man)
+    """Return what a man is worth, in pawns: what a mapping says, else ``men.toml``, else a guess."""
+    if man in values:
+        return values[man]
+    named = named_value(man) if len(man) > 1 else None
+    return worth_of(man) if named is None else named
 
 
 def is_bound(man: str) -> bool:

@@ -1,0 +1,90 @@
+"""Men of one's own: names, and what they are worth, for described men, from a file.
+
+A table of ``men.toml`` has the name of a man, its description, and what it is worth in pawns, if said.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tbgen.board.betza import kind_of_letters
+from tbgen.errors import UsageError, quote
+
+FILE: Final = "men.toml"
+"""In the working directory, if the environment variable ``TBGEN_MEN`` does not say where."""
+_NAME: Final = re.compile("[a-z][a-z0-9-]+")
+
+
+class NamedMan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A man that the file names."""
+
+    moves: str
+    """Its description, without brackets."""
+    value: float | None = None
+    """What it is worth, in pawns."""
+
+
+def named_men() -> Mapping[str, NamedMan]:
+    """Return the men of the file by their names, in small letters; none without a file.
+
+    :raises UsageError: saying what is wrong with the file.
+    """
+    path = Path(os.environ.get("TBGEN_MEN") or FILE)
+    try:
+        return _read(path.absolute(), path.stat().st_mtime_ns)
+    except FileNotFoundError:
+        if "TBGEN_MEN" in os.environ:
+            raise UsageError(f"{quote(str(path))} of $TBGEN_MEN is missing: write it, or unset it") from None
+        return {}
+    except OSError as error:
+        raise UsageError(f"{quote(str(path))} cannot be read: {error.strerror}") from None
+
+
+def named_value(man: str) -> float | None:
+    """Return what the file says that a described man is worth, None if it does not.
+
+    :param man: its canonical name, such as ``[WF]``.
+    :raises UsageError: as :func:`named_men` does.
+    """
+    values = (named.value for named in named_men().values() if _canonical(named) == man)
+    return next((value for value in values if value is not None), None)
+
+
+@cache
+def _read(path: Path, changed: int) -> Mapping[str, NamedMan]:
+    """Return the men of a file that was changed at some time."""
+    try:
+        found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), dict[str, NamedMan])
+        for name, man in found.items():
+            _check(name, man)
+        return found
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, UsageError) as error:
+        example = '[ghost] and below it moves = "WD" and, if you like, value = 3.1'
+        raise UsageError(f"{quote(str(path))} is no file of men ({error}): write {example}") from None
+
+
+def _check(name: str, man: NamedMan) -> None:
+    """Check a man of the file.
+
+    :raises UsageError: if it cannot be.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{quote(name)} is not a name: small letters, digits and hyphens make one")
+    if kind_of_letters(name.upper()) is not None:
+        raise UsageError(f"{quote(name)} describes a man itself")
+    if kind_of_letters(man.moves) is None:
+        raise UsageError(f"{quote(man.moves)} of {name} describes no man")
+    if man.value is not None and not 0 < man.value < 1000:
+        raise UsageError(f"{name} cannot be worth {man.value:g} pawns")
+
+
+def _canonical(man: NamedMan) -> str:
+    kind = kind_of_letters(man.moves)
+    assert kind is not None
+    return kind.name

@@ -1,0 +1,98 @@
+"""Men of one's own by name: what the file gives, and what is wrong with it."""
+
+from pathlib import Path
+
+import pytest
+
+from tbgen.board.betza import described
+from tbgen.board.described import parse_described
+from tbgen.board.material import Material
+from tbgen.board.named import named_men, named_value
+from tbgen.errors import UsageError
+from tbgen.report.facts.mating_rule import mating_rule
+from tbgen.report.mating import mating_materials
+
+MEN = """
+[commoner]
+moves = "KK"
+
+[ghost-2]
+moves = "DW"
+value = 5.5
+"""
+
+
+@pytest.fixture
+def men(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with a file of men."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TBGEN_MEN", raising=False)
+    path = tmp_path / "men.toml"
+    path.write_text(MEN)
+    return path
+
+
+@pytest.mark.usefixtures("men")
+def test_a_name_stands_for_a_description() -> None:
+    assert described("ghost-2") is described("GHOST-2") is described("WD")
+    assert Material.parse("kvk[GHOST-2]").name == "K[WD]vK"
+    assert parse_described("8/8/8/4K[GHOST-2]k1/8/8/8/8 b").board.fen().startswith("8/8/8/4K[WD]k1/8/8/8/8 b")
+    assert parse_described("8/8/8/4K[ghost-2]k1/8/8/8/8 b").board.fen().startswith("8/8/8/4K[wd]k1/8/8/8/8 b")
+    assert mating_materials(["[ghost-2]"]) == mating_materials(["[WD]"])
+    assert named_men()["commoner"].moves == "KK"
+    for mixed in ("Ghost-2", "Commoner"):  # White's or Black's in a FEN?
+        with pytest.raises(UsageError, match="is not a man"):
+            described(mixed)
+
+
+@pytest.mark.usefixtures("men")
+def test_the_rule_of_thumb_takes_the_value() -> None:
+    assert named_value("[WD]") == 5.5
+    assert named_value("[WF]") is None
+    rule = mating_rule(Material.parse("K[WD]vKN"))
+    assert (rule.leader, rule.advantage) == ("black", 2.25)
+    assert mating_rule(Material.parse("K[WD]vKN"), {"[WD]": 3.0, "N": 3.25}).leader == "white"
+
+
+def test_a_file_elsewhere(men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text('[elk]\nmoves = "NW"\n')
+    monkeypatch.setenv("TBGEN_MEN", str(other))
+    assert described("elk").name == "[WN]"
+    with pytest.raises(UsageError, match=r"'\[unknown\]' is not a man: .*or a name that men.toml gives"):
+        described("unknown")
+    other.unlink()
+    with pytest.raises(UsageError, match=r"of \$TBGEN_MEN is missing"):
+        described("moose")
+    assert described("WN").name == "[WN]"  # no name: the file does not matter
+    assert men.exists()
+
+
+def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert named_men() == {}
+    assert named_value("[WD]") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[x", "Expected"),
+        ("x = 1", "Expected `object`, got `int`"),
+        ('[elk]\nmove = "NW"', "unknown field `move`"),
+        ("[elk]\nvalue = 3", "missing required field `moves`"),
+        ('[elk]\nmoves = "NW"\nvalue = "much"', "Expected `float | null`"),
+        ('[elk]\nmoves = "NW"\nvalue = -1', "elk cannot be worth -1 pawns"),
+        ('[elk]\nmoves = "fN"', "'fN' of elk describes no man"),
+        ('[elk]\nmoves = "elk"', "'elk' of elk describes no man"),
+        ('[elk]\nmoves = "DDHH"', "rides by both D and H"),
+        ('[rn]\nmoves = "RN"', "'rn' describes a man itself"),
+        ('[Elk]\nmoves = "NW"', "'Elk' is not a name"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, says: str, men: Path) -> None:
+    men.write_text(text)
+    with pytest.raises(UsageError, match="is no file of men ") as raised:
+        named_men()
+    assert says in str(raised.value)
+    assert str(raised.value).endswith("value = 3.1")
