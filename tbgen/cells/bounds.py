@@ -35,7 +35,6 @@ from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
-from tbgen.retro.stages import Stages
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -153,22 +152,24 @@ class BoundsGame:
 
     :param pool: what its exits are worth, see :func:`pools_of_ends`.
     :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
-    :param threads: to count moves with, and to solve the cell with.
     """
 
-    def __init__(self, frame: CellFrame, pool: Pool, *, resets: bool = True, threads: int = 1) -> None:
-        self._frame, self._pool, self._resets, self._threads = frame, pool, resets, threads
+    def __init__(self, frame: CellFrame, pool: Pool, *, resets: bool = True) -> None:
+        self._frame, self._pool, self._resets = frame, pool, resets
         self._known = object()
         """Stands for the game with the exits as they are now."""
         last = frame.squares[-1]
         self._bit_man = (1, 0) if last < 0 else (64, last)
         """How many slots of the frame there are to a slot of the cell, and which of them counts."""
 
-    def solve(self, stopped: Event | None = None, into: Block | None = None) -> Block:
+    def solve(
+        self, stopped: Event | None = None, into: Block | None = None, crew: Crew | None = None
+    ) -> Block:
         """Return fresh values and depths, shape (2, slots of the cell) each.
 
         :param stopped: set by another thread if nobody wants them any longer.
         :param into: where they go, if anywhere.
+        :param crew: does the work, if there is one, and other games' at the same time.
         :raises CancelledError: if that has been set.
         :raises NoCodeError: if that takes scores beyond G63.0, or depths that do not fit.
         """
@@ -176,18 +177,16 @@ class BoundsGame:
             raise NoCodeError(self._frame.cell)
         own = self._room_for(into)
         own.value[:], own.depth[:] = NONE, 0
-        with self._counted() as room:
+        with self._counted(crew) as room:
             room.counted = None  # sweeps count down
             ranks = 0
-            with self._solver(room.workspace, self._sides_of(own)) as solver:
-                for _ in solver.ranks():
-                    ranks += 1
-                    if stopped is not None and stopped.is_set():
-                        raise CancelledError
+            for _ in self._solver(room.workspace, self._sides_of(own), crew).ranks():
+                ranks += 1
+                if stopped is not None and stopped.is_set():
+                    raise CancelledError
             deepest = max(attacker.scratch.deepest[0] for attacker in room.workspace.attackers)
             if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
                 raise NoCodeError(self._frame.cell)
-            own.value[~_bits(room.workspace.phase.legal)] = NONE
         return self._of_cell(own, into)
 
     def best_exits(self, side: Side) -> Block:
@@ -251,30 +250,20 @@ class BoundsGame:
         return ROOMS.lent(self._frame.frame, self._resets, self._known)
 
     @contextmanager
-    def _counted(self) -> Iterator[CellRoom]:
+    def _counted(self, crew: Crew | None = None) -> Iterator[CellRoom]:
         """Lend a room in which the moves of all positions are counted, and their exits found."""
         with self._room() as room:
             if room.counted is not self._known:
                 room.workspace.phase.slices[:] = 0
-                if self._threads == 1:
-                    find_moves(room.workspace, self._pool, False)
-                else:
-                    with ThreadPoolExecutor(self._threads) as threads:
-                        find_moves(room.workspace, self._pool, False, self._threads, threads.map)
+                parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
+                find_moves(room.workspace, self._pool, False, parts, run)
                 room.counted = self._known
             yield room
 
-    @contextmanager
-    def _solver(self, workspace: Workspace, fresh: SweepResults) -> Iterator[PhaseSolver]:
+    def _solver(self, workspace: Workspace, fresh: SweepResults, crew: Crew | None) -> PhaseSolver:
         none = empty_record(NOTHING, self._frame.size, np.empty(0, np.uint32), 0)
-        if self._threads == 1:
-            yield PhaseSolver(workspace, self._pool, fresh, (none, none))
-            return
-        crew = Crew(self._threads, Stages())
-        try:
-            yield WidePhaseSolver(workspace, self._pool, fresh, (none, none), crew)
-        finally:
-            crew.close(wait=True)
+        given = workspace, self._pool, fresh, (none, none)
+        return WidePhaseSolver(*given, crew) if crew else PhaseSolver(*given)
 
     def _sides_of(self, block: Block) -> SweepResults:
         """Values and depths of both sides to move as kernels read them."""

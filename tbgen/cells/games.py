@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from threading import Event
 from typing import Final, TypeVar
 
@@ -14,16 +15,20 @@ from tbgen.cells.bounds import ENDS, Block, Bounds, BoundsGame, Knowledge, empty
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import routes_of
+from tbgen.retro.ranks import Crew
+from tbgen.retro.stages import Stages
 
 _Number = TypeVar("_Number", bound=np.generic)
 
 _WORTH_SHARING: Final = 64**4
-"""Slots from which on several threads work on one game, if there are some left."""
+"""Slots from which on all threads work on both games, and not each on a game of its own."""
 
 
 class Games:
-    """Both games of a cell, each played on a thread of its own if there are two; the one that is both, if all
-    exits are known to be worth the same at both ends.
+    """Both games of a cell, or the one that is both, if all exits are known to be worth the same at both
+    ends.
+
+    In large cells a thread takes whatever is to be done in any game, in small ones it has a game of its own.
 
     :param knowledge: what is known of exits, as it is now; what is found out later does not count.
     """
@@ -32,9 +37,9 @@ class Games:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
         self._pools = pools_of_ends(frame, list(routes_of(frame)), knowledge, ENDS, threads)
+        self._games = [BoundsGame(frame, pool) for pool in self._pools]
         # In small cells no thread is worth its start.
-        share = max(1, threads // len(self._pools)) if frame.size >= _WORTH_SHARING else 1
-        self._games = [BoundsGame(frame, pool, threads=share) for pool in self._pools]
+        self._shared = threads > 1 and frame.size >= _WORTH_SHARING
 
     @property
     def nbytes(self) -> int:
@@ -47,7 +52,8 @@ class Games:
         :raises NoCodeError: as :meth:`Game.solve` does.
         """
         stopped = Event()
-        return self._bounds(lambda end, into: self._games[end].solve(stopped, into), stopped.set)
+        with Crew(self._threads, Stages()) if self._shared else nullcontext() as crew:
+            return self._bounds(lambda end, into: self._games[end].solve(stopped, into, crew), stopped.set)
 
     def accrued(self, bounds: Bounds, accrued: GScore) -> Bounds:
         """Return what is known of the positions with an accrued score, from what is known of them fresh.

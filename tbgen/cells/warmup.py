@@ -17,6 +17,8 @@ from tbgen.cells.kernels.states import settled_depths
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
+from tbgen.retro.ranks import Crew
+from tbgen.retro.stages import Stages
 
 FAMILY: Final = __name__
 """Name of these kernels in the cache."""
@@ -38,7 +40,8 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
             settled_depths(bounds.value[0, 0], bounds.value[1, 0], bounds.depth[0, 0], 0, bounds.depth[1, 0])
             frame = frame_of_cell(cell)
             (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
-            BoundsGame(frame, pool, threads=2).solve()
+            with Crew(2, Stages()) as crew:
+                BoundsGame(frame, pool).solve(crew=crew)
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQK), lambda *_: None)
             gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from tbgen.compiler.jit import int64, python_of, with_fixed_types
 from tbgen.index.layout import SIDES, Side
@@ -33,6 +33,7 @@ from tbgen.retro.kernels.phase import (
     update_inner,
 )
 from tbgen.retro.kernels.sweep import (
+    NO_LIMIT,
     Sweep,
     SweepResults,
     begin_sweep,
@@ -93,6 +94,12 @@ class Crew:
         self.width, self.stages = width, stages
         self.threads = ThreadPoolExecutor(width)
         self.helpers = ThreadPoolExecutor(width, "part")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close(wait=True)
 
     def close(self, *, wait: bool) -> None:
         """End the threads, without waiting for those at work if not ``wait``."""
@@ -212,12 +219,13 @@ class WidePhaseSolver(PhaseSolver):
     def _take(self, sweep: Sweep, low: int) -> int:
         """Take all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
         parts = range(len(sweep.attacker.scratch.front))
+        limit = _WORTH_SHARING if len(parts) > 1 else NO_LIMIT
         with self._lock:
             self._running += 1
         try:
             stand = begin_sweep(sweep, low)
             while True:
-                stand = self._take_levels(sweep, stand, _WORTH_SHARING)
+                stand = self._take_levels(sweep, stand, limit)
                 if stand.level >= NEVER:
                     return stand.last
                 self._share(partial(self._find_part, sweep), parts)

@@ -57,8 +57,12 @@ def found_in(bounds: Bounds, position: CellPosition, end: int) -> tuple[int, int
     return int(bounds.value[at]), int(bounds.depth[at])
 
 
-@pytest.mark.parametrize("threads", [1, 6])
-def test_any_number_of_threads_finds_the_same(threads: int) -> None:
+@pytest.mark.parametrize(("threads", "worth_sharing"), [(1, 64**4), (6, 64**4), (2, 0), (6, 0)])
+def test_any_number_of_threads_finds_the_same(
+    threads: int, worth_sharing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each on a game of its own, or all on both."""
+    monkeypatch.setattr("tbgen.cells.games._WORTH_SHARING", worth_sharing)
     for board, mobile in cells(4, 2):
         cell = Cell.of_board(board, mobile)
         games, others = Games(cell, MadeUp()), Games(cell, MadeUp(), threads)
