@@ -78,7 +78,7 @@ class Interval(NamedTuple):
         return type(self)(min(self.lower, other.lower), max(self.upper, other.upper))
 
 
-_COUNTED: Final = 126
+COUNTED: Final = 126
 """Moves that ranks of eight bits can count."""
 _PAWN_MOVES, _PROMOTING_MOVES = 4, 3 * len(PROMOTIONS)
 """Most moves of a pawn, and of one that is about to promote."""
@@ -173,7 +173,7 @@ class BoundsGame:
         :raises CancelledError: if that has been set.
         :raises NoCodeError: if that takes scores beyond G63.0, or depths that do not fit.
         """
-        if any(most_moves(self._frame.cell, side) > _COUNTED for side in SIDES):
+        if any(most_moves(self._frame.cell, side) > COUNTED for side in SIDES):
             raise NoCodeError(self._frame.cell)
         own = self._room_for(into)
         own.value[:], own.depth[:] = NONE, 0

@@ -25,7 +25,7 @@ _NO_TARGETS: Final = Targets(
 _Block: TypeAlias = tuple[Codes, Plies]
 Worth: TypeAlias = _Block | Code
 """One end of what is known about all positions that a route leads to: their values and depths, or a code that
-bounds all of them."""
+bounds all of them. Either all blocks have depths, or none has: these are empty then."""
 
 
 def pools_of(lineup: Lineup, worths: Mapping[int, Sequence[Worth]], unknown: Sequence[Code]) -> list[Pool]:
@@ -52,7 +52,8 @@ def pools_of(lineup: Lineup, worths: Mapping[int, Sequence[Worth]], unknown: Seq
                 at += len(here[0])
                 laid.append(here)
                 before = here
-    value, depth = MEMORY.empty(at, np.uint8), MEMORY.empty(at, np.uint16)
+    timed = laid and len(laid[0][1])
+    value, depth = MEMORY.empty(at, np.uint8), MEMORY.empty(at if timed else 0, np.uint16)
     if laid:
         for array, parts in zip((value, depth), zip(*laid, strict=True), strict=True):
             np.concatenate(parts, out=array)

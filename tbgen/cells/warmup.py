@@ -15,6 +15,7 @@ from tbgen.cells.games import Games
 from tbgen.cells.kernels.gather import gather
 from tbgen.cells.kernels.states import settled_depths
 from tbgen.cells.packing import pack, unpack
+from tbgen.cells.values import solve_values
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
 from tbgen.retro.ranks import Crew
@@ -42,6 +43,7 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
             (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
             with Crew(2, Stages()) as crew:
                 BoundsGame(frame, pool).solve(crew=crew)
+            solve_values(cell, SomeKnowledge(), LOWER)
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQK), lambda *_: None)
             gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)

@@ -116,12 +116,15 @@ class PhaseSolver:
     :param run: called like ``map``; may spread work over threads.
     """
 
+    first_keys = 255
+    """Exits of keys below this one are events from the beginning."""
+
     def __init__(
         self, workspace: Workspace, pool: Pool, fresh: SweepResults, records: Records, run: Map = map
     ) -> None:
         self._workspace, self._pool, self._fresh = workspace, pool, fresh
         self._solve_rank, self._leave_rank = with_fixed_types(solve_rank), with_fixed_types(leave_rank)
-        white, black = run(lambda side: first_events(workspace, side, 255), SIDES)
+        white, black = run(lambda side: first_events(workspace, side, int64(self.first_keys)), SIDES)
         self._agendas = white, black
         self.records = records
         """What the sweeps have changed so far; empty ones in their place go on from there."""

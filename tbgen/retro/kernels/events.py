@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import Codes, Ints, Plies, Words, bits_of, popcount
-from tbgen.retro.kernels.exits import NO_EXIT, Exits
-from tbgen.retro.kernels.lanes import equal
+from tbgen.retro.kernels.exits import Exits, without_exit
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
 
 TIME_BITS = 16
@@ -52,7 +51,7 @@ class Goals(NamedTuple):
 
     value: Codes
     depth: tuple[Plies, Plies]
-    """With White and with Black to move."""
+    """With White and with Black to move; empty if there are none: then all count as 0."""
     starts: Ints
     """int64 (2,): where the phase begins in ``value`` and ``depth``, by side to move."""
     more: int
@@ -102,7 +101,8 @@ def _go_through(
             return word
         for bit in bits_of(bits):
             slot = word * 64 + bit
-            level = level_of(attacking, goals.value[first + slot], depth[first + slot]) + goals.more
+            plies = depth[first + slot] + goals.more if len(depth) else int64(0)
+            level = level_of(attacking, goals.value[first + slot], plies)
             if level < top:
                 number = number_of(count.levels, np.uint64(level))
                 if len(count.node):
@@ -144,7 +144,7 @@ def events_of(attacking: int, mask: Words, goals: Goals, high: int) -> Events:
 @kernel
 def _mark_exits(exits: Exits, among: Words, mask: Words) -> None:
     for word in range(mask.size):
-        mask[word] = among[word] & ~equal(exits.nearest, word * 64, NO_EXIT)
+        mask[word] = among[word] & ~without_exit(exits, word * 64)
 
 
 @jit

@@ -14,8 +14,9 @@ from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import IMAGES, KIND_COUNT
-from tbgen.retro.kernels.bits import Codes, Plies, Word, Words, bits_of, lowest
+from tbgen.retro.kernels.bits import ALL, Codes, Plies, Word, Words, bits_of, lowest
 from tbgen.retro.kernels.frame import Frame
+from tbgen.retro.kernels.lanes import equal, put
 from tbgen.retro.kernels.mobility import ONE_MOVE, add_moves
 from tbgen.retro.kernels.targets import (
     NO_SQUARE,
@@ -43,11 +44,11 @@ class Exits(Struct):
     first."""
 
     value: Codes
-    """uint8 codes."""
+    """uint8 codes; without depths, NONE where there is no zeroing move."""
     nearest: Plies
-    """uint16 plies, NO_EXIT where there is no zeroing move."""
+    """uint16 plies, NO_EXIT where there is no zeroing move; empty without depths."""
     farthest: Plies
-    """uint16 plies."""
+    """uint16 plies; empty without depths."""
 
 
 class Turn(NamedTuple):
@@ -75,8 +76,29 @@ class Turn(NamedTuple):
 
 
 @inlined
+def forget_exits(exits: Exits, first: int) -> None:
+    """Forget the exits of the word whose positions begin at ``first``."""
+    if len(exits.nearest):
+        put(exits.nearest, first, ALL, NO_EXIT)
+    else:
+        put(exits.value, first, ALL, NONE)
+
+
+@inlined
+def without_exit(exits: Exits, first: int) -> Word:
+    """The positions without exit of the word whose positions begin at ``first``."""
+    if len(exits.nearest):
+        return equal(exits.nearest, first, NO_EXIT)
+    return equal(exits.value, first, NONE)
+
+
+@inlined
 def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -> None:
     """Take one move that leaves the phase into the best exit of its position."""
+    if len(exits.nearest) == 0:
+        if exits.value[node] == NONE or (value < exits.value[node]) == (side == 0):
+            exits.value[node] = value
+        return
     if exits.nearest[node] != NO_EXIT:
         known = exits.value[node]
         if value == known:
@@ -166,7 +188,7 @@ def _settle_by_routes(turn: Turn, mask: Word, mover: int, captured: int, promoti
         if begin < 0:
             value = -1 - begin
         elif pool.value[at] != NONE:
-            value, depth = int64(pool.value[at]), int64(pool.depth[at])
+            value, depth = int64(pool.value[at]), int64(pool.depth[at] if len(pool.depth) else 0)
         keep_best_exit(turn.exits, turn.first + bit, turn.side, value, depth)
 
 

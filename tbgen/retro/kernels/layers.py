@@ -25,7 +25,7 @@ from tbgen.retro.kernels.exits import Exits
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.lanes import move, put
 from tbgen.retro.kernels.mobility import of_rank
-from tbgen.retro.kernels.sweep import Attacker, Sweep, SweepResults
+from tbgen.retro.kernels.sweep import ALONE, OF_ATTACKERS, SHARED, Attacker, Sweep, SweepResults
 
 FIRST_LAYER = 2
 """Rank of the first layer: ranks 0 and 1, mate and stalemate, end the game."""
@@ -60,7 +60,7 @@ def begin(attacker: Attacker, leaving: Words) -> None:
 def outer_sweep(attacker: Attacker, rank: int, agenda: Agenda, fresh: SweepResults) -> Sweep:
     """The sweep that assigns what the attacker can force to its own scores of rank - 1, from that key on; see
     the module's head. Values and depths go to ``fresh``."""
-    return Sweep(attacker, agenda, rank, attacker.outer_sets, fresh, True)
+    return Sweep(attacker, agenda, rank, attacker.outer_sets, fresh, SHARED)
 
 
 @kernel
@@ -111,7 +111,8 @@ def begin_inner(attacker: Attacker) -> None:
 @jit
 def inner_sweep(attacker: Attacker, high: int, agenda: Agenda) -> Sweep:
     """The sweep that solves the layer of the accrued score with the key ``high``; see the module's head."""
-    return Sweep(attacker, agenda, high, attacker.inner_sets, attacker.results, False)
+    writing = ALONE if len(attacker.results.depth) else OF_ATTACKERS
+    return Sweep(attacker, agenda, high, attacker.inner_sets, attacker.results, writing)
 
 
 @kernel
@@ -143,6 +144,8 @@ def _settle_word(workspace: Workspace, fresh: SweepResults, rank: int, side: int
     stays = bits & attacker.inner_sets.wanted[word] if layered else bits
     slot = fresh.starts[side] + word * 64
     put(fresh.value, slot, stays, 255 - rank if side == 0 else rank)
+    if len(fresh.depth) == 0:  # the rest has its value already
+        return
     put(fresh.depth, slot, stays, 0)
     if bits != stays:
         node = (side * workspace.frame.words + word) * 64

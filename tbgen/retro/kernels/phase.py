@@ -8,7 +8,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.kernels.bits import ALL, ZERO, Word, Words
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, with_exit
-from tbgen.retro.kernels.exits import NO_EXIT, Turn
+from tbgen.retro.kernels.exits import Turn, forget_exits
 from tbgen.retro.kernels.frame import enter_word, is_image, place_of
 from tbgen.retro.kernels.functions import Names, Paths, follow_changes, no_paths
 from tbgen.retro.kernels.lanes import add, put
@@ -59,7 +59,7 @@ def _find_exits(
     """Keep the best zeroing moves, or only ``captures``, of the positions ``mask`` of the word with the node
     ``first`` in the exits, and add them to the counter ``slices``; ``men`` is room."""
     frame, exits = workspace.frame, workspace.exits
-    put(exits.nearest, first, ALL, NO_EXIT)
+    forget_exits(exits, first)
     if mask:
         side, word, _ = place_of(frame, first)
         occupied = enter_word(frame, word, men)
@@ -116,6 +116,19 @@ def first_events(workspace: Workspace, attacking: int, high: int) -> Agenda:
     begin(workspace.attackers[attacking], leaving)
     events = exit_events(attacking, leaving, workspace.exits, high)
     return Agenda(events, no_events(), 2 * workspace.frame.words * 64)
+
+
+@jit
+def events_left(workspace: Workspace, attacking: int, agenda: Agenda) -> Agenda:
+    """Return an attacker's events with all exits of the positions alive, whatever their keys."""
+    leaving = with_exit(workspace.exits, workspace.phase.alive)
+    return Agenda(exit_events(attacking, leaving, workspace.exits, int64(255)), agenda.settled, agenda.alive)
+
+
+@jit
+def renew_inner(attacker: Attacker) -> None:
+    """Make an attacker's sets ready for a new inner sweep."""
+    begin_inner(attacker)
 
 
 @jit

@@ -72,6 +72,7 @@ class SweepResults(NamedTuple):
 
     value: Codes
     depth: Plies
+    """Empty if nobody wants depths: values are the same without them."""
     starts: Ints
     """int64 (2,)."""
 
@@ -100,6 +101,12 @@ class Attacker(Struct):
     """int64 (1,): last key that the last inner sweep has assigned."""
 
 
+ALONE, SHARED, OF_ATTACKERS = range(3)
+"""How results are written: nobody else writes to them at the same time, and ``Sets.changed`` is told; the
+opponent's sweep may write to others of the same word; or only positions with the attacker to move have
+any."""
+
+
 class Sweep(NamedTuple):
     """What a sweep works on."""
 
@@ -110,9 +117,10 @@ class Sweep(NamedTuple):
     sets: Sets
     """The outer or the inner ones of the attacker."""
     results: SweepResults
-    """Where values and depths go; ``sets.changed`` tells where they differ from what was there."""
-    shared: bool
-    """Whether the opponent's sweep writes to the same results at the same time; then nothing is told."""
+    """Where values and depths go."""
+    writing: int
+    """``ALONE``: ``sets.changed`` tells where they differ from what was there; ``SHARED`` or
+    ``OF_ATTACKERS``."""
 
 
 class Stand(NamedTuple):
@@ -132,8 +140,9 @@ class Stand(NamedTuple):
 def _prefetch_record(results: SweepResults, side: int, word: int) -> None:
     first = results.starts[side] + int64(word) * 64
     prefetch(results.value, first)
-    prefetch(results.depth, first)
-    prefetch(results.depth, first + 32)
+    if len(results.depth):
+        prefetch(results.depth, first)
+        prefetch(results.depth, first + 32)
 
 
 @inlined
@@ -249,7 +258,9 @@ def _write_apart(results: SweepResults, first: int, bits: Word, code: int, ply: 
     """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``, and touch
     no other: somebody else may be writing to these."""
     for bit in bits_of(bits):
-        results.value[first + bit], results.depth[first + bit] = code, ply
+        results.value[first + bit] = code
+        if len(results.depth):
+            results.depth[first + bit] = ply
 
 
 @inlined
@@ -268,8 +279,11 @@ def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> 
             sets.ready[word] &= ~bits
             sets.caught[word] |= bits
         first = results.starts[side] + word * 64
-        if sweep.shared:
+        if sweep.writing == SHARED:
             _write_apart(results, first, bits, code, level & TIME_MASK)
+        elif sweep.writing == OF_ATTACKERS:
+            if row == ATTACKERS:
+                put(results.value, first, bits, code)
         else:
             sets.changed[side, word] |= put(results.value, first, bits, code)
             sets.changed[side, word] |= put(results.depth, first, bits, level & TIME_MASK)
@@ -305,9 +319,10 @@ def take_part(sweep: Sweep, stand: Stand, part: int) -> None:
 
 @inlined
 def _with_level(sweep: Sweep, exits: int, settled: int, level: int, last: int) -> Stand:
-    """The stand from which the next level is taken: the one after ``level`` if there is a front."""
+    """The stand from which the next level is taken: the one after ``level`` if there is a front, or the same
+    again without depths."""
     if front_size(sweep.attacker.scratch) > 0:
-        level += 1
+        level += 1 if len(sweep.results.depth) else 0
     else:
         level = min(level_at(sweep.agenda.exits, exits), level_at(sweep.agenda.settled, settled))
         if level >= sweep.high << TIME_BITS:

@@ -92,7 +92,7 @@ class Pool(Struct):
     value: Codes
     """uint8 codes."""
     depth: Plies
-    """uint16 plies."""
+    """uint16 plies; empty if nobody wants depths."""
     targets: Targets
     routes: Routes
 

@@ -1,0 +1,66 @@
+"""Cells solved for values alone, against the values of those that are solved with depths."""
+
+from concurrent.futures import CancelledError
+from threading import Event
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.board.score import NONE
+from tbgen.cells.bounds import ENDS, LOWER, BoundsGame, NoCodeError, SomeKnowledge, pools_of_ends
+from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.routes import routes_of
+from tbgen.cells.values import solve_values
+from tbgen.compiler.jit import int64
+from tbgen.retro import ranks
+from tests.support.exhaustive import exhaustive
+from tests.support.made_up_exits import MadeUp
+
+BOARDS = [
+    "8/1p6/1P6/8/8/5k2/6p1/K6Q w - - 0 1",
+    "k7/2r5/p7/P7/8/8/4P3/K7 w - - 0 1",
+    "8/8/8/8/8/k1p5/2P5/K7 w - - 0 1",
+    *exhaustive(["8/8/8/1p6/8/5k2/6P1/KB5N w - - 0 1", "8/8/8/1p6/8/5k2/4r3/KQ6 w - - 0 1"]),
+]
+
+
+@pytest.mark.parametrize("fen", BOARDS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_values_are_those_found_with_depths(fen: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nearly every level is shared out among the threads."""
+    monkeypatch.setattr(ranks, "_WORTH_SHARING", int64(2))
+    board = chess.Board(fen)
+    cell = Cell.of_board(board, mobile_squares(board))
+    frame = frame_of_cell(cell)
+    for end in ENDS:
+        (pool,) = pools_of_ends(frame, routes_of(frame), MadeUp(), [end])
+        expected = BoundsGame(frame, pool).solve().value
+        assert len(np.unique(expected)) > 10
+        assert np.array_equal(solve_values(cell, MadeUp(), end, threads), expected)
+
+
+def test_all_exits_may_be_unknown() -> None:
+    board = chess.Board(BOARDS[0])
+    cell = Cell.of_board(board, mobile_squares(board))
+    frame = frame_of_cell(cell)
+    for end in ENDS:
+        (pool,) = pools_of_ends(frame, routes_of(frame), SomeKnowledge(), [end])
+        expected = BoundsGame(frame, pool).solve().value
+        found = solve_values(cell, SomeKnowledge(), end)
+        assert (found != NONE).sum() > 10_000
+        assert np.array_equal(found, expected)
+
+
+def test_what_nobody_waits_for_is_not_finished() -> None:
+    board, stopped = chess.Board(BOARDS[2]), Event()
+    stopped.set()
+    with pytest.raises(CancelledError):
+        solve_values(Cell.of_board(board, mobile_squares(board)), SomeKnowledge(), LOWER, stopped=stopped)
+
+
+def test_a_cell_with_too_many_moves_is_refused() -> None:
+    board = chess.Board("QQQQQ3/8/8/8/8/5k2/8/K7 w - - 0 1")
+    with pytest.raises(NoCodeError, match="let fewer men be mobile"):
+        solve_values(Cell.of_board(board, mobile_squares(board)), SomeKnowledge(), LOWER)
