@@ -116,6 +116,7 @@ class GapDocument(Document):
     need: Need
     mobile_men: Count
     memory: Count
+    seconds: float | None
     text: str
 
     @classmethod
@@ -129,6 +130,7 @@ class GapDocument(Document):
             gap.need,
             gap.mobile,
             gap.memory,
+            None if gap.seconds is None else round(gap.seconds, 1),
             gap_text(gap),
         )
 

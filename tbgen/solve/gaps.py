@@ -18,6 +18,7 @@ from tbgen.board.score import Code
 from tbgen.cells.bounds import LOWER, UPPER, WORST, Interval
 from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.cells.position import CellPosition, Step
+from tbgen.costs import seconds_of
 from tbgen.solve.answer import Answer
 from tbgen.solve.layers import UnmadeLayerError
 from tbgen.solve.meter import memory_needed
@@ -55,6 +56,7 @@ class Gap:
     :ivar need: what it takes to know more.
     :ivar mobile: how many men have to be mobile.
     :ivar memory: bytes that a cell with so many mobile men takes.
+    :ivar seconds: about how long it takes; None where no such cell can be solved.
     """
 
     side: chess.Color
@@ -64,6 +66,7 @@ class Gap:
     need: Need
     mobile: int
     memory: int
+    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class Gaps:
     def __init__(self, search: Search, memory: int) -> None:
         self._search, self._memory = search, memory
         self._boards: defaultdict[_GapKind, set[str]] = defaultdict(set)
+        self._takes: dict[_GapKind, tuple[float | None, int]] = {}
+        """Seconds and bytes that one of them takes."""
         self._homes: dict[Cell, None] = {}
         """Cells that could be solved, in the order in which they were found."""
         self._queue: list[tuple[int, int, CellPosition, Code]] = []
@@ -117,8 +122,9 @@ class Gaps:
     def found(self) -> tuple[Gap, ...]:
         """Return the gaps, those of most positions first."""
         gaps = (
-            Gap(*kind[:3], len(boards), kind.need, kind.mobile, memory_needed(64**kind.mobile))
+            Gap(*kind[:3], len(boards), kind.need, kind.mobile, memory, seconds)
             for kind, boards in self._boards.items()
+            for seconds, memory in [self._takes[kind]]
         )
         return tuple(sorted(gaps, key=lambda gap: (-gap.positions, gap.side, gap.man, gap.deed)))
 
@@ -176,17 +182,28 @@ class Gaps:
         board, move = here.board, step.move
         piece = board.piece_at(move.from_square)
         assert piece is not None
-        cell = step.after.cell
-        pieces = (step.after.board.occupied & ~step.after.board.pawns).bit_count()
-        mobile = len(cell.mobile)
-        if not step.zeroing or pieces > max(mobile, MOST_MOBILE):
-            need, mobile = Need.MEN, pieces
-        else:
-            room = self._memory - self._search.known.nbytes
-            need = Need.MEMORY if memory_needed(cell.size) > room else Need.TIME
-            self._homes[cell.canonical()[0]] = None
+        need, mobile, seconds, memory = self._needed(here, step)
         kind = _GapKind(piece.color, _man(piece, move.from_square), _deed(board, move), need, mobile)
         self._boards[kind].add(board.epd())
+        self._takes[kind] = seconds, memory
+
+    def _needed(self, here: CellPosition, step: Step) -> tuple[Need, int, float | None, int]:
+        """Return what it takes to know more of a move, the number of mobile men, seconds and bytes."""
+        known, cell = self._search.known, step.after.cell
+        pieces = (step.after.board.occupied & ~step.after.board.pawns).bit_count()
+        if step.zeroing and pieces <= max(len(cell.mobile), MOST_MOBILE):
+            self._homes[cell.canonical()[0]] = None
+            mobile, seconds, memory = (
+                len(cell.mobile),
+                seconds_of("cell", cell.size),
+                memory_needed(cell.size),
+            )
+        elif wholes := known.promoted.unsolved(cell if step.zeroing else here.cell):
+            mobile, (seconds, memory) = pieces, known.promoted.takes(wholes)
+        else:
+            return Need.MEN, pieces, None, memory_needed(64**pieces)
+        fits = memory <= self._memory - known.nbytes
+        return Need.TIME if fits else Need.MEMORY, mobile, seconds, memory
 
 
 def _man(piece: chess.Piece, square: chess.Square) -> str:

@@ -21,6 +21,7 @@ from tbgen.cells.frames import CellFrame, frame_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.solve.exits import ExitSource, both
+from tbgen.solve.promoted_cells import PromotedCells
 from tbgen.solve.solved_cells import SolvedCells, end_of
 from tbgen.solve.tables import Tables
 from tbgen.solve.won_cells import WonCells
@@ -30,8 +31,8 @@ _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
 G0.5 at most."""
 _Sources: TypeAlias = tuple[tuple[int, int], ...]
-"""Ways out that a block was decided by: the numbers of their routes, and how often bounds of their
-destinations were added."""
+"""Ways out that a block was decided by: the numbers of their routes, and how often what is known of them may
+have changed."""
 _PLIES_KEPT: Final = 1 << 30
 """Bytes of blocks that a ply further on has decided and that are kept."""
 
@@ -39,14 +40,15 @@ _PLIES_KEPT: Final = 1 << 30
 class Known:
     """All that is known: see :class:`tbgen.cells.bounds.Knowledge`.
 
-    :param others: sources besides tables, solved cells and what is won after promotions.
+    :param others: sources besides tables, solved cells and what is known after promotions.
     """
 
     def __init__(
         self, tables: Tables, cells: SolvedCells, *others: ExitSource, won: WonCells | None = None
     ) -> None:
         self.tables, self.cells, self.won = tables, cells, WonCells() if won is None else won
-        self._sources = (tables, cells, self.won, *others)
+        self.promoted = PromotedCells(tables, self.won)
+        self._sources = (tables, cells, self.won, self.promoted, *others)
         self._plies = Recent[tuple[_Sources, Block]](_PLIES_KEPT, lambda ply: ply[1].nbytes)
 
     @property
@@ -59,6 +61,7 @@ class Known:
         self._plies.clear()
         self.tables.forget()
         self.cells.forget()
+        self.promoted.forget()
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return one end of what is known about the positions that a route leads to, if anything."""
@@ -95,7 +98,8 @@ class Known:
         routes = [after for after in own if self._knows(after, end)]
         if not routes:
             return None
-        rests_on = tuple((after.number, self.cells.times_added(after)) for after in routes)
+        solved = len(self.promoted)
+        rests_on = tuple((after.number, self.cells.times_added(after) + solved) for after in routes)
         ply = self._plies.get((cell, side))
         if ply is None or ply[0] != rests_on:
             ply = rests_on, self._best_exits(frame, routes, end)

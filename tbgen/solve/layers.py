@@ -7,6 +7,7 @@ from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.cells.games import Games
 from tbgen.cells.memory import MEMORY
+from tbgen.cells.rooms import ROOMS
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
 
@@ -71,6 +72,16 @@ class CellLayers:
             del self._games[next(iter(self._games))]
         if not self._meter.fits(cell.size, self._kept):
             self._known.forget()
+        return self._kept
+
+    def drop_all(self) -> int:
+        """Drop work space, layers, games and what can be found or read again; return the bytes of all that is
+        kept."""
+        ROOMS.release()
+        self._layers.clear()
+        self._games.clear()
+        self._known.forget()
+        MEMORY.release()
         return self._kept
 
     def release(self) -> None:

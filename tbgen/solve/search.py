@@ -28,6 +28,7 @@ from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
 from tbgen.solve.play import Follower, Play, narrower_by_moves
+from tbgen.solve.promotions import is_to_queen
 from tbgen.solve.states import States, seen_score
 from tbgen.solve.structures import cells_below, height, homes_below
 
@@ -89,6 +90,9 @@ class Search:
         """The solution by which each cell was solved last, by number."""
         self._refused: Stop | None = None
         """What a cell took too much of that was given up last."""
+        self._refused_promotions: set[Cell] = set()
+        self._plays: dict[bool, Play] = {}
+        """What play, and wider play, came to last."""
 
     def run(self) -> Stop | None:
         """Narrow the bounds until they meet; return why not, if something else ends it."""
@@ -102,7 +106,7 @@ class Search:
                     self._complete(self._cell)
             while not self.answer().value.exact:
                 self._tell()
-                if not self._narrow():
+                if not self._narrow() and not self._narrow_promotions():
                     left = self._budget.left > 0
                     return (self._refused or Stop.NOTHING_LEFT) if left else self._budget.shortage
         except OutOfBudgetError as error:
@@ -138,13 +142,50 @@ class Search:
         for wide in (False, True):
             most, complete = _STATES, False
             while not complete and most <= _MOST_STATES and self._budget.left > 0:
-                play = Follower(self._states, most, wide).follow(root, accrued)
+                play = self._plays[wide] = Follower(self._states, most, wide).follow(root, accrued)
                 if self._solve_again(play.states, play):
                     return True
                 if choices := self._choices(play):
                     return self._solve_new(choices, play)
                 most, complete = 2 * most, play.complete
         return False
+
+    def _narrow_promotions(self) -> bool:
+        """Find the values after a promotion that leaves more mobile men than cells have, where it keeps the
+        bounds apart; return whether there was one, and time and memory for it.
+
+        They have no depths, and so no proof.
+        """
+        if self._prover is not None:
+            return False
+        for _, play in sorted(self._plays.items()):
+            homes = filter(self.known.promoted.unsolved, play.above)
+            for home in sorted(homes, key=is_to_queen, reverse=True):
+                if home not in self._refused_promotions and self._solve_promoted(home):
+                    with contextlib.suppress(OutOfBudgetError):
+                        self._solve_again(play.all_above(home), play)
+                    return True
+        return False
+
+    def _solve_promoted(self, home: Cell) -> bool:
+        """Find the values after the promotion that leads to a home; return whether there were time and memory
+        for it."""
+        cells, budget = self.known.promoted.unsolved(home), self._budget
+        seconds, memory = self.known.promoted.takes(cells)
+        try:
+            budget.ask_for(seconds)
+            if not budget.allows(memory) or not budget.allows(self.layers.drop_all() + memory):
+                raise OutOfBudgetError(Stop.MEMORY)
+            self._progress(self.answer().value, self.solved, len(cells), seconds)
+            values = self.known.promoted.solve(cells, self.known, budget.threads, lambda: budget.ask_for(0))
+            for _ in values:
+                self.solved += 1
+        except (OutOfBudgetError, NoCodeError) as error:
+            self._refused = error.stop if isinstance(error, OutOfBudgetError) else self._refused
+            self._refused_promotions.add(home)
+            return False
+        self._solved_at[home] = self.solved
+        return True
 
     def _solve_new(self, choices: Iterable[_Choice], play: Play) -> bool:
         """Solve cells that play leads to, those that take least first, for as long as it takes to solve again

@@ -4,6 +4,7 @@ import chess
 
 from tbgen.board.interval import ANYTHING
 from tbgen.board.score import GScore
+from tbgen.cells.cell import MOST_MOBILE
 from tbgen.solve.gaps import Gap, Narrowing, Need
 from tbgen.solve.line import Plan
 from tbgen.solve.solution import Solution
@@ -53,8 +54,10 @@ def gap_text(gap: Gap) -> str:
     """Say which moves keep the ends apart, and what it takes to know more."""
     side = chess.COLOR_NAMES[gap.side].capitalize()
     takes = "not solved yet"
-    if gap.need is not Need.TIME:
+    if gap.need is not Need.TIME or gap.mobile > MOST_MOBILE:
         takes = f"needs {counted(gap.mobile, 'mobile man', 'mobile men')}, {size_text(gap.memory)}"
+    if gap.seconds is not None and gap.mobile > MOST_MOBILE:
+        takes += f", {duration(gap.seconds)}"
     return f"{side}'s {gap.man} {gap.deed} in {counted(gap.positions, 'position')}: {takes}"
 
 

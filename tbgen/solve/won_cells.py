@@ -13,22 +13,21 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.score import NONE, Code
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import LOWER, Block, Interval, Knowledge
-from tbgen.cells.cell import MOST_MOBILE, PAWN, Cell, man_of, mobile_squares, side_of
+from tbgen.cells.cell import MOST_MOBILE, PAWN, Cell, mobile_squares, side_of
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 from tbgen.cells.wins import Wins, after_step, solve_wins, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Side
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.retro.kernels.bits import Words
 from tbgen.solve.exits import ExitSource
+from tbgen.solve.promotions import QUEEN, is_to_queen, promoted_man, symmetries, whole_cell, wholes_of
 
 Flags: TypeAlias = NDArray[np.bool_]
 
-QUEEN: Final = PIECE_ORDER.index("Q")
 _FAR: Final = 60_000
 """Plies that a forced mate does not take: nothing says how many it does."""
 _MATE: Final = (Code(0), Code(255))
@@ -43,7 +42,7 @@ class WonCells(ExitSource):
     """
 
     def __init__(self, mobile: int = MOST_MOBILE) -> None:
-        self._mobile = mobile
+        self.mobile = mobile
         self._wins: dict[Cell, Wins] = {}
 
     @property
@@ -54,6 +53,12 @@ class WonCells(ExitSource):
     def __contains__(self, cell: Cell) -> bool:
         """Whether a cell has been solved, as it is or with its files mirrored."""
         return not self._wins.keys().isdisjoint((cell, cell.image(MIRROR_FILES)))
+
+    def won(self, cell: Cell, side: Side) -> Words | None:
+        """Return which positions of a cell White is known to win, uint64 (words,); None if that is not
+        known."""
+        wins = self._wins.get(cell)
+        return None if wins is None else wins.won[side]
 
     def solve(self, cell: Cell, known: Knowledge, *, levels: bool = False) -> Wins:
         """Find what White wins in a cell, and keep it.
@@ -66,7 +71,7 @@ class WonCells(ExitSource):
             if after in self._wins:
                 found: Words = self._wins[after].won[side]
                 return found
-            if after.size > 64**self._mobile:
+            if after.size > 64**self.mobile:
                 return None
             promoted = after.frozen[0].square if after.frozen else None
             block = known.block(Route(SIDES[1 - side], 0, after, promoted), LOWER)
@@ -87,7 +92,7 @@ class WonCells(ExitSource):
             return None
         wins, symmetry = found
         assert route.promoted is not None, "only promotions are known"
-        place = wins.cell.mobile.index(man_of(WHITE_TO_MOVE, QUEEN))
+        place = wins.cell.mobile.index(promoted_man(QUEEN))
         won = _with_man_on(wins, place, IMAGE[symmetry][route.promoted])
         stored = Block(
             np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(_FAR), np.uint16(0))
@@ -102,11 +107,11 @@ class WonCells(ExitSource):
     def sure(self, position: CellPosition) -> Interval | None:
         """Return G0.0 if the side that has just moved is known to force mate, whatever has accrued."""
         board = position.board
-        if not self._wins or chess.popcount(board.occupied & ~board.pawns) <= self._mobile:
+        if not self._wins or chess.popcount(board.occupied & ~board.pawns) <= self.mobile:
             return None
         winner = SIDES[board.turn]
         cell = Cell.of_board(board, mobile_squares(board))
-        for symmetry in _symmetries(winner):
+        for symmetry in symmetries(winner):
             wins = self._wins.get(cell.image(symmetry))
             if wins is not None:
                 seen = CellPosition(board, board.occupied & ~board.pawns).seen_by(symmetry)
@@ -114,22 +119,12 @@ class WonCells(ExitSource):
                 return Interval(_MATE[winner], _MATE[winner]) if mate else None
         return None
 
-    def whole(self, home: Cell, side: Side) -> Cell | None:
-        """Return a cell with the queen mobile that a side has just promoted to; None if it is not such a
-        cell, or one that is solved like others with the queen mobile."""
-        last = chess.BB_RANK_1 if side else chess.BB_RANK_8
-        if len(home.mobile) != self._mobile or len(home.frozen) != 1:
-            return None
-        square, man = home.frozen[0]
-        return home.freed([square]) if man == man_of(side, QUEEN) and last >> square & 1 else None
-
     def unsolved(self, home: Cell) -> Iterator[Cell]:
         """Yield the cells to solve for what is won in the home of a promotion, each after those that steps or
         captures of the other side's pawns lead to."""
-        for side in SIDES:
-            whole = self.whole(home, side)
-            if whole is not None:
-                yield from self._after_steps(whole.image(MIRROR_RANKS if side else 0), set())
+        for whole in wholes_of(home, self.mobile):
+            if is_to_queen(home):
+                yield from self._after_steps(whole, set())
 
     def _after_steps(self, cell: Cell, seen: set[Cell]) -> Iterator[Cell]:
         if cell in seen or cell in self:
@@ -144,7 +139,7 @@ class WonCells(ExitSource):
     def is_won(self, board: chess.Board) -> bool:
         """Whether a position of a cell that has been solved, as it is, is won by White."""
         mobile = board.occupied & ~board.pawns
-        if chess.popcount(mobile) <= self._mobile:
+        if chess.popcount(mobile) <= self.mobile:
             return False
         position = CellPosition(board, mobile)
         wins = self._wins.get(position.cell)
@@ -152,10 +147,10 @@ class WonCells(ExitSource):
 
     def _found(self, route: Route) -> "_Found | None":
         """Return what is known of the cell that a route leads to, and the symmetry that leads there."""
-        whole = self.whole(route.destination, route.side)
-        if route.promoted is None or whole is None:
+        whole = whole_cell(route.destination, route.side, self.mobile)
+        if route.promoted is None or whole is None or not is_to_queen(route.destination):
             return None
-        for symmetry in _symmetries(route.side):
+        for symmetry in symmetries(route.side):
             wins = self._wins.get(whole.image(symmetry))
             if wins is not None:
                 return _Found(wins, symmetry)
@@ -165,12 +160,6 @@ class WonCells(ExitSource):
 class _Found(NamedTuple):
     wins: Wins
     symmetry: int
-
-
-def _symmetries(winner: Side) -> tuple[int, int]:
-    """Return the symmetries by which the winner is White."""
-    swap = MIRROR_RANKS if winner else 0
-    return swap, swap | MIRROR_FILES
 
 
 def _packed(bits: Flags) -> Words:

@@ -1,8 +1,5 @@
 """Cells solved for values alone, against the values of those that are solved with depths."""
 
-from concurrent.futures import CancelledError
-from threading import Event
-
 import chess
 import numpy as np
 import pytest
@@ -54,10 +51,15 @@ def test_all_exits_may_be_unknown() -> None:
 
 
 def test_what_nobody_waits_for_is_not_finished() -> None:
-    board, stopped = chess.Board(BOARDS[2]), Event()
-    stopped.set()
-    with pytest.raises(CancelledError):
-        solve_values(Cell.of_board(board, mobile_squares(board)), SomeKnowledge(), LOWER, stopped=stopped)
+    class OverError(Exception):
+        pass
+
+    def over() -> None:
+        raise OverError
+
+    board = chess.Board(BOARDS[2])
+    with pytest.raises(OverError):
+        solve_values(Cell.of_board(board, mobile_squares(board)), SomeKnowledge(), LOWER, between=over)
 
 
 def test_a_cell_with_too_many_moves_is_refused() -> None:

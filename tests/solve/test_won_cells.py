@@ -21,10 +21,11 @@ from tbgen.index.layout import BLACK_TO_MOVE
 from tbgen.retro.kernels.bits import Words
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.solve.knowledge import Known
+from tbgen.solve.promotions import QUEEN
 from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.tables import Tables
 from tbgen.solve.win_proof import POSITIONS, WrongWinError, prove_wins
-from tbgen.solve.won_cells import QUEEN, WonCells
+from tbgen.solve.won_cells import WonCells
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

@@ -1,0 +1,214 @@
+"""Values after promotions, against tables of a man more."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+import tbgen
+from tbgen.board.kinds import PIECE_ORDER
+from tbgen.board.score import NONE
+from tbgen.cells.bounds import ENDS, LOWER, WORST, side_after
+from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.lineup import lineup_of_cell
+from tbgen.cells.position import CellPosition
+from tbgen.cells.routes import Route, routes_of
+from tbgen.solve.budget import Budget, Stop
+from tbgen.solve.gaps import Need
+from tbgen.solve.knowledge import Known
+from tbgen.solve.promoted_cells import PromotedCells
+from tbgen.solve.promotions import QUEEN
+from tbgen.solve.solution import Solution
+from tbgen.solve.solved_cells import SolvedCells
+from tbgen.solve.statement import gap_text
+from tbgen.solve.tables import Tables
+from tbgen.solve.won_cells import WonCells
+from tests.support.exhaustive import exhaustive
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+@pytest.fixture
+def known(small: Path) -> Iterator[Known]:
+    """What tables of three men say, where no more than two men are mobile."""
+    with tbgen.open_tablebase(small) as tables:
+        yield Known(Tables(tables), SolvedCells(), won=WonCells(2))
+
+
+@pytest.fixture
+def truth(four_men: Path) -> Iterator[Tables]:
+    with tbgen.open_tablebase(four_men) as tables:
+        yield Tables(tables)
+
+
+def promotion(board: chess.Board, kind: int = QUEEN) -> Route:
+    """The promotion to a kind of piece that captures nothing."""
+    cell = Cell.of_board(board, mobile_squares(board))
+    (route,) = (
+        route
+        for route in routes_of(lineup_of_cell(cell))
+        if route.promoted is not None
+        and route.side != board.turn
+        and len(route.destination.mobile) == len(cell.mobile)
+        and route.destination.frozen[0].man.kind == kind
+    )
+    return route
+
+
+@pytest.mark.parametrize(
+    ("fen", "piece"),
+    [("8/P6k/8/8/8/8/8/K6R w - - 0 1", "R"), ("k6b/8/8/8/8/8/4p3/6K1 b - - 0 1", "Q")],
+)
+def test_values_are_those_of_tables(fen: str, piece: str, small: Path, truth: Tables) -> None:
+    """Without further pawns, by cells of three mobile men; every position."""
+    route = promotion(chess.Board(fen), PIECE_ORDER.index(piece))
+    with tbgen.open_tablebase(small) as tables:
+        known = Known(Tables(tables), SolvedCells(), won=WonCells(3))
+        (cell,) = known.promoted.unsolved(route.destination)
+        assert cell.size == 64**4
+        assert list(known.promoted.solve([cell], known, 2)) == [cell]
+        assert known.promoted.unsolved(route.destination) == []
+        for end in ENDS:
+            block = known.promoted.block(route, end, WORST[end])
+            assert block is not None
+            assert np.array_equal(block.value, truth.block(route, end, WORST[end]).value)
+        check_positions(known.promoted, route)
+
+
+@pytest.mark.parametrize(
+    ("fen", "cells", "share"),
+    [
+        ("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1", 4, 0.99),
+        ("6k1/8/8/8/8/2P5/4p3/6K1 b - - 0 1", 5, 0.9),
+        *exhaustive([("8/P6k/3p4/8/8/8/8/6K1 w - - 0 1", 5, 0.9)]),
+    ],
+)
+def test_bounds_contain_what_tables_say(
+    fen: str, cells: int, share: float, known: Known, truth: Tables
+) -> None:
+    """The other side's pawn goes on through several cells, and captures end in tables; nothing is known of
+    its promotion."""
+    route, promoted = promotion(chess.Board(fen)), known.promoted
+    found = promoted.unsolved(route.destination)
+    assert len(found) == cells
+    assert list(promoted.solve(found, known)) == found
+    lower, upper = (promoted.block(route, end, WORST[end]) for end in ENDS)
+    assert lower is not None
+    assert upper is not None
+    told = truth.block(route, LOWER, WORST[LOWER]).value
+    there = told != NONE
+    assert np.array_equal(there, lower.value != NONE)
+    assert np.array_equal(there, upper.value != NONE)
+    assert (lower.value >= told).all()
+    assert (upper.value <= told).all()
+    exact = lower.value[there] == upper.value[there]
+    assert exact.mean() > share
+    assert (lower.depth[there][exact] != upper.depth[there][exact]).all()
+    check_positions(promoted, route)
+
+
+def check_positions(promoted: PromotedCells, route: Route) -> None:
+    """Compare blocks with what is known of positions one by one."""
+    rng, compared = np.random.default_rng(0), 0
+    blocks = [promoted.block(route, end, WORST[end]) for end in ENDS]
+    for slot in rng.integers(route.destination.size, size=300).tolist():
+        board = route.destination.board_of(side_after(route), slot)
+        if board is not None and not board.was_into_check():
+            mobile = board.occupied & ~board.pawns & ~chess.BB_SQUARES[route.promoted or 0]
+            ends = [int(block.value[slot]) for block in blocks if block is not None]
+            assert promoted.worth(CellPosition(board, mobile)) == tuple(ends)
+            compared += 1
+    assert compared > 20
+
+
+def test_what_is_won_counts_too(known: Known) -> None:
+    """Black's pawn may promote at once, of which nothing is known; it may be captured, and White mates."""
+    route = promotion(chess.Board("8/P6k/8/8/8/8/5p2/6K1 w - - 0 1"))
+    alone = PromotedCells(known.tables, WonCells(2))
+    for cell in known.won.unsolved(route.destination):
+        known.won.solve(cell, known)
+    for promoted in (alone, known.promoted):
+        list(promoted.solve(promoted.unsolved(route.destination), known))
+    without, block = (each.block(route, LOWER, WORST[LOWER]) for each in (alone, known.promoted))
+    won = known.won.block(route, LOWER, WORST[LOWER])
+    assert block is not None
+    assert without is not None
+    assert won is not None
+    assert (block.value[won.value == 0] == 0).all()
+    assert (without.value[won.value == 0] != 0).any()
+    assert np.array_equal(block.value[won.value != 0], without.value[won.value != 0])
+    assert known.promoted.same_ends(route) is False
+    assert (block.value == NONE).sum() == (without.value == NONE).sum()
+
+
+def test_it_is_told_what_it_takes(known: Known) -> None:
+    promoted = known.promoted
+    (alone,) = promoted.unsolved(promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1")).destination)
+    several = promoted.unsolved(promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")).destination)
+    (seconds, memory), (more_seconds, more_memory) = promoted.takes([alone]), promoted.takes(several)
+    assert more_seconds == pytest.approx(2 * len(several) * seconds)
+    assert more_memory > memory > 0
+
+
+def test_an_interrupted_cell_is_not_kept(known: Known) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    promoted, route = known.promoted, promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1"))
+    cells = promoted.unsolved(route.destination)
+    with pytest.raises(KeyboardInterrupt):
+        list(promoted.solve(cells, known, 1, interrupt))
+    assert not promoted.knows(route)
+    assert promoted.unsolved(route.destination) == cells
+
+
+PAWN = "8/P7/8/8/8/8/5k2/K7 w - - 0 1"
+
+
+@pytest.fixture
+def few_mobile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells have two mobile men at most, no forced mates are found, and few states are looked at."""
+    for module in ("cells.routes", "cells.position", "solve.gaps", "solve.layers", "solve.statement"):
+        monkeypatch.setattr(f"tbgen.{module}.MOST_MOBILE", 2)
+    monkeypatch.setattr(WonCells, "unsolved", lambda self, home: iter(()))
+    monkeypatch.setattr("tbgen.solve.search._MOST_STATES", 40)
+    monkeypatch.setattr("tbgen.solve.search._STATES", 20)
+
+
+def solved(tables: Path, memory: int = 8 << 30, *, verify: bool = False) -> tuple[Solution, Known]:
+    """What is proved of the position, by tables of two men."""
+    with tbgen.open_tablebase(tables) as opened:
+        known = Known(Tables(opened), SolvedCells(), won=WonCells(2))
+        budget = Budget(60, memory)
+        return tbgen.solve(PAWN, tables=opened, known=known, budget=budget, verify=verify), known
+
+
+@pytest.mark.usefixtures("few_mobile")
+def test_promotions_that_keep_an_interval_open_are_solved(tmp_path: Path, four_men: Path) -> None:
+    (tmp_path / "KvK.r.h5").symlink_to(four_men / "KvK.r.h5")
+    solution, known = solved(tmp_path)
+    with tbgen.open_tablebase(four_men) as tables:
+        assert solution.value == tables.probe(PAWN).value
+    assert len(known.promoted) > 0
+    unproved, _ = solved(tmp_path, verify=True)
+    assert unproved.value is None
+
+
+@pytest.mark.usefixtures("few_mobile")
+def test_what_promotions_take_is_told_where_memory_is_less(tmp_path: Path, four_men: Path) -> None:
+    (tmp_path / "KvK.r.h5").symlink_to(four_men / "KvK.r.h5")
+    _, known = solved(tmp_path)
+    whole = Cell.of_board(chess.Board("Q7/8/8/8/8/8/5k2/K7 b - - 0 1"), [0, 13, 56])
+    _, needed = known.promoted.takes([whole])
+    solution, known = solved(tmp_path, needed - 1)
+    assert len(known.promoted) == 0
+    assert solution.stopped_by is Stop.MEMORY
+    gaps = [gap for gap in solution.gaps if gap.mobile == 3]
+    assert gaps
+    for gap in gaps:
+        assert (gap.need, gap.memory) == (Need.MEMORY, needed)
+        assert gap.seconds is not None
+        assert re.search(r": needs 3 mobile men, [\d.]+ MiB, [\d.]+ s$", gap_text(gap))
