@@ -25,6 +25,7 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.exhaustive
 
 NAME = "KQQQvK"
+DESCRIBED = "KQQ[Q]vK"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def five(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
     for path in tables.glob("*vK.r.h5"):
         shutil.copy(path, directory)
     # A process of its own gives its memory back.
-    run = [sys.executable, "-m", "tbgen", "build", NAME, "--memory", "12G", "--dir", directory]
+    run = [sys.executable, "-m", "tbgen", "build", NAME, DESCRIBED, "--memory", "12G", "--dir", directory]
     subprocess.run(run, check=True, capture_output=True)
     yield directory
     shutil.rmtree(directory)
@@ -96,3 +97,14 @@ def test_colours_and_symmetries(five: Path) -> None:
             for turn in (chess.flip_horizontal, chess.flip_vertical, chess.flip_diagonal):
                 image = tablebase.probe(board.transform(turn))
                 assert (image.value, image.depth) == (expected.value, expected.depth)
+
+
+def test_a_described_queen_is_a_queen(five: Path) -> None:
+    """Tables of five men with described ones have no accrued scores."""
+    with StoredFile(table_path(five, DESCRIBED, Variant.R_MOBILITY)) as file:
+        assert (file.info.form, file.info.stores_accrued) == ("plain", False)
+    with open_tablebase(five) as tablebase:
+        for board in some_boards(tablebase, 1000, random.Random(DESCRIBED)):
+            expected, described = tablebase.probe(board), tablebase.probe(board.fen().replace("Q", "[Q]", 1))
+            assert (described.value, described.depth) == (expected.value, expected.depth), board.fen()
+            assert described.material.name == DESCRIBED

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 MAX_MEN: Final = 5
 """Most men, kings and pawns included, that a material may have."""
 
-MAX_DESCRIBED: Final = 4
-"""Most men of a material with men that are described."""
-
 _MEN = PIECE_ORDER + "P"
 _PROMOTED = [PIECE_ORDER[kind] for kind in PROMOTIONS]
 _SIDE = rf"((?:[{_MEN}]|\[[^][]*\])+)"
@@ -58,7 +55,7 @@ class Material:
     [Material(white='KB', black='K'), Material(white='KP', black='K'), Material(white='KQ', black='KR')]
 
     :raises UsageError: if a side has not exactly one king, if there are more than :data:`MAX_MEN` men, if
-        described men are more than tables hold, or if the form is not canonical; :meth:`parse` and
+        described men are not what tables hold, or if the form is not canonical; :meth:`parse` and
         :meth:`of_sides` accept any form.
     """
 
@@ -81,11 +78,6 @@ class Material:
             self._check_described()
 
     def _check_described(self) -> None:
-        if self.men > MAX_DESCRIBED:
-            raise UsageError(
-                f"{quote(self.name)} has {self.men} men, kings included, and tables with described men have "
-                f"at most {MAX_DESCRIBED}"
-            )
         if self.pawns:
             raise UsageError(f"{quote(self.name)} has pawns, which do not stand beside described men")
         kinds = {kind.name: kind for kind in self.kinds}

@@ -110,10 +110,10 @@ class Values:
             return Goal(accrued, 0)
         table = self.table(shape.material)
         if not table.info.stores_accrued:
+            again = "" if shape.material.is_described else "build it again (tbgen build --force), or "
             raise MissingLayerError(
-                f"{shape.material} was built without accrued scores: build it again (tbgen build --force), "
-                "or ask with --depths (in Python, open_tablebase(..., depths=True)), which makes what one "
-                "score needs after the other"
+                f"{shape.material} was built without accrued scores: {again}ask with --depths (in Python, "
+                "open_tablebase(..., depths=True)), which makes what one score needs after the other"
             )
         value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
         return Goal(of_code(value, shape.swapped), plies)

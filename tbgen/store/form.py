@@ -16,7 +16,12 @@ _PLAIN: Final = AccruedForm.RUNS
 
 
 def form_of(material: Material) -> AccruedForm:
-    """Return the form of a table: packed, with functions of accrued scores, from five men on, else plain."""
+    """Return the form of a table: packed, with functions of accrued scores, from five men on, else plain.
+
+    With described men it stays plain, without accrued scores from five men on.
+    """
+    if material.is_described:
+        return AccruedForm.NOTHING if material.men >= _PACKED_FROM else _PLAIN
     return AccruedForm.FUNCTIONS if material.men >= max(_PACKED_FROM, _LEAST) else _PLAIN
 
 

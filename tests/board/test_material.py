@@ -289,7 +289,7 @@ def test_a_capture_takes_a_described_man_as_a_whole() -> None:
     ("text", "reason"),
     [
         ("KP[WF]vK", "has pawns"),
-        ("KQ[WF]vKQ", "5 men, kings included, and tables with described men have at most 4"),
+        ("KQ[WF][WF]vKQ", "has 6 men, kings included, and tables have at most 5"),
         ("K[QNNCCZZ]vK[QNNCCZZ]", "more moves than tables can count"),
         ("K[WFvK", "is not a material name"),
         ("K[fW]vK", "no modifiers"),

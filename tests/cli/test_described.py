@@ -8,9 +8,13 @@ import pytest
 
 import tbgen
 from tbgen.board.described import parse_described
+from tbgen.board.material import Material
 from tbgen.cli.main import main
+from tbgen.index.table import AccruedForm
 from tbgen.report.facts.mating import mating_potential
 from tbgen.report.facts.mating_rule import MatingMarks
+from tbgen.store.form import form_of
+from tests.support.builds import without_accrued
 from tests.support.commands import answer, failure
 
 FEN = "8/8/8/4K[WD]k1/8/8/8/8 b"
@@ -120,6 +124,24 @@ def test_lists_that_cannot_be(
     words: list[str], code: int, says: str, built: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert says in failure(capsys, code, "report", "--dir", str(built), "--mating", *words)
+
+
+def test_without_accrued_scores_as_with_five_men(
+    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tables of five men with described ones store none: they are made where they are asked for."""
+    assert form_of(Material.parse("KN[WF]vKN")) is AccruedForm.NOTHING
+    assert form_of(Material.parse("KQvK[WF]")) is AccruedForm.RUNS
+    bare = without_accrued(built, "K[WD]vK", tmp_path / "bare")
+    asked = "8/8/8/8/8/8/8/K2k2[WD]1 w - - 1 1 -G1.5"
+    said = failure(capsys, 3, "probe", asked, "--dir", str(bare))
+    assert "K[WD]vK was built without accrued scores: ask with --depths" in said
+    with tbgen.open_tablebase(bare, depths=True) as tables, tbgen.open_tablebase(built) as full:
+        for fen in (FEN, asked, asked.replace("-G1.5", "G1.0"), "8/8/8/8/8/8/3k4/K3[WD]3 w - - 1 1 -G1.5"):
+            one, other = tables.probe(fen), full.probe(fen)
+            assert (one.value, one.depth) == (other.value, other.depth), fen
+    assert main(["verify", "K[WD]vK", "--dir", str(bare)]) == 0
+    assert "proved: 53,215 positions" in capsys.readouterr().out
 
 
 def test_what_is_of_chess_says_so(built: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
