@@ -22,7 +22,7 @@ from tbgen.cells.cell import PAWN, Cell
 from tbgen.cells.frames import CellFrame
 from tbgen.cells.memory import MEMORY
 from tbgen.cells.pools import pools_of
-from tbgen.cells.rooms import ROOMS, CellRoom
+from tbgen.cells.rooms import ROOMS
 from tbgen.cells.routes import Route
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
@@ -156,8 +156,6 @@ class BoundsGame:
 
     def __init__(self, frame: CellFrame, pool: Pool, *, resets: bool = True) -> None:
         self._frame, self._pool, self._resets = frame, pool, resets
-        self._known = object()
-        """Stands for the game with the exits as they are now."""
         last = frame.squares[-1]
         self._bit_man = (1, 0) if last < 0 else (64, last)
         """How many slots of the frame there are to a slot of the cell, and which of them counts."""
@@ -177,14 +175,13 @@ class BoundsGame:
             raise NoCodeError(self._frame.cell)
         own = self._room_for(into)
         own.value[:], own.depth[:] = NONE, 0
-        with self._counted(crew) as room:
-            room.counted = None  # sweeps count down
+        with self._counted(crew) as workspace:
             ranks = 0
-            for _ in self._solver(room.workspace, self._sides_of(own), crew).ranks():
+            for _ in self._solver(workspace, self._sides_of(own), crew).ranks():
                 ranks += 1
                 if stopped is not None and stopped.is_set():
                     raise CancelledError
-            deepest = max(attacker.scratch.deepest[0] for attacker in room.workspace.attackers)
+            deepest = max(attacker.scratch.deepest[0] for attacker in workspace.attackers)
             if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
                 raise NoCodeError(self._frame.cell)
         return self._of_cell(own, into)
@@ -192,12 +189,9 @@ class BoundsGame:
     def best_exits(self, side: Side) -> Block:
         """Return the best of the zeroing moves that a side has to move, of all positions: what it is worth,
         and its depth with the move itself; ``NONE`` where there is none."""
-        with self._room() as room:
-            workspace = room.workspace
+        with self._room() as workspace:
             phase, exits, words = workspace.phase, workspace.exits, workspace.frame.words
-            if room.counted is not self._known:
-                room.counted = None
-                legal_words(workspace.frame, phase.legal, 0, words)
+            legal_words(workspace.frame, phase.legal, 0, words)
             side_exits(workspace, self._pool, side, False, phase.legal[side], 0, words)
             part = slice(side * 64 * words, (side + 1) * 64 * words)
             found = self._room_for(None, sides=1)
@@ -210,12 +204,12 @@ class BoundsGame:
 
     def ranks(self) -> NDArray[np.uint8]:
         """Return the ranks of all positions, shape (2, slots of the cell); 255 where there is none."""
-        with self._counted() as room:
-            slices = room.workspace.phase.slices
+        with self._counted() as workspace:
+            slices = workspace.phase.slices
             found = np.zeros((2, self._frame.size), np.uint8)
             for number in range(slices.shape[-1]):
                 found |= _bits(np.ascontiguousarray(slices[..., number])).view(np.uint8) << np.uint8(number)
-            found[~_bits(room.workspace.phase.legal)] = NO_RANK
+            found[~_bits(workspace.phase.legal)] = NO_RANK
         return self._seen(found).copy()
 
     def set_block(self, route: Route, block: Block) -> None:
@@ -223,7 +217,6 @@ class BoundsGame:
         at = int(self._pool.routes.begin[self._pool.routes.block[route.number]])
         self._pool.value[at : at + len(block.value)] = block.value
         self._pool.depth[at : at + len(block.value)] = block.depth
-        self._known = object()
 
     def layer(
         self, fresh: Block, accrued: GScore, *, decided: bool = True, into: Block | None = None
@@ -240,25 +233,22 @@ class BoundsGame:
         own, known = self._room_for(into), self._in_frame(fresh)
         own.value[:], own.depth[:] = NONE, 0
         holder = SIDES[not accrued.white]
-        with self._counted() as room:
-            room.workspace.phase.canonical[:] = ~np.uint64(0)
-            given = room.workspace, holder, accrued.rank, decided, self._sides_of(known)
+        with self._counted() as workspace:
+            workspace.phase.canonical[:] = ~np.uint64(0)
+            given = workspace, holder, accrued.rank, decided, self._sides_of(known)
             solve_layer(*given, own.value, own.depth)
         return self._of_cell(own, into)
 
-    def _room(self) -> AbstractContextManager[CellRoom]:
-        return ROOMS.lent(self._frame.frame, self._resets, self._known)
+    def _room(self) -> AbstractContextManager[Workspace]:
+        return ROOMS.lent(self._frame.frame, self._resets)
 
     @contextmanager
-    def _counted(self, crew: Crew | None = None) -> Iterator[CellRoom]:
+    def _counted(self, crew: Crew | None = None) -> Iterator[Workspace]:
         """Lend a room in which the moves of all positions are counted, and their exits found."""
-        with self._room() as room:
-            if room.counted is not self._known:
-                room.workspace.phase.slices[:] = 0
-                parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
-                find_moves(room.workspace, self._pool, False, parts, run)
-                room.counted = self._known
-            yield room
+        with self._room() as workspace:
+            parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
+            find_moves(workspace, self._pool, False, parts, run)
+            yield workspace
 
     def _solver(self, workspace: Workspace, fresh: SweepResults, crew: Crew | None) -> PhaseSolver:
         none = empty_record(NOTHING, self._frame.size, np.empty(0, np.uint32), 0)

@@ -2,29 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tbgen.index.layout import SIDES
 from tbgen.retro.kernels.frame import Frame
 from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.workspace import make_attacker, make_phase, room_for_exits
+from tbgen.retro.workspace import workspace_of
 
 _Kind: TypeAlias = tuple[int, bool]
 """Number of words, and whether captures and pawn moves reset the accrued score."""
-
-
-@dataclass(eq=False)
-class CellRoom:
-    """A workspace, and what it holds."""
-
-    workspace: Workspace
-    counted: object = None
-    """Stands for the game whose moves are counted in it, and whose exits are found."""
 
 
 class CellRooms:
@@ -32,20 +21,19 @@ class CellRooms:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._idle: dict[_Kind, list[CellRoom]] = {}
+        self._idle: dict[_Kind, list[Workspace]] = {}
 
     @contextmanager
-    def lent(self, frame: Frame, resets: bool, game: object) -> Iterator[CellRoom]:
-        """Lend a room for a frame, the one in which the moves of ``game`` are counted if there is one.
+    def lent(self, frame: Frame, resets: bool) -> Iterator[Workspace]:
+        """Lend a room for a frame, whatever it holds.
 
         :raises MemoryError: if there is too little.
         """
         kind = frame.words, resets
-        room = self._taken(kind, game)
-        if room is None:
-            room = CellRoom(room_for_cell(frame, resets))
-        if room.counted is not game:
-            room = CellRoom(_with_frame(room.workspace, frame))
+        with self._lock:
+            idle = self._idle.get(kind)
+            room = idle.pop() if idle else None
+        room = room_for_cell(frame, resets) if room is None else _with_frame(room, frame)
         yield room
         # After an error nobody knows what it holds.
         with self._lock:
@@ -56,25 +44,14 @@ class CellRooms:
         with self._lock:
             self._idle.clear()
 
-    def _taken(self, kind: _Kind, game: object) -> CellRoom | None:
-        with self._lock:
-            idle = self._idle.get(kind)
-            if not idle:
-                return None
-            place = next((place for place, room in enumerate(idle) if room.counted is game), 0)
-            return idle.pop(place)
-
 
 ROOMS: Final = CellRooms()
 """Those of this process."""
 
 
 def room_for_cell(frame: Frame, resets: bool = True) -> Workspace:
-    """Return room to solve a cell: that of a phase, with exits that results leave alone."""
-    phase = make_phase(frame.words, resets)
-    white, black = (make_attacker(side, frame, phase, 1) for side in SIDES)
-    no_like_men: NDArray[np.int64] = np.zeros((0, 2), np.int64)
-    return Workspace(frame, phase, (white, black), room_for_exits(2 * frame.words * 64), no_like_men)
+    """Return room to solve a cell: that of a phase."""
+    return workspace_of(frame, resets, np.zeros((0, 2), np.int64))
 
 
 def _with_frame(workspace: Workspace, frame: Frame) -> Workspace:

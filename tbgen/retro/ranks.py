@@ -17,7 +17,6 @@ from tbgen.retro.kernels.layers import (
     FIRST_LAYER,
     Workspace,
     inner_sweep,
-    next_events,
     outer_sweep,
     retire,
     settle,
@@ -27,6 +26,7 @@ from tbgen.retro.kernels.phase import (
     SweepRecord,
     count_moves,
     first_events,
+    later_events,
     leave_rank,
     record_inner,
     solve_rank,
@@ -116,15 +116,13 @@ class PhaseSolver:
     :param run: called like ``map``; may spread work over threads.
     """
 
-    first_keys = 255
-    """Exits of keys below this one are events from the beginning."""
-
     def __init__(
         self, workspace: Workspace, pool: Pool, fresh: SweepResults, records: Records, run: Map = map
     ) -> None:
         self._workspace, self._pool, self._fresh = workspace, pool, fresh
         self._solve_rank, self._leave_rank = with_fixed_types(solve_rank), with_fixed_types(leave_rank)
-        white, black = run(lambda side: first_events(workspace, side, int64(self.first_keys)), SIDES)
+        # Before there are layers, sweeps look for the best of all values only, and many positions leave.
+        white, black = run(lambda side: first_events(workspace, side, int64(1)), SIDES)
         self._agendas = white, black
         self.records = records
         """What the sweeps have changed so far; empty ones in their place go on from there."""
@@ -202,7 +200,7 @@ class WidePhaseSolver(PhaseSolver):
             self._agendas = white, black
 
     def _next_events(self, side: Side) -> Agenda:
-        return next_events(side, self.rank, self._workspace.phase, self._agendas[side], self._fresh)
+        return later_events(self._workspace, side, self.rank, self._agendas[side], self._fresh)
 
     def _outer(self, side: Side) -> None:
         """Take the outer sweep of an attacker."""

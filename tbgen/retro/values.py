@@ -19,7 +19,7 @@ from tbgen.retro.kernels.bits import Codes, Words
 from tbgen.retro.kernels.exits import Exits
 from tbgen.retro.kernels.frame import Frame
 from tbgen.retro.kernels.layers import FIRST_LAYER, Workspace, inner_sweep, retire
-from tbgen.retro.kernels.phase import NOTHING, empty_record, events_left, renew_inner
+from tbgen.retro.kernels.phase import NOTHING, empty_record, renew_inner
 from tbgen.retro.kernels.sweep import Attacker, Sets, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.ranks import Crew, WidePhaseSolver
@@ -61,20 +61,15 @@ def room_for_values(frame: Frame, parts: int) -> Workspace:
 class ValuesSolver(WidePhaseSolver):
     """Solves one phase for values, after ``find_moves``, in the room that :func:`room_for_values` returns."""
 
-    first_keys = FIRST_LAYER
-
     def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
         none = empty_record(NOTHING, workspace.frame.words, np.empty(0, np.uint32), 0)
-        self._events_left, self._renew_inner = with_fixed_types(events_left), with_fixed_types(renew_inner)
+        self._renew_inner = with_fixed_types(renew_inner)
         super().__init__(workspace, pool, workspace.attackers[0].results, (none, none), crew)
 
     def _sweep(self) -> bool:
         for side in SIDES:
             self._outer(side)
         left = any(list(self._crew.threads.map(lambda part: retire(self._workspace, *part), self._ranges)))
-        if left and self.rank == FIRST_LAYER:
-            white, black = (self._events_left(self._workspace, side, self._agendas[side]) for side in SIDES)
-            self._agendas = white, black
         if left and self.rank >= FIRST_LAYER:
             for side in SIDES:
                 self._take_inner(side)

@@ -146,10 +146,16 @@ def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspac
     square in 64 neighbouring words there is only one.
     """
     frame = frame_of(layout)
-    phase, parts = make_phase(frame.words, variant.resets), parts if frame.scalars > 2 else 1
+    return workspace_of(frame, variant.resets, like_men(layout), parts if frame.scalars > 2 else 1)
+
+
+def workspace_of(frame: Frame, resets: bool, like: Ints, parts: int = 1) -> Workspace:
+    """Return room to solve phases of a frame; results take the room of the exits if captures and pawn moves
+    reset the accrued score."""
+    phase = make_phase(frame.words, resets)
     white, black = (make_attacker(side, frame, phase, parts) for side in SIDES)
-    if variant.resets:
+    if resets:
         exits = Exits(white.results.value, white.results.depth, black.results.depth)
     else:
-        exits = room_for_exits(2 * layout.phase_size)
-    return Workspace(frame, phase, (white, black), exits, like_men(layout))
+        exits = room_for_exits(2 * frame.words * 64)
+    return Workspace(frame, phase, (white, black), exits, like)

@@ -71,28 +71,27 @@ def test_a_room_is_lent_to_one_at_a_time_and_kept_for_the_next() -> None:
     rooms = CellRooms()
     (board, mobile), *_ = cells(4, 1)
     frame = frame_of_cell(Cell.of_board(board, mobile)).frame
-    one, other = object(), object()
-    with rooms.lent(frame, True, one) as first, rooms.lent(frame, True, other) as second:
-        first.counted, second.counted = one, other
-        assert first.workspace.phase.legal is not second.workspace.phase.legal
-    for game, room in ((other, second), (one, first)):
-        with rooms.lent(frame, True, game) as again:
-            assert again is room
-    with rooms.lent(frame, True, object()) as third:
-        assert any(third.workspace.phase.legal is each.workspace.phase.legal for each in (first, second))
-        assert third.counted is None
-    with rooms.lent(frame, False, one) as unlike:
-        assert unlike.counted is None
+    with rooms.lent(frame, True) as first, rooms.lent(frame, True) as second:
+        pass
+    assert first.phase.legal is not second.phase.legal
+    with rooms.lent(frame, True) as again, rooms.lent(frame, True) as other:
+        assert {id(room.phase.legal) for room in (again, other)} == {
+            id(room.phase.legal) for room in (first, second)
+        }
+        with rooms.lent(frame, True) as third:
+            assert all(third.phase.legal is not room.phase.legal for room in (first, second))
+    with rooms.lent(frame, False) as unlike:
+        assert not unlike.phase.score_resets
 
 
 def test_a_room_is_not_used_again_after_an_error() -> None:
     rooms = CellRooms()
     (board, mobile), *_ = cells(4, 1)
     frame = frame_of_cell(Cell.of_board(board, mobile)).frame
-    with pytest.raises(ValueError, match="stopped"), rooms.lent(frame, True, None) as first:
+    with pytest.raises(ValueError, match="stopped"), rooms.lent(frame, True) as first:
         raise ValueError("stopped")
-    with rooms.lent(frame, True, None) as second:
-        assert second.workspace.phase.legal is not first.workspace.phase.legal
+    with rooms.lent(frame, True) as second:
+        assert second.phase.legal is not first.phase.legal
 
 
 def test_what_a_room_was_used_for_before_makes_no_difference() -> None:

@@ -13,6 +13,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import Codes, Ints, Plies, Words, bits_of, popcount
 from tbgen.retro.kernels.exits import Exits, without_exit
+from tbgen.retro.kernels.lanes import within
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
 
 TIME_BITS = 16
@@ -163,7 +164,24 @@ def exit_events(attacking: int, mask: Words, exits: Exits, high: int) -> Events:
     if attacking == 0:
         white, black = black, white
     starts = np.array([0, mask.shape[1] * 64])
-    return events_of(attacking, mask, Goals(exits.value, (white, black), starts, int64(1)), high)
+    goals = Goals(exits.value, (white, black), starts, int64(1))
+    return events_of(attacking, _below(attacking, mask, exits, high), goals, high)
+
+
+@kernel
+def _mark_below(exits: Exits, least: int, most: int, mask: Words) -> None:
+    for word in range(len(mask)):
+        if mask[word]:
+            mask[word] &= within(exits.value, word * 64, least, most)
+
+
+@jit
+def _below(attacking: int, mask: Words, exits: Exits, high: int) -> Words:
+    """Return the positions of ``mask`` uint64 (2, words) whose exits have keys below ``high``, at least 1."""
+    least, most = (int64(0), high - 1) if attacking == 0 else (256 - high, int64(255))
+    found = mask.copy()
+    _mark_below(exits, least, most, found.reshape(-1))
+    return found
 
 
 @jit
@@ -223,12 +241,19 @@ def _thin(events: Events, alive: Words) -> int:
 
 
 @jit
+def count_of(mask: Words) -> int:
+    """Return the number of positions of ``mask`` uint64 (2, words)."""
+    count = int64(0)
+    for word in mask.reshape(-1):
+        count += popcount(word)
+    return count
+
+
+@jit
 def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, last: int) -> Agenda:
     """Return the events that sweeps over keys in ``first <= key < last`` may meet, those newly settled among
     them; ``alive`` uint64 (2, words) are the positions still in the layers."""
-    left = int64(0)
-    for word in alive.reshape(-1):
-        left += popcount(word)
+    left = count_of(alive)
     exits, counted = agenda.exits, agenda.alive
     if left * _THIN <= counted * (_THIN - 1):
         exits, counted = _within(exits, first, last), left

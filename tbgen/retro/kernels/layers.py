@@ -67,23 +67,27 @@ def outer_sweep(attacker: Attacker, rank: int, agenda: Agenda, fresh: SweepResul
 def retire(workspace: Workspace, start: int, stop: int) -> bool:
     """Take the positions of the words ``start`` to ``stop`` - 1 that the outer sweeps have decided out of the
     layers; return whether any is left."""
-    phase, left = workspace.phase, ZERO
+    left = ZERO
     for word in range(start, stop):
         for side in range(2):
-            mover, other = workspace.attackers[side].outer_sets, workspace.attackers[1 - side].outer_sets
-            phase.alive[side, word] &= mover.wanted[word] & ~other.caught[word]
-            left |= phase.alive[side, word]
-        _trim(workspace, word)
+            alive = workspace.phase.alive[side, word]
+            if alive:
+                mover, other = workspace.attackers[side].outer_sets, workspace.attackers[1 - side].outer_sets
+                left |= _leave(workspace, side, word, alive & ~(mover.wanted[word] & ~other.caught[word]))
     return bool(left != ZERO)
 
 
 @inlined
-def _trim(workspace: Workspace, word: int) -> None:
-    """Take the positions of a word that have left the layers out of the attackers' sets."""
-    for side in range(2):
-        alive = workspace.phase.alive[side, word]
+def _leave(workspace: Workspace, side: int, word: int, bits: Word) -> Word:
+    """Take positions of a word out of the layers and the attackers' sets, which have none but those in the
+    layers; return which are left."""
+    alive = workspace.phase.alive[side, word]
+    if bits:
+        alive &= ~bits
+        workspace.phase.alive[side, word] = alive
         workspace.attackers[side].outer_sets.wanted[word] &= alive
         workspace.attackers[1 - side].outer_sets.ready[word] &= alive
+    return alive
 
 
 @inlined
@@ -122,7 +126,6 @@ def settle(workspace: Workspace, fresh: SweepResults, rank: int, start: int, sto
     for word in range(start, stop):
         for side in range(2):
             _settle_word(workspace, fresh, rank, side, word)
-        _trim(workspace, word)
 
 
 @inlined
@@ -139,7 +142,7 @@ def _settle_word(workspace: Workspace, fresh: SweepResults, rank: int, side: int
     phase.settled[side, word] = bits
     if bits == ZERO:
         return
-    phase.alive[side, word] &= ~bits
+    _leave(workspace, side, word, bits)
     layered = rank >= FIRST_LAYER and phase.score_resets
     stays = bits & attacker.inner_sets.wanted[word] if layered else bits
     slot = fresh.starts[side] + word * 64

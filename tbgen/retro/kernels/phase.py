@@ -7,7 +7,7 @@ import numpy as np
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.kernels.bits import ALL, ZERO, Word, Words
 from tbgen.retro.kernels.canonical import canonical_words
-from tbgen.retro.kernels.events import Agenda, exit_events, no_events, with_exit
+from tbgen.retro.kernels.events import Agenda, count_of, exit_events, no_events, with_exit
 from tbgen.retro.kernels.exits import Turn, forget_exits
 from tbgen.retro.kernels.frame import enter_word, is_image, place_of
 from tbgen.retro.kernels.functions import Names, Paths, follow_changes, no_paths
@@ -119,10 +119,16 @@ def first_events(workspace: Workspace, attacking: int, high: int) -> Agenda:
 
 
 @jit
-def events_left(workspace: Workspace, attacking: int, agenda: Agenda) -> Agenda:
-    """Return an attacker's events with all exits of the positions alive, whatever their keys."""
-    leaving = with_exit(workspace.exits, workspace.phase.alive)
-    return Agenda(exit_events(attacking, leaving, workspace.exits, int64(255)), agenda.settled, agenda.alive)
+def later_events(
+    workspace: Workspace, attacking: int, rank: int, agenda: Agenda, fresh: SweepResults
+) -> Agenda:
+    """Return the events of the next layer, after this rank has been settled: as ``next_events`` does, and
+    before the first one those of all exits of positions in the layers."""
+    phase, exits = workspace.phase, workspace.exits
+    if rank + 1 == FIRST_LAYER:
+        events = exit_events(attacking, with_exit(exits, phase.alive), exits, 255)
+        agenda = Agenda(events, agenda.settled, count_of(phase.alive))
+    return next_events(attacking, rank, phase, agenda, fresh)
 
 
 @jit
@@ -193,6 +199,5 @@ def solve_rank(
 def leave_rank(workspace: Workspace, fresh: SweepResults, rank: int, events: Agendas) -> Agendas:
     """Settle the positions of a rank whose sweeps have been taken; return the events of the next rank."""
     settle(workspace, fresh, rank, int64(0), workspace.frame.words)
-    phase = workspace.phase
-    of_white = next_events(int64(0), rank, phase, events[0], fresh)
-    return of_white, next_events(int64(1), rank, phase, events[1], fresh)
+    of_white = later_events(workspace, int64(0), rank, events[0], fresh)
+    return of_white, later_events(workspace, int64(1), rank, events[1], fresh)

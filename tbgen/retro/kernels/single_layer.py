@@ -59,13 +59,18 @@ def _find_settled(workspace: Workspace, room: MovesFound) -> None:
 
 
 @jit
-def _sweep(workspace: Workspace, attacking: int, high: int, fresh: SweepResults) -> None:
-    """Assign what an attacker can force among the positions alive, keys below ``high``: from their exits, and
+def _agenda(workspace: Workspace, attacking: int, high: int, fresh: SweepResults) -> Agenda:
+    """Set up an attacker and return its events with keys below ``high``: exits of the positions alive, and
     the fresh values of those settled."""
-    attacker, exits = workspace.attackers[attacking], first_events(workspace, attacking, high).exits
+    exits = first_events(workspace, attacking, high).exits
+    return Agenda(exits, settled_events(attacking, workspace.phase.settled, fresh, high), int64(0))
+
+
+@jit
+def _sweep(attacker: Attacker, high: int, agenda: Agenda) -> None:
+    """Assign what an attacker can force among the positions alive, keys below ``high``."""
     begin_inner(attacker)
-    settled = settled_events(attacking, workspace.phase.settled, fresh, high)
-    run_sweep(inner_sweep(attacker, high, Agenda(exits, settled, int64(0))), int64(0))
+    run_sweep(inner_sweep(attacker, high, agenda), int64(0))
 
 
 @kernel
@@ -105,16 +110,20 @@ def solve_layer(
 
     ``fresh`` holds the fresh values, all of them if ``decided``, else only those of positions whose own score
     has a smaller rank; ``value`` and ``depth`` (2, phase size) receive codes and plies at the canonical slots
-    of the positions alive in the layer.
+    of the positions alive in the layer. Of the exits nothing is left where results take their room.
     """
     _revive(workspace, rank, fresh, decided)
     _find_settled(workspace, room_for_moves(MOST_MOVES))
     _fill(workspace.phase, rank if holder == 0 else 255 - rank, int64(0), value, depth)
-    _sweep(workspace, 1 - holder, 255 - rank, fresh)
-    _take(workspace.attackers[1 - holder], int64(0), value, depth)
-    if not decided:  # what the holder can better is not known beforehand
-        _sweep(workspace, int64(holder), int64(rank), fresh)
-        _take(workspace.attackers[holder], int64(0), value, depth)
+    opponent, own = workspace.attackers[1 - holder], workspace.attackers[holder]
+    agenda = _agenda(workspace, 1 - holder, 255 - rank, fresh)
+    # What the holder can better is not known beforehand if not all values are.
+    better = agenda if decided else _agenda(workspace, int64(holder), int64(rank), fresh)
+    _sweep(opponent, 255 - rank, agenda)
+    _take(opponent, int64(0), value, depth)
+    if not decided:
+        _sweep(own, int64(rank), better)
+        _take(own, int64(0), value, depth)
 
 
 class WindowLayer(NamedTuple):

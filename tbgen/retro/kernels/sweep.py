@@ -337,12 +337,14 @@ def begin_sweep(sweep: Sweep, low: int) -> Stand:
     """Begin to assign all positions that the attacker can force to values with keys from ``low`` on."""
     attacker, scratch = sweep.attacker, sweep.attacker.scratch
     sweep.sets.caught[:] = ZERO
-    mark_live(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.live[0])
-    share_out(attacker.frame, scratch)
     scratch.front[:] = 0
     exits = int64(np.searchsorted(sweep.agenda.exits.level, low << TIME_BITS))
     settled = int64(np.searchsorted(sweep.agenda.settled.level, low << TIME_BITS))
-    return _with_level(sweep, exits, settled, int64(0), int64(0))
+    stand = _with_level(sweep, exits, settled, int64(0), int64(0))
+    if stand.level < NEVER:
+        mark_live(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.live[0])
+        share_out(attacker.frame, scratch)
+    return stand
 
 
 @jit

@@ -209,7 +209,8 @@ def _tell_of_departed(layer: Layer, heap: Ints) -> int:
     for side in range(2):
         for word in range(words):
             left = seen[side, word] & ~alive[side, word]
-            seen[side, word] = alive[side, word]
+            if seen[side, word] != alive[side, word]:
+                seen[side, word] = alive[side, word]
             for bit in bits_of(left if count <= room else ZERO):
                 old = _own_level(layer, layer.high, side, word, bit)
                 new = _fresh_level(layer, side, word, bit)
@@ -257,8 +258,8 @@ def _drop_accrued(attacker: Attacker, high: int) -> None:
     words, code = attacker.frame.words, high if attacker.side == 0 else 255 - high
     for side in range(2):
         for word in range(words):
-            bits = assigned(attacker, side, word)
-            if bits and attacker.phase.alive[side, word]:
+            bits = assigned(attacker, side, word) if attacker.phase.alive[side, word] else ZERO
+            if bits:
                 bits &= equal(attacker.results.value, (side * words + word) * 64, code)
                 attacker.inner_sets.changed[side, word] |= bits
                 _assign(attacker, side, word, bits, False)
