@@ -4,25 +4,35 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import Block, empty_block
 from tbgen.cells.cell import Cell, Man, man_of
 from tbgen.cells.kernels.gather import gather
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.symmetry import MIRROR_RANKS
+from tbgen.retro.kernels.bits import Codes
 
 
 def gathered(
-    cell: Cell, men: Sequence[tuple[Side, int]], symmetry: int, stored: Block, pawnless: bool = False
+    cell: Cell,
+    men: Sequence[tuple[Side, int]],
+    symmetry: int,
+    stored: Block,
+    pawnless: bool = False,
+    settled: tuple[Code, Codes] | None = None,
 ) -> Block:
     """Return the block of a cell's positions from stored values.
 
     ``men`` are those of the stored slots, all of them mobile or frozen in the cell, and of like men no other
     is frozen there; ``symmetry`` leads there; ``pawnless`` tables are numbered by more
     symmetries.
+
+    :param settled: depths count as 0 where the stored value is this code and that in the array is not.
     """
+    open_end, other = settled or (NONE, stored.value)
     shifts, squares = np.array(list(places_of(cell, men, bool(symmetry & MIRROR_RANKS))), np.int64).T.copy()
     block = empty_block((cell.size,))
-    gather(*stored, shifts, squares, symmetry, pawnless, *block)
+    gather((*stored, other), shifts, squares, symmetry, pawnless, open_end, *block)
     return block
 
 

@@ -88,7 +88,8 @@ class Block(NamedTuple):
     """One end of what is known about all positions that a route leads to."""
 
     value: Codes
-    """uint8 (64 ** mobile men left,): codes, ``NONE`` where there is no position or nothing is known."""
+    """uint8 (64 ** mobile men left,), the man not counted that has landed: codes, ``NONE`` where there is no
+    position or nothing is known."""
     depth: Plies
     """uint16, plies."""
 
@@ -102,7 +103,8 @@ class Knowledge(Protocol):
     """What is known about positions outside a cell."""
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return one end of what is known about the positions that a route leads to, if anything."""
+        """Return one end of what is known about the positions that a route leads to, if anything; it may be
+        that of its whole destination."""
 
     def bound(self, route: Route, end: int) -> Code:
         """Return one end that holds for all of them."""
@@ -300,7 +302,7 @@ def pools_of_ends(
 
     def worth(route: Route, end: int) -> Block | Code:
         block = knowledge.block(route, end)
-        return knowledge.bound(route, end) if block is None else block
+        return knowledge.bound(route, end) if block is None else part_of(block, route)
 
     def worths(route: Route) -> list[Block | Code]:
         if len(ends) > 1 and knowledge.same_ends(route):
@@ -313,6 +315,17 @@ def pools_of_ends(
     with ThreadPoolExecutor(threads) as executor:
         found = dict(zip((way.number for way in ways), executor.map(worths, ways), strict=True))
     return pools_of(frame, found, [WORST[end] for end in ends])
+
+
+def part_of(block: Block, route: Route) -> Block:
+    """Return the part of a block of a route's whole destination that the route leads to."""
+    cell = route.destination
+    if route.landed is None or len(block.value) < cell.size:
+        return block
+    place, square = route.landed
+    shape = (64,) * len(cell.mobile)
+    value, depth = block.value.reshape(shape).take(square, place).reshape(-1), block.depth
+    return Block(value, depth.reshape(shape).take(square, place).reshape(-1) if len(depth) else depth)
 
 
 def empty_block(shape: tuple[int, ...]) -> Block:

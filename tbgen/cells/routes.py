@@ -2,12 +2,13 @@
 
 A *route* stands for all moves that do the same; it leads to positions of another cell, the *destination*,
 with the mobile men that are left where the move has left them. Promoted men and frozen men that have moved
-stand frozen there.
+stand frozen there. A mobile man that captures a pawn or a frozen man has *landed*: he stands on one square in
+all positions that the route leads to, which are few of those of the destination.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 import chess
 
@@ -37,6 +38,23 @@ class Route:
     """The square that a pawn has passed by a double step beside an enemy pawn: it may be captured there."""
     castled: bool = False
     """Whether it is castling, after which its side has no right left, wherever its men stand."""
+    landed: tuple[int, int] | None = None
+    """Place among the destination's mobile men of one that has captured a pawn or frozen man, and where."""
+
+    @property
+    def whole(self) -> Self:
+        """The same for all positions of the destination, wherever the man stands that has landed."""
+        return self if self.landed is None else replace(self, landed=None)
+
+    @property
+    def part(self) -> Cell:
+        """The positions that it leads to, as a cell: a man that has landed stands frozen there."""
+        cell = self.destination
+        if self.landed is None:
+            return cell
+        place, square = self.landed
+        left = (man for other, man in enumerate(cell.mobile) if other != place)
+        return Cell.of_men(left, cell.standing | {square: cell.mobile[place]})
 
 
 def home_of_route(route: Route) -> Cell:
@@ -62,6 +80,7 @@ class _Walker:
         self.standing = lineup.cell.standing
         self.number = [man for man, square in enumerate(lineup.squares) if square < 0]
         """Of each mobile man among all."""
+        self.own = [place for place, man in enumerate(self.cell.mobile) if man.colour == side]
         self.enemies = [place for place, man in enumerate(self.cell.mobile) if self._may_capture(man)]
         self.taken = {square for square, man in self.standing.items() if self._may_capture(man)}
 
@@ -73,8 +92,8 @@ class _Walker:
         for castling in self.castlings:
             if self.standing[castling.king].colour == self.side:
                 yield self._castled(castling)
-        if any(man.colour == self.side for man in self.cell.mobile):
-            yield from (self._route(NO_SQUARE, square) for square in self.taken)
+        yield from (self._landed(square, place) for square in self.taken for place in self.own)
+        if self.own:
             yield from (self._route(NO_SQUARE, NO_SQUARE, victim) for victim in self.enemies)
 
     def _may_capture(self, man: Man) -> bool:
@@ -112,9 +131,16 @@ class _Walker:
         cell = Cell.of_men(self.cell.mobile, standing | {castling.king_to: king, castling.rook_to: rook})
         return Route(self.side, _number(*castling[:2]), cell, quiet=True, castled=True)
 
+    def _landed(self, square: int, place: int) -> Route:
+        """The way of a mobile man who captures what stands on a square."""
+        route = self._route(NO_SQUARE, square)
+        return replace(
+            route, number=_number(NO_SQUARE, square, self.number[place] + 1), landed=(place, square)
+        )
+
     def _route(self, origin: int, target: int, victim: int = _NOBODY, promotion: int = NO_PROMOTION) -> Route:
         """The way of the man on a square, or of any mobile man, which captures what stands on another or a
-        mobile victim."""
+        mobile victim; it is not said which mobile man captures what stands still."""
         standing = self.standing.copy()
         captured = standing.pop(target, None)
         man = standing.pop(origin, None)

@@ -13,7 +13,6 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.kernels.gather import gather
-from tbgen.cells.kernels.states import settled_depths
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.values import solve_values
 from tbgen.cells.wins import solve_wins
@@ -38,7 +37,6 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
             bounds = games.solve()
             games.accrued(bounds, GScore("G2.0"))
             unpack(pack(bounds), cell)
-            settled_depths(bounds.value[0, 0], bounds.value[1, 0], bounds.depth[0, 0], 0, bounds.depth[1, 0])
             frame = frame_of_cell(cell)
             (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
             with Crew(2, Stages()) as crew:
@@ -46,4 +44,4 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
             solve_values(cell, SomeKnowledge(), LOWER)
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQK), lambda *_: None)
-            gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)
+            gather((*block, block.value), np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, 0, *block)

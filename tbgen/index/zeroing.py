@@ -21,8 +21,8 @@ CAPTURED_PAWN: Final = 6
 """Number of the capture of a pawn; 0 is no capture, 1 + man that of a free man."""
 NO_SQUARE: Final = 64
 """In routes: no frozen man and no pawn has moved, or none is captured."""
-ROUTE_VICTIMS: Final = 32
-"""Mobile men that a route may capture, and 0 for none."""
+ROUTE_VICTIMS: Final = 33
+"""Men that a route may tell apart, and 0 for none."""
 PROMOTED: Final = 31
 """Place of the promoted piece among the men after a move; free men keep theirs."""
 

@@ -13,6 +13,7 @@ from tbgen.cells.bounds import (
     BoundsGame,
     Interval,
     SomeKnowledge,
+    part_of,
     pools_of_ends,
     side_after,
 )
@@ -70,14 +71,16 @@ class Known:
             return block
         if any(source.final and source.knows(route) for source in self._sources):
             return block
-        return both(block, self._by_ply(route, end), end)
+        by_ply = self._by_ply(route, end)
+        return block if by_ply is None else both(block, part_of(by_ply, route), end)
 
     def stored(self, route: Route, end: int) -> Block | None:
         """Return what the sources say of the positions that a route leads to, if anything."""
         block = None
         for source in () if route.quiet else self._sources:
             if source.knows(route):
-                block = both(block, source.block(route, end, self.bound(route, end)), end)
+                found = source.block(route, end, self.bound(route, end))
+                block = block if found is None else both(block, part_of(found, route), end)
                 if source.exact:
                     break
         return block

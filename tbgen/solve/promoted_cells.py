@@ -110,10 +110,10 @@ class PromotedCells(ExitSource):
         """Return about how many seconds, and bytes of memory, it takes to solve whole cells."""
         seconds, memory = 0.0, 0
         for cell in cells:
-            around = sum(route.promoted is None for route in self._large_routes(cell))
+            around = sum(route.part.size for route in self._large_routes(cell) if route.promoted is None)
             games = len(ENDS) if any(cell.pawns) else 1  # without pawns all exits are values
             seconds += games * seconds_of("values", cell.size)
-            memory = max(memory, memory_of("values", cell.size) + around * cell.size)
+            memory = max(memory, memory_of("values", cell.size) + cell.size + around)
         return seconds, memory + (RATES.process["cells"] << 20)
 
     def solve(

@@ -134,6 +134,7 @@ class _ProvedExits:
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return what is known."""
+        route = route.whole
         key = route.side, route.destination, route.promoted, route.quiet, route.passed, end
         if key not in self._found:
             settled, block = self._copy(route, end), self._known.block(route, end)

@@ -11,7 +11,6 @@ from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Interval, side_after
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.file import PackedBounds
-from tbgen.cells.kernels.states import settled_depths
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, home_of_route
@@ -129,12 +128,11 @@ class SolvedCells(ExitSource):
             return None
         if symmetry & MIRROR_RANKS:
             side, end = Side(1 - side), 1 - end
-        value, other = bounds.value[end, side], bounds.value[1 - end, side]
-        depth = np.empty(len(value), np.uint16)
-        settled_depths(value, other, bounds.depth[end, side], int(WORST[end]), depth)
-        block = Block(value, depth)
+        stored = Block(bounds.value[end, side], bounds.depth[end, side])
+        settled = WORST[end], bounds.value[1 - end, side]
         men = [(man.colour, man.kind) for man in home.mobile]
-        return gathered(route.destination.apart_from(home_of_route(route)), men, symmetry, block)
+        cell = route.part.apart_from(home_of_route(route))
+        return gathered(cell, men, symmetry, stored, settled=settled)
 
     def worth(self, position: CellPosition) -> Interval | None:
         """Return what the solution says of a position, if its cell is solved."""

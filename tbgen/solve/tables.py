@@ -9,6 +9,7 @@ from typing import Final
 
 import chess
 import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.board.history import FRESH
 from tbgen.board.material import MAX_MEN, Material, closure
@@ -16,7 +17,7 @@ from tbgen.board.score import NONE, Code
 from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import Block, Interval, side_after
-from tbgen.cells.cell import Cell
+from tbgen.cells.cell import Cell, piece_of
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 from tbgen.errors import MissingTableError
@@ -45,7 +46,8 @@ _PHASES_KEPT: Final = 512 << 20
 class Tables(ExitSource):
     """The tables of a tablebase as the solver of cells reads them: phases with all slots filled.
 
-    Phases of packed tables are decoded, as far as that takes no others: see :meth:`gives`.
+    Phases of packed tables are decoded, as far as that takes no others: see :meth:`gives`. Where a man has
+    landed, so that few positions of a phase count, these are asked for instead.
 
     :param threads: to decode them with.
     """
@@ -89,15 +91,20 @@ class Tables(ExitSource):
 
     def knows(self, route: Route) -> bool:
         """Whether tables hold all of the positions that a route leads to."""
-        return self.has_cell(route.destination) and self.gives(*_place_of(route)[:3])
+        if not self.has_cell(route.destination):
+            return False
+        material, phase, side, _ = _place_of(route)
+        return self.gives(material, phase, side) or (route.landed is not None and self._answers(material))
 
     def block(self, route: Route, end: int, bound: Code) -> Block:
         """Return the values of the positions that a route leads to."""
         material, phase, side, symmetry = _place_of(route)
+        if route.landed is not None and self._answers(material) and not self._has(material, phase, side):
+            return self._asked(route)
         layout = layout_of(material)
         men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
         stored = self.phase(material, phase, side)
-        block = gathered(route.destination, men, symmetry, stored, not layout.pawns)
+        block = gathered(route.part, men, symmetry, stored, not layout.pawns)
         config = [phase, -1 if route.passed is None else IMAGE[symmetry][route.passed]]
         configs = en_passant_configs(layout).tolist()
         if config in configs:
@@ -150,6 +157,27 @@ class Tables(ExitSource):
                 self._phases.put(key, block)
             return block
 
+    def _has(self, material: Material, phase: int, side: Side) -> bool:
+        """Whether a phase with one side to move is in memory."""
+        return self._phases.get((material, phase, f"side {side}")) is not None
+
+    def _answers(self, material: Material) -> bool:
+        """Whether a table is a packed one whose positions can be looked up."""
+        if not isinstance(self._file(material), PackedFile):
+            return False
+        return all(self._file(after) is not None for after in closure([material]))
+
+    def _asked(self, route: Route) -> Block:
+        """Return the values of the positions that a route leads to, each of them looked up."""
+        cell, side = route.part, side_after(route)
+        with self._lock:
+            block = self._phases.get((cell, side))
+            if block is None:
+                value, depth = self.tablebase.probe_arrays(*_positions_of(cell), np.full(cell.size, side))
+                block = Block(value, np.maximum(depth, 0).astype(np.uint16))
+                self._phases.put((cell, side), block)
+            return block
+
     def _file(self, material: Material) -> "AnyTable | None":
         # The tablebase keeps the open files, and so it can close them.
         with suppress(MissingTableError):
@@ -167,6 +195,16 @@ class Tables(ExitSource):
         files = {after: self._file(after) for after in needed | promotions(file, phase, side)}
         plain = {after: each for after, each in files.items() if isinstance(each, TableFile)}
         return PackedSource(file, lambda: plain, self._threads) if plain.keys() == files.keys() else None
+
+
+def _positions_of(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
+    """Return the letters of all men of a cell, and their squares, uint8 (slots, men)."""
+    slots, last = np.arange(cell.size), len(cell.mobile) - 1
+    squares = np.empty((cell.size, cell.men), np.uint8)
+    for place in range(last + 1):
+        squares[:, place] = slots >> 6 * (last - place) & 63
+    squares[:, last + 1 :] = list(cell.standing)
+    return "".join(piece_of(man).symbol() for man in cell.all_men), squares
 
 
 def _place_of(route: Route) -> tuple[Material, int, Side, int]:

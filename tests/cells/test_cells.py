@@ -1,6 +1,7 @@
 """Both games of cells, compared with the slow solver position by position."""
 
 from concurrent.futures import CancelledError
+from itertools import permutations
 from threading import Event
 
 import chess
@@ -9,10 +10,11 @@ import pytest
 
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import LOWER, Block, Bounds, BoundsGame, pools_of_ends
+from tbgen.cells.bounds import LOWER, Block, Bounds, BoundsGame, part_of, pools_of_ends
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
+from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.rooms import room_for_cell
 from tbgen.cells.routes import Route, routes_of
@@ -46,7 +48,8 @@ def slowly(board: chess.Board, mobile: list[chess.Square], accrued: int | None =
             if square not in frozen and piece.piece_type != chess.PAWN
         ]
         assert {after.piece_at(square) for square in free} <= kinds
-        return made_up(Cell.of_board(after, free), not after.turn)[NAMES.index(end)]
+        then = CellPosition(after, int(chess.SquareSet(free)))
+        return made_up(then.cell, not after.turn, then.slot)[NAMES.index(end)]
 
     return solve_slowly(board, mobile, worth, accrued)
 
@@ -160,6 +163,44 @@ def test_promotion_beside_a_like_man_that_stands_still() -> None:
         kings = slot >> 6, slot & 63
         at = home.slot([*kings, chess.A8])
         assert (block.value[slot], block.depth[slot]) == (at & 255, at >> 8)
+
+
+def test_a_man_who_has_landed_stands_on_one_square() -> None:
+    """Every capture of what stands still leads to the part of its destination that its route says."""
+    board = chess.Board("1n5k/8/1R1r2P1/3p4/8/3R4/3n4/K7 w - - 0 1")
+    mobile = {chess.B6, chess.D3, chess.D6}
+    cell = Cell.of_board(board, mobile)
+    routes = [route for route in routes_of(lineup_of_cell(cell)) if route.landed is not None]
+    captured = set()
+    for turn in chess.COLORS:
+        board.turn = turn
+        for move in board.generate_legal_captures():
+            if move.from_square not in mobile or move.to_square in mobile:
+                continue
+            captured.add(move.to_square)
+            after, left = board.copy(stack=False), mobile - {move.from_square}
+            after.push(move)
+            part, whole = (Cell.of_board(after, free) for free in (left, left | {move.to_square}))
+            at = {part.slot([*squares]) for squares in permuted(part, after)}
+            slots = set()
+            for route in routes:
+                if route.part == part:
+                    assert (route.side, route.destination) == (not turn, whole)
+                    numbers = np.arange(whole.size)
+                    block = part_of(Block((numbers >> 16).astype(np.uint8), numbers.astype(np.uint16)), route)
+                    slots |= {int(block.value[slot]) << 16 | int(block.depth[slot]) for slot in at}
+            assert slots == {whole.slot([*squares]) for squares in permuted(whole, after)}
+    assert captured == {chess.B8, chess.D2, chess.D5, chess.G6}
+
+
+def permuted(cell: Cell, board: chess.Board) -> set[tuple[int, ...]]:
+    """The squares of the mobile men of a cell in a position, like men in any order."""
+    squares = cell.squares_of(board)
+    return {
+        tuple(squares[place] for place in order)
+        for order in permutations(range(len(squares)))
+        if [cell.mobile[place] for place in order] == [*cell.mobile]
+    }
 
 
 def test_there_is_room_for_the_squares_of_a_full_board() -> None:

@@ -129,8 +129,8 @@ def test_what_a_ply_further_on_decides_is_proved(small: Path, monkeypatch: pytes
 def test_exits_that_are_read_wrongly_are_found(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known of exits is read as if they stood elsewhere."""
 
-    def wrong(*arguments: Any) -> Block:
-        block = gathered(*arguments)
+    def wrong(*arguments: Any, **named: Any) -> Block:
+        block = gathered(*arguments, **named)
         return Block(np.roll(block.value, 1), np.roll(block.depth, 1))
 
     monkeypatch.setattr(solved_cells, "gathered", wrong)

@@ -3,12 +3,17 @@
 import shutil
 from pathlib import Path
 
+import chess
 import numpy as np
 import pytest
 
 import tbgen
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE
+from tbgen.cells.bounds import part_of
+from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.lineup import lineup_of_cell
+from tbgen.cells.routes import routes_of
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.zeroing import en_passant_configs
 from tbgen.solve import tables as solver_tables
@@ -48,6 +53,35 @@ def test_packed_phases_are_those_of_plain_tables(name: str, mixed: Path, tables:
             assert np.array_equal(found.value, expected.value)
             assert np.array_equal(found.depth, expected.depth)
     assert bool(kept_back) == (name == "KPvKP")  # of KRPvK Black's side to move is the derived one
+
+
+def test_positions_that_are_asked_for_are_those_of_plain_tables(
+    tables: Path, packed: PackedTables, tmp_path: Path
+) -> None:
+    """Where a man has landed: those that the packed table stores, and those that it derives."""
+    for path in tables.glob("*.r.h5"):
+        (tmp_path / path.name).symlink_to(path)
+    for name in ("KRPvK", "KRvKP"):
+        (tmp_path / packed(name).name).unlink()
+        (tmp_path / packed(name).name).symlink_to(packed(name))
+    board = chess.Board("8/2k5/8/1p6/3P4/8/2K5/3R4 w - - 0 1")
+    cell = Cell.of_board(board, mobile_squares(board))
+    sides = set()
+    with tbgen.open_tablebase(tmp_path) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+        some, plain = Tables(packed_ones), Tables(plain_ones)
+        for route in routes_of(lineup_of_cell(cell)):
+            if route.landed is None or not some.knows(route):
+                continue
+            sides.add(route.side)
+            whole = part_of(plain.block(route.whole, 0, NONE), route)
+            for source in (some, plain):
+                found = source.block(route, 0, NONE)
+                there = whole.value != NONE
+                assert there.any()
+                assert np.array_equal(found.value[there], whole.value[there])
+                assert np.array_equal(found.depth[there], whole.depth[there])
+        assert sides == {*SIDES}
+        assert some.nbytes < 3 * layout_of(Material.parse("KRPvK")).phase_size, "no phase is decoded"
 
 
 def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:

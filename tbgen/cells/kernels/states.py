@@ -93,12 +93,3 @@ def spread_states(
         depth[0][slot] = np.uint16(key >> np.uint64(16)) if there[slot] else np.uint16(0)
         depth[1][slot] = np.uint16(key) if there[slot] else np.uint16(0)
     return True
-
-
-@jit
-def settled_depths(value: Codes, other: Codes, depth: Plies, worst: int, settled: Plies) -> None:
-    """Copy depths (slots,), but 0 where nothing better than the worst is known at this end, and something at
-    the ``other``."""
-    for slot in range(len(value)):
-        open_end = value[slot] == worst and other[slot] != worst
-        settled[slot] = np.uint16(0) if open_end else depth[slot]

@@ -142,7 +142,8 @@ def _settle_in_tables(turn: Turn, mask: Word, captured: int, promotion: int, ep_
 
 @inlined
 def _route(turn: Turn, mover: int, captured: int, promotion: int) -> tuple[int, int]:
-    """Which route a move takes, and the mobile man that it captures (-1: none)."""
+    """Which route a move takes, and the mobile man on whose square the positions reached do not depend: one
+    that is captured, or has captured what stood still (-1: none)."""
     routes, men, side = turn.pool.routes, turn.men, turn.side
     origin, target, victim = NO_SQUARE, NO_SQUARE, NOWHERE
     taken = routes.pawns[1 - side] & ~men.pawns[1 - side]
@@ -161,6 +162,8 @@ def _route(turn: Turn, mover: int, captured: int, promotion: int) -> tuple[int, 
         victim = captured - 1
         if routes.frozen[victim] >= 0:
             target, victim = routes.frozen[victim], NOWHERE
+    if origin == NO_SQUARE and target != NO_SQUARE:
+        victim = int64(mover)
     way = (origin * (NO_SQUARE + 1) + target) * ROUTE_VICTIMS + victim + 1
     return way * KIND_COUNT + promotion, victim
 

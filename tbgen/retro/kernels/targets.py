@@ -69,8 +69,8 @@ class Routes(Struct):
     target) * ROUTE_VICTIMS + victim) * KIND_COUNT + promotion``. ``origin`` is where the pawn or frozen man
     that moves came from; ``target`` is where it goes or, if a mobile man moves, where the pawn or frozen man
     that it captures stood (``NO_SQUARE``: nothing of the kind); ``victim`` is 1 + the number of the mobile
-    man captured. Its block holds the positions reached, by the squares of the mobile men left, in their
-    order.
+    man captured, or of the mobile man that captures what stood still. Its block holds the positions reached,
+    by the squares of the mobile men left, in their order, the latter left out too.
     """
 
     block: NDArray[np.int16]
