@@ -48,7 +48,7 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
     """
     value = np.empty((len(ENDS), len(SIDES), cell.size), np.uint8)
     depth = np.empty(value.shape, np.uint16)
-    there = _there(cell)
+    there = slots_there(cell)
 
     def spread(side: Side) -> bool:
         states, number = _numbers(packed.sides[side], cell, side)
@@ -107,7 +107,7 @@ def _order(cell: Cell, mover: Side) -> list[int]:
     return [*others, *(place for place, man in men if man.colour == mover)]
 
 
-def _there(cell: Cell) -> list[Flags]:
+def slots_there(cell: Cell) -> list[Flags]:
     """Return which slots stand for positions, by side to move."""
     frame = frame_of_cell(cell)
     words = frame.frame.words

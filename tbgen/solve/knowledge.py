@@ -32,8 +32,8 @@ _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
 G0.5 at most."""
 _Sources: TypeAlias = tuple[tuple[int, int], ...]
-"""Ways out that a block was decided by: the numbers of their routes, and how often what is known of them may
-have changed."""
+"""Ways out that a block was decided by: the numbers of their routes, and how often bounds of their
+destinations were added."""
 _PLIES_KEPT: Final = 1 << 30
 """Bytes of blocks that a ply further on has decided and that are kept."""
 
@@ -41,7 +41,7 @@ _PLIES_KEPT: Final = 1 << 30
 class Known:
     """All that is known: see :class:`tbgen.cells.bounds.Knowledge`.
 
-    :param others: sources besides tables, solved cells and what is known after promotions.
+    :param others: sources besides tables, solved cells and what is won after promotions.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Known:
     ) -> None:
         self.tables, self.cells, self.won = tables, cells, WonCells() if won is None else won
         self.promoted = PromotedCells(tables, self.won)
-        self._sources = (tables, cells, self.won, self.promoted, *others)
+        self._sources = (tables, cells, self.won, *others)
         self._plies = Recent[tuple[_Sources, Block]](_PLIES_KEPT, lambda ply: ply[1].nbytes)
 
     @property
@@ -62,7 +62,6 @@ class Known:
         self._plies.clear()
         self.tables.forget()
         self.cells.forget()
-        self.promoted.forget()
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return one end of what is known about the positions that a route leads to, if anything."""
@@ -101,8 +100,7 @@ class Known:
         routes = [after for after in own if self._knows(after, end)]
         if not routes:
             return None
-        solved = len(self.promoted)
-        rests_on = tuple((after.number, self.cells.times_added(after) + solved) for after in routes)
+        rests_on = tuple((after.number, self.cells.times_added(after)) for after in routes)
         ply = self._plies.get((cell, side))
         if ply is None or ply[0] != rests_on:
             ply = rests_on, self._best_exits(frame, routes, end)

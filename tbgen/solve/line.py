@@ -111,12 +111,21 @@ class Lines:
             if not all(position.cell in self._known.cells for position in here.values()):
                 return
             best = self._best(here[end], accrued, end)
-            move, accrued = best.step.move, best.accrued
-            yield PlanMove(move, board.san(move), GScore.from_code(accrued))
+            move, claims = best.step.move, self._ends(here, accrued)
             steps = {each: self._step(position, move) for each, position in here.items()}
+            inside = {each: step.after for each, step in steps.items() if step.inside}
+            after = self._ends(inside, best.accrued)
+            if any(_is_worse(after[each], claims[each], each) for each in after):
+                return  # that so much is known does not come from what is known of moves
+            accrued = best.accrued
+            yield PlanMove(move, board.san(move), GScore.from_code(accrued))
             if not all(step.inside or step.zeroing for step in steps.values()):
                 return
             here = {each: step.after for each, step in steps.items()}
+
+    def _ends(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
+        """Return one end of each state, by ends."""
+        return {end: self._goal(position, accrued, end).value for end, position in states.items()}
 
     def _step(self, position: CellPosition, move: chess.Move) -> Step:
         return next(step for step in position.moves() if step.move == move)
@@ -153,6 +162,11 @@ class Lines:
         if together[end] != value[end]:
             return _LineGoal(together[end], _UNKNOWN)
         return _LineGoal(value[end], depths[end] if depths else 0)
+
+
+def _is_worse(code: Code, claim: Code, end: int) -> bool:
+    """Whether less is known of an end than is claimed."""
+    return code > claim if end == LOWER else code < claim
 
 
 def _seen_by_mover(move: chess.Move, white: bool) -> str:

@@ -1,57 +1,47 @@
-"""Values after promotions, where there are more mobile men than cells have: an exit source.
+"""What is known after promotions, where there are more mobile men than cells have: from all of them mobile.
 
 A promotion beside two pieces leads to positions of five mobile men, 64 times as many as a cell has. They are
-solved for values alone (:mod:`tbgen.cells.values`), each end if need be, and in a row with what steps and
-captures of pawns lead to. Of their values only those are kept that promotions lead to: with a man on the last
-rank that may be the promoted one, and the other side to move.
+solved for values alone (:mod:`tbgen.cells.values`), each end if need be, and after what further steps and
+captures of pawns lead to. Of their values only those are kept that promotions lead to, as bounds of the homes
+of promotions: with the promoted man frozen on the last rank and the other side to move.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 import chess
 import numpy as np
 from numpy.typing import NDArray
 from zlib_ng import zlib_ng
 
-from tbgen.board.kinds import KING
 from tbgen.board.score import NONE, Code
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Interval, Knowledge, side_after
-from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, Knowledge, side_after
+from tbgen.cells.cell import Cell
 from tbgen.cells.lineup import lineup_of_cell
-from tbgen.cells.position import CellPosition
+from tbgen.cells.packing import slots_there
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.values import solve_values
 from tbgen.costs import RATES, memory_of, seconds_of
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Side
-from tbgen.index.position import PIECE_TYPES
-from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
+from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.retro.kernels.bits import Codes
-from tbgen.solve.exits import ExitSource
-from tbgen.solve.promotions import promoted_man, symmetries, whole_cell, wholes_of
+from tbgen.solve.promotions import promoted_man, symmetries, wholes_of
 from tbgen.solve.solved_cells import end_of
 from tbgen.solve.tables import Tables
 from tbgen.solve.won_cells import WonCells
-from tbgen.store.cache import Recent
 
 _FAR: Final = 60_000
 """Plies that no value takes: nothing says how many it does."""
-_OPEN: Final = 256 << 20
-"""Bytes of values that are kept unpacked."""
-_SLICE_LEVEL: Final = 6
-_WHOLE_LEVEL: Final = 1
-"""Of compression, for what is kept and for what is soon read again."""
+_LEVEL: Final = 1
+"""Of compression, of what is soon read again."""
 _CHUNK: Final = 1 << 20
 """Words of 64 positions that are looked at at a time."""
 
-_Slices: TypeAlias = dict[tuple[int, int], bytes]
-"""Values with Black to move and a man of some kind on a square, packed, by kind and square."""
 
-
-class PromotedCells(ExitSource):
-    """Bounds of positions after promotions, by whole cells (:mod:`tbgen.solve.promotions`).
+class PromotedCells:
+    """Solves whole cells (:mod:`tbgen.solve.promotions`).
 
     :param tables: they say what captures and steps of pawns lead to, as far as they hold it.
     :param won: what is known to be won in whole cells.
@@ -59,27 +49,8 @@ class PromotedCells(ExitSource):
 
     def __init__(self, tables: Tables, won: WonCells) -> None:
         self._tables, self._won, self._mobile = tables, won, won.mobile
-        self._slices: dict[Cell, tuple[_Slices, _Slices]] = {}
-        """By end."""
-        self._open = Recent[Codes](_OPEN, lambda values: values.nbytes, least=1)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of what is kept in memory."""
-        ends = {id(end): end for by_end in self._slices.values() for end in by_end}
-        return sum(len(packed) for end in ends.values() for packed in end.values()) + self._open.size
-
-    def __len__(self) -> int:
-        """The number of cells that have been solved."""
-        return len(self._slices)
-
-    def __contains__(self, cell: Cell) -> bool:
-        """Whether a whole cell has been solved, as it is or with its files mirrored."""
-        return not self._slices.keys().isdisjoint(map(cell.image, symmetries(SIDES[0])))
-
-    def forget(self) -> None:
-        """Drop from memory what can be unpacked again."""
-        self._open.clear()
+        self._solved: set[tuple[Cell, int]] = set()
+        """Whole cells, with the kinds of men whose promotions are known."""
 
     def unsolved(self, home: Cell) -> list[Cell]:
         """Return the whole cells to solve for what is known after a promotion that leads to a home, each
@@ -97,7 +68,8 @@ class PromotedCells(ExitSource):
             cells[cell] = None
 
         for whole in wholes_of(home, self._mobile):
-            if whole not in self:
+            kind = home.frozen[0].man.kind
+            if self._solved.isdisjoint((whole.image(each), kind) for each in symmetries(SIDES[0])):
                 walk(whole)
         return list(cells)
 
@@ -119,11 +91,13 @@ class PromotedCells(ExitSource):
     def solve(
         self,
         cells: Sequence[Cell],
+        kind: int,
         known: Knowledge,
         threads: int = 1,
         between: Callable[[], object] = lambda: None,
-    ) -> Iterator[Cell]:
-        """Solve whole cells, in the order of :meth:`unsolved`; yield each when it is solved.
+    ) -> Iterator[Bounds]:
+        """Solve whole cells, in the order of :meth:`unsolved`; yield the bounds of the homes, which are
+        canonical cells, of all promotions to a kind of man.
 
         :param known: tells what captures of mobile men are worth.
         :param between: called every few seconds; what it raises ends the work.
@@ -138,81 +112,44 @@ class PromotedCells(ExitSource):
             around = _Around(known, self._tables, wholes, self._mobile)
             exact = all(map(around.same_ends, routes_of(lineup_of_cell(cell))))
             sides = [side for side in SIDES if (cell, side) in needed]
-            slices, planes = [], []
+            homes: dict[int, list[Codes]] = {square: [] for square in chess.SquareSet(chess.BB_RANK_8)}
+            planes = []
             for end in ENDS[:1] if exact else ENDS:
                 values = solve_values(cell, around, end, threads, between)
                 if end == LOWER:
                     _add_wins(values, cell, self._won)
-                slices.append(_slices_of(values, cell))
-                planes.append({side: zlib_ng.compress(values[side], _WHOLE_LEVEL) for side in sides})
-                del values
+                boards = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
+                for square, ends in homes.items():
+                    ends.append(boards.take(square, cell.mobile.index(promoted_man(kind))).reshape(-1))
+                planes.append({side: zlib_ng.compress(values[side], _LEVEL) for side in sides})
+                del values, boards
             wholes[cell] = _Whole(planes[0], planes[-1])
-            self._slices[cell] = slices[0], slices[-1]
-            yield cell
+            for square, ends in homes.items():
+                if square not in cell.standing:
+                    yield _bounds_of_home(cell, kind, square, (ends[0], ends[-1]))
+            self._solved.add((cell, kind))
 
-    def knows(self, route: Route) -> bool:
-        """Whether anything is known of the positions that a route leads to."""
-        return self._found(route) is not None
 
-    def block(self, route: Route, end: int, bound: Code) -> Block | None:
-        """Return one end of what is known of the positions that a route leads to."""
-        found = self._found(route)
-        if found is None:
-            return None
-        cell, symmetry = found
-        assert route.promoted is not None, "only promotions are known"
-        end = 1 - end if symmetry & MIRROR_RANKS else end
-        kind = route.destination.frozen[0].man.kind
-        values = self._values(cell, end, kind, IMAGE[symmetry][route.promoted])
-        # The worse for the side of the end the more, or the fewer, plies it takes.
-        slow = values < NONE if end == LOWER else (values > NONE)
-        stored = Block(values, np.where(slow, np.uint16(_FAR), np.uint16(0)))
-        place = cell.mobile.index(promoted_man(kind))
-        rest = [(man.colour, man.kind) for number, man in enumerate(cell.mobile) if number != place]
-        return gathered(replace(route.destination, frozen=()), rest, symmetry, stored)
+def _bounds_of_home(whole: Cell, kind: int, square: int, ends: tuple[Codes, Codes]) -> Bounds:
+    """Return bounds of the canonical cell in which a man of a kind is frozen on a square of the last rank.
 
-    def worth(self, position: CellPosition) -> Interval | None:
-        """Return what is known of a position after a promotion, fresh."""
-        board = position.board
-        if not self._slices or chess.popcount(board.occupied & ~board.pawns) <= self._mobile:
-            return None
-        cell = Cell.of_board(board, mobile_squares(board))
-        for symmetry in symmetries(SIDES[board.turn]):
-            whole = cell.image(symmetry)
-            if whole in self._slices:
-                return self._worth(whole, position.seen_by(symmetry).board, symmetry)
-        return None
-
-    def _worth(self, whole: Cell, seen: chess.Board, symmetry: int) -> Interval | None:
-        """Return what is known of a position as it is seen by a symmetry, as it was seen before."""
-        pieces = seen.occupied_co[chess.WHITE] & ~seen.kings & ~seen.pawns & chess.BB_RANK_8
-        if not pieces:
-            return None
-        square = chess.lsb(pieces)
-        kind = PIECE_TYPES.index(seen.piece_type_at(square))
-        squares = whole.squares_of(seen)
-        squares.remove(square)
-        slot = whole.slot(squares)
-        found = [Code(int(self._values(whole, end, kind, square)[slot])) for end in ENDS]
-        if symmetry & MIRROR_RANKS:
-            found = [Code(255 - code) for code in reversed(found)]
-        return Interval(*found)
-
-    def _found(self, route: Route) -> tuple[Cell, int] | None:
-        """Return the solved whole cell that a route leads to, and the symmetry that leads there."""
-        whole = None if route.promoted is None else whole_cell(route.destination, route.side, self._mobile)
-        images = [] if whole is None else [(whole.image(each), each) for each in symmetries(route.side)]
-        return next((image for image in images if image[0] in self._slices), None)
-
-    def _values(self, cell: Cell, end: int, kind: int, square: int) -> Codes:
-        """Return one end of all positions of a whole cell with a man of a kind on a square of the last rank,
-        Black to move, by the squares of the others: codes, shape (slots,)."""
-        key = cell, end, kind, square
-        values = self._open.get(key)
-        if values is None:
-            values = np.frombuffer(zlib_ng.decompress(self._slices[cell][end][kind, square]), np.uint8)
-            self._open.put(key, values)
-        return values
+    :param ends: both ends, with Black to move, by the squares of the other men.
+    """
+    rest = list(whole.mobile)
+    rest.remove(promoted_man(kind))
+    home, symmetry = Cell.of_men(rest, whole.standing | {square: promoted_man(kind)}).canonical()
+    there, swapped = slots_there(home), symmetry & MIRROR_RANKS
+    side, men = BLACK_TO_MOVE ^ bool(swapped), [(man.colour, man.kind) for man in rest]
+    value = np.full((len(ENDS), len(SIDES), home.size), NONE, np.uint8)
+    depth = np.zeros(value.shape, np.uint16)
+    for end in ENDS:
+        stored = Block(ends[1 - end if swapped else end], np.zeros(home.size, np.uint16))
+        known = gathered(replace(home, frozen=()), men, symmetry, stored).value
+        value[end, side] = np.where(there[side], known, np.uint8(NONE))
+        value[end, 1 - side, there[1 - side]] = WORST[end]
+        # The worse for the side of the end the more plies it takes, or the fewer.
+        depth[end, side, (known < NONE) if end == LOWER else (known > NONE)] = _FAR
+    return Bounds(home, value, depth)
 
 
 @dataclass(frozen=True)
@@ -265,18 +202,6 @@ class _Around:
             return self.known.same_ends(route)
         whole = self.wholes.get(route.destination)
         return self.tables.same_ends(route) or (whole is not None and whole.exact and route.passed is None)
-
-
-def _slices_of(values: NDArray[np.uint8], cell: Cell) -> _Slices:
-    """Return the values, uint8 (2, slots), that promotions lead to."""
-    boards = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
-    places = {man.kind: cell.mobile.index(man) for man in cell.mobile if man == promoted_man(man.kind)}
-    return {
-        (kind, square): zlib_ng.compress(np.ascontiguousarray(boards.take(square, place)), _SLICE_LEVEL)
-        for kind, place in places.items()
-        if kind != KING
-        for square in chess.SquareSet(chess.BB_RANK_8)
-    }
 
 
 def _add_wins(values: NDArray[np.uint8], cell: Cell, won: WonCells) -> None:

@@ -177,14 +177,15 @@ class Search:
             if not budget.allows(memory) or not budget.allows(self.layers.drop_all() + memory):
                 raise OutOfBudgetError(Stop.MEMORY)
             self._progress(self.answer().value, self.solved, len(cells), seconds)
-            values = self.known.promoted.solve(cells, self.known, budget.threads, lambda: budget.ask_for(0))
-            for _ in values:
-                self.solved += 1
+            given = cells, home.frozen[0].man.kind, self.known, budget.threads
+            for bounds in self.known.promoted.solve(*given, between=lambda: budget.ask_for(0)):
+                self.known.cells.add(bounds)
+                self._solved_at[bounds.cell] = self.solved + len(cells)
         except (OutOfBudgetError, NoCodeError) as error:
             self._refused = error.stop if isinstance(error, OutOfBudgetError) else self._refused
             self._refused_promotions.add(home)
             return False
-        self._solved_at[home] = self.solved
+        self.solved += len(cells)
         return True
 
     def _solve_new(self, choices: Iterable[_Choice], play: Play) -> bool:

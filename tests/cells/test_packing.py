@@ -44,7 +44,7 @@ def test_packed_bounds_are_the_same_but_for_depths_of_open_ends() -> None:
 def test_positions_are_those_of_python_chess() -> None:
     board = chess.Board("4k3/8/8/8/8/1p6/1P6/4K3 w - - 0 1")
     cell = Cell.of_board(board, [chess.E1, chess.E8])
-    for side, there in zip(SIDES, packing._there(cell), strict=True):
+    for side, there in zip(SIDES, packing.slots_there(cell), strict=True):
         for slot in range(cell.size):
             at = cell.board_of(side, slot)
             assert there[slot] == (at is not None and not at.was_into_check())
@@ -54,7 +54,7 @@ def test_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their numbers take two bytes; with more than there is room for, a cell is not packed."""
     board = chess.Board("4k3/8/8/8/8/1p6/1P6/4K3 w - - 0 1")
     cell = Cell.of_board(board, [chess.E1, chess.E8])
-    there = np.stack(packing._there(cell))
+    there = np.stack(packing.slots_there(cell))
     value = np.where(there, np.uint8(5), NONE) * np.ones((2, 1, 1), np.uint8)
     depth = np.where(there, np.arange(cell.size), 0) * np.ones((2, 1, 1), np.int64)
     bounds = Bounds(cell, value.astype(np.uint8), depth.astype(np.uint16))

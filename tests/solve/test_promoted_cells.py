@@ -16,10 +16,10 @@ from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
+from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget, Stop
 from tbgen.solve.gaps import Need
 from tbgen.solve.knowledge import Known
-from tbgen.solve.promoted_cells import PromotedCells
 from tbgen.solve.promotions import QUEEN
 from tbgen.solve.solution import Solution
 from tbgen.solve.solved_cells import SolvedCells
@@ -31,11 +31,18 @@ from tests.support.exhaustive import exhaustive
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
+def known_of(tables: Tablebase, mobile: int, monkeypatch: pytest.MonkeyPatch) -> Known:
+    """What tables say, where no more than a few men are mobile."""
+    for module in ("cells.routes", "cells.position", "solve.gaps", "solve.layers", "solve.statement"):
+        monkeypatch.setattr(f"tbgen.{module}.MOST_MOBILE", mobile)
+    return Known(Tables(tables), SolvedCells(), won=WonCells(mobile))
+
+
 @pytest.fixture
-def known(small: Path) -> Iterator[Known]:
+def known(small: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Known]:
     """What tables of three men say, where no more than two men are mobile."""
     with tbgen.open_tablebase(small) as tables:
-        yield Known(Tables(tables), SolvedCells(), won=WonCells(2))
+        yield known_of(tables, 2, monkeypatch)
 
 
 @pytest.fixture
@@ -58,24 +65,34 @@ def promotion(board: chess.Board, kind: int = QUEEN) -> Route:
     return route
 
 
+def solve_all(known: Known, route: Route) -> None:
+    """Solve and keep what a promotion leads to."""
+    cells = known.promoted.unsolved(route.destination)
+    assert cells
+    for bounds in known.promoted.solve(cells, route.destination.frozen[0].man.kind, known, 2):
+        known.cells.add(bounds)
+    assert known.promoted.unsolved(route.destination) == []
+
+
 @pytest.mark.parametrize(
     ("fen", "piece"),
     [("8/P6k/8/8/8/8/8/K6R w - - 0 1", "R"), ("k6b/8/8/8/8/8/4p3/6K1 b - - 0 1", "Q")],
 )
-def test_values_are_those_of_tables(fen: str, piece: str, small: Path, truth: Tables) -> None:
-    """Without further pawns, by cells of three mobile men; every position."""
+def test_values_are_those_of_tables(
+    fen: str, piece: str, small: Path, truth: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without further pawns, by cells of four mobile men; every position."""
     route = promotion(chess.Board(fen), PIECE_ORDER.index(piece))
     with tbgen.open_tablebase(small) as tables:
-        known = Known(Tables(tables), SolvedCells(), won=WonCells(3))
+        known = known_of(tables, 3, monkeypatch)
         (cell,) = known.promoted.unsolved(route.destination)
         assert cell.size == 64**4
-        assert list(known.promoted.solve([cell], known, 2)) == [cell]
-        assert known.promoted.unsolved(route.destination) == []
+        solve_all(known, route)
         for end in ENDS:
-            block = known.promoted.block(route, end, WORST[end])
+            block = known.cells.block(route, end, WORST[end])
             assert block is not None
             assert np.array_equal(block.value, truth.block(route, end, WORST[end]).value)
-        check_positions(known.promoted, route)
+        check_positions(known, route)
 
 
 @pytest.mark.parametrize(
@@ -91,11 +108,10 @@ def test_bounds_contain_what_tables_say(
 ) -> None:
     """The other side's pawn goes on through several cells, and captures end in tables; nothing is known of
     its promotion."""
-    route, promoted = promotion(chess.Board(fen)), known.promoted
-    found = promoted.unsolved(route.destination)
-    assert len(found) == cells
-    assert list(promoted.solve(found, known)) == found
-    lower, upper = (promoted.block(route, end, WORST[end]) for end in ENDS)
+    route = promotion(chess.Board(fen))
+    assert len(known.promoted.unsolved(route.destination)) == cells
+    solve_all(known, route)
+    lower, upper = (known.cells.block(route, end, WORST[end]) for end in ENDS)
     assert lower is not None
     assert upper is not None
     told = truth.block(route, LOWER, WORST[LOWER]).value
@@ -107,41 +123,52 @@ def test_bounds_contain_what_tables_say(
     exact = lower.value[there] == upper.value[there]
     assert exact.mean() > share
     assert (lower.depth[there][exact] != upper.depth[there][exact]).all()
-    check_positions(promoted, route)
+    check_positions(known, route)
 
 
-def check_positions(promoted: PromotedCells, route: Route) -> None:
+def check_positions(known: Known, route: Route) -> None:
     """Compare blocks with what is known of positions one by one."""
     rng, compared = np.random.default_rng(0), 0
-    blocks = [promoted.block(route, end, WORST[end]) for end in ENDS]
+    blocks = [known.cells.block(route, end, WORST[end]) for end in ENDS]
     for slot in rng.integers(route.destination.size, size=300).tolist():
         board = route.destination.board_of(side_after(route), slot)
         if board is not None and not board.was_into_check():
             mobile = board.occupied & ~board.pawns & ~chess.BB_SQUARES[route.promoted or 0]
             ends = [int(block.value[slot]) for block in blocks if block is not None]
-            assert promoted.worth(CellPosition(board, mobile)) == tuple(ends)
+            assert known.cells.worth(CellPosition(board, mobile)) == tuple(ends)
             compared += 1
     assert compared > 20
+
+
+def test_nothing_is_said_of_the_side_that_has_promoted(known: Known) -> None:
+    """When it is to move again."""
+    route = promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1"))
+    solve_all(known, route)
+    bounds = known.cells.get(route.destination.canonical()[0])
+    assert bounds is not None
+    side = route.side if route.destination.canonical()[1] < 2 else 1 - route.side
+    there = bounds.value[LOWER, side] != NONE
+    assert there.sum() > 1000
+    for end in ENDS:
+        assert (bounds.value[end, side, there] == WORST[end]).all()
 
 
 def test_what_is_won_counts_too(known: Known) -> None:
     """Black's pawn may promote at once, of which nothing is known; it may be captured, and White mates."""
     route = promotion(chess.Board("8/P6k/8/8/8/8/5p2/6K1 w - - 0 1"))
-    alone = PromotedCells(known.tables, WonCells(2))
-    for cell in known.won.unsolved(route.destination):
-        known.won.solve(cell, known)
-    for promoted in (alone, known.promoted):
-        list(promoted.solve(promoted.unsolved(route.destination), known))
-    without, block = (each.block(route, LOWER, WORST[LOWER]) for each in (alone, known.promoted))
-    won = known.won.block(route, LOWER, WORST[LOWER])
+    solve_all(known, route)
+    without = known.cells.block(route, LOWER, WORST[LOWER])
+    other = Known(known.tables, SolvedCells(), won=WonCells(2))
+    for cell in other.won.unsolved(route.destination):
+        other.won.solve(cell, other)
+    solve_all(other, route)
+    block, won = (each.block(route, LOWER, WORST[LOWER]) for each in (other.cells, other.won))
     assert block is not None
     assert without is not None
     assert won is not None
     assert (block.value[won.value == 0] == 0).all()
     assert (without.value[won.value == 0] != 0).any()
     assert np.array_equal(block.value[won.value != 0], without.value[won.value != 0])
-    assert known.promoted.same_ends(route) is False
-    assert (block.value == NONE).sum() == (without.value == NONE).sum()
 
 
 def test_it_is_told_what_it_takes(known: Known) -> None:
@@ -160,8 +187,7 @@ def test_an_interrupted_cell_is_not_kept(known: Known) -> None:
     promoted, route = known.promoted, promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1"))
     cells = promoted.unsolved(route.destination)
     with pytest.raises(KeyboardInterrupt):
-        list(promoted.solve(cells, known, 1, interrupt))
-    assert not promoted.knows(route)
+        list(promoted.solve(cells, QUEEN, known, 1, interrupt))
     assert promoted.unsolved(route.destination) == cells
 
 
@@ -170,41 +196,46 @@ PAWN = "8/P7/8/8/8/8/5k2/K7 w - - 0 1"
 
 @pytest.fixture
 def few_mobile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cells have two mobile men at most, no forced mates are found, and few states are looked at."""
-    for module in ("cells.routes", "cells.position", "solve.gaps", "solve.layers", "solve.statement"):
-        monkeypatch.setattr(f"tbgen.{module}.MOST_MOBILE", 2)
+    """No forced mates are found, and few states are looked at."""
     monkeypatch.setattr(WonCells, "unsolved", lambda self, home: iter(()))
     monkeypatch.setattr("tbgen.solve.search._MOST_STATES", 40)
     monkeypatch.setattr("tbgen.solve.search._STATES", 20)
 
 
-def solved(tables: Path, memory: int = 8 << 30, *, verify: bool = False) -> tuple[Solution, Known]:
-    """What is proved of the position, by tables of two men."""
+def solved(
+    tables: Path, monkeypatch: pytest.MonkeyPatch, memory: int = 8 << 30, *, proved: bool = False
+) -> tuple[Solution, Known]:
+    """What is proved of the position, by tables of two men and with two mobile men."""
     with tbgen.open_tablebase(tables) as opened:
-        known = Known(Tables(opened), SolvedCells(), won=WonCells(2))
+        known = known_of(opened, 2, monkeypatch)
         budget = Budget(60, memory)
-        return tbgen.solve(PAWN, tables=opened, known=known, budget=budget, verify=verify), known
+        return tbgen.solve(PAWN, tables=opened, known=known, budget=budget, verify=proved, line=True), known
 
 
 @pytest.mark.usefixtures("few_mobile")
-def test_promotions_that_keep_an_interval_open_are_solved(tmp_path: Path, four_men: Path) -> None:
+def test_promotions_that_keep_an_interval_open_are_solved(
+    tmp_path: Path, four_men: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "KvK.r.h5").symlink_to(four_men / "KvK.r.h5")
-    solution, known = solved(tmp_path)
+    solution, _ = solved(tmp_path, monkeypatch)
     with tbgen.open_tablebase(four_men) as tables:
         assert solution.value == tables.probe(PAWN).value
-    assert len(known.promoted) > 0
-    unproved, _ = solved(tmp_path, verify=True)
+    assert solution.line is not None
+    assert [ply.san for ply in solution.line] == ["a8=Q"]
+    unproved, _ = solved(tmp_path, monkeypatch, proved=True)
     assert unproved.value is None
 
 
 @pytest.mark.usefixtures("few_mobile")
-def test_what_promotions_take_is_told_where_memory_is_less(tmp_path: Path, four_men: Path) -> None:
+def test_what_promotions_take_is_told_where_memory_is_less(
+    tmp_path: Path, four_men: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "KvK.r.h5").symlink_to(four_men / "KvK.r.h5")
-    _, known = solved(tmp_path)
+    _, known = solved(tmp_path, monkeypatch)
     whole = Cell.of_board(chess.Board("Q7/8/8/8/8/8/5k2/K7 b - - 0 1"), [0, 13, 56])
     _, needed = known.promoted.takes([whole])
-    solution, known = solved(tmp_path, needed - 1)
-    assert len(known.promoted) == 0
+    solution, _ = solved(tmp_path, monkeypatch, needed - 1)
+    assert solution.value is None
     assert solution.stopped_by is Stop.MEMORY
     gaps = [gap for gap in solution.gaps if gap.mobile == 3]
     assert gaps
