@@ -1,5 +1,6 @@
 """The answers of the server, and what it is asked, as documents; docs/web.md says what their fields mean."""
 
+from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta
@@ -24,6 +25,22 @@ class PositionMovesDocument(PositionDocument):
     """A position with its legal moves, best first."""
 
     moves: list[MoveDocument]
+
+
+class Level(StrEnum):
+    """How hard a position is to solve or to play."""
+
+    EASY = "easy"
+    MEDIUM = "medium"
+    HARD = "hard"
+
+
+class PuzzleDocument(PositionMovesDocument, kw_only=True):
+    """A position in which the first of the moves alone keeps the value; in UCI's notation, the wrong ones
+    that tempt."""
+
+    level: Level
+    tempting: list[str]
 
 
 class MainlineDocument(PositionDocument):
@@ -128,6 +145,11 @@ MaterialText: TypeAlias = Annotated[
     Meta(
         max_length=60, examples=["KBvK"], description="The material; colours are those of its canonical name"
     ),
+]
+LevelText: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(Level)})]
+DayText: TypeAlias = Annotated[
+    str,
+    Meta(max_length=10, examples=["2026-11-25"], description="The day whose puzzle it is, the same for all"),
 ]
 SideText: TypeAlias = Annotated[SideName, Meta(description="The side to move")]
 

@@ -18,6 +18,7 @@ from tbgen.web import lookups
 from tbgen.web.documents import BatchRequest
 from tbgen.web.exchange import ASKED_AGAIN, KEPT, NOT_KEPT, Parameter
 from tbgen.web.playing import game, legal_moves
+from tbgen.web.puzzles import challenge, puzzle
 
 
 class Body(NamedTuple):
@@ -96,6 +97,8 @@ _OF_VARIANT: Final = (
     Endpoint("/{}/mainline", "Best play in {}", lookups.line),
     Endpoint("/{}/accrued", "A position in {} with every accrued score", lookups.accrued_scores),
     Endpoint("/{}/sample", "A random position of a table for {}", lookups.sample, caching=NOT_KEPT),
+    Endpoint("/{}/puzzle", "A puzzle in {}: only one move keeps the value", puzzle, caching=NOT_KEPT),
+    Endpoint("/{}/challenge", "A random position to play in {}", challenge, caching=NOT_KEPT),
     Endpoint("/{}/stats/{{material}}", "What a table for {} holds", lookups.statistics, caching=ASKED_AGAIN),
     Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH, caching=NOT_KEPT),
     Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN, caching=NOT_KEPT),

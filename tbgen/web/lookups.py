@@ -200,7 +200,7 @@ def statistics(stock: Stock, material: MaterialText) -> CountedTableDocument:
 
     :raises TbgenError: if it is missing, or cannot be used.
     """
-    document = stock.usable(Material.parse(material)).document()
+    document = stock.require(Material.parse(material), counted=True).document()
     assert isinstance(document, CountedTableDocument)
     return document
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from random import SystemRandom
+from random import Random, SystemRandom
 from threading import Lock
 from typing import Final
 
@@ -49,7 +49,7 @@ class Stock:
             if entry.info is not None and entry.info.packed:
                 ensure_compiled()  # while no table is being opened, which others would wait for
                 with suppress(TbgenError):  # a question about a position raises it again
-                    self.tables.probe(next(self._random_boards(entry.material, None)), FRESH)
+                    self.tables.probe(next(self.random_boards(entry.material, None)), FRESH)
                 return
 
     @property
@@ -61,14 +61,14 @@ class Stock:
         """Return what is known of every table of chess, without its counts."""
         return [self._entry(material, counted=False) for material in self.materials]
 
-    def usable(self, material: Material) -> Entry:
-        """Return what is known of a table, with its counts.
+    def require(self, material: Material, *, counted: bool = False) -> Entry:
+        """Return what is known of a table, with its counts if they are wanted.
 
         :raises TbgenError: if it is missing, cannot be used, or has described men.
         """
         if material.is_described:
             raise UsageError(f"{material} has described men, which are not shown here: ask with tbgen probe")
-        entry = self._entry(material, counted=True)
+        entry = self._entry(material, counted=counted)
         if entry.error is not None:
             raise entry.error
         return entry
@@ -87,7 +87,7 @@ class Stock:
         """
         if material is None:
             return self._of_any(value, side)
-        entry = self.usable(material)
+        entry = self.require(material, counted=True)
         assert entry.counts is not None
         assert entry.info is not None
         sides = SIDES if side is None else (SIDES[not side],)
@@ -112,7 +112,7 @@ class Stock:
 
     def _tried(self, material: Material, value: GScore | None, side: chess.Color | None) -> chess.Board:
         """Return a position of a packed table, which is not read as a whole."""
-        boards = self._random_boards(material, side)
+        boards = self.random_boards(material, side)
         for _ in range(_TRIES // _TRIES_TOGETHER):
             some = list(islice(boards, _TRIES_TOGETHER if value is not None else 1))
             for board, result in zip(some, self.tables.probe_many(some, FRESH), strict=True):
@@ -123,11 +123,18 @@ class Stock:
         sentence = f"none of {_TRIES:,} random positions of {material} has that value, which is rare there"
         raise Refusal(404, "no_position", sentence)
 
-    def _random_boards(self, material: Material, side: chess.Color | None) -> Iterator[chess.Board]:
+    def random_boards(
+        self, material: Material, side: chess.Color | None, rng: Random = _random
+    ) -> Iterator[chess.Board]:
+        """Yield random legal positions of a material, all with the same chance, endlessly; colours are those
+        of its canonical name.
+
+        :param side: the side to move, None for either.
+        """
         layout = layout_of(material)
         while True:
-            mover = _random.choice(SIDES) if side is None else SIDES[not side]
-            slot = Slot(_random.randrange(layout.size))
+            mover = rng.choice(SIDES) if side is None else SIDES[not side]
+            slot = Slot(rng.randrange(layout.size))
             with suppress(ValueError):  # two men on one square, or no legal position
                 board = board_of(layout, mover, slot)
                 validate(board)

@@ -1,0 +1,144 @@
+"""Positions to solve and to play, drawn from tables at random; everything here blocks, and is called from
+threads."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from enum import StrEnum
+from random import Random, SystemRandom
+from typing import Final
+
+import chess
+from msgspec.structs import asdict
+
+from tbgen.board.history import FRESH
+from tbgen.board.material import Material
+from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.probe.moves import RankedMove
+from tbgen.probe.states import ProbeResult
+from tbgen.store.inventory import EXPECTED_MEN
+from tbgen.web.documents import (
+    DayText,
+    Level,
+    LevelText,
+    MaterialText,
+    PositionMovesDocument,
+    PuzzleDocument,
+)
+from tbgen.web.errors import Refusal
+from tbgen.web.lookups import position
+from tbgen.web.stock import Stock
+
+_MOST_RANK: Final = 12
+"""Values up to G6.0 are worth playing for."""
+_SOLVED: Final = range(3, 16)
+"""Plies that a puzzle may take to its value."""
+_TEMPTING: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
+"""How many wrong moves of a puzzle tempt."""
+_PLAYED: Final = {Level.EASY: range(3, 9), Level.MEDIUM: range(9, 21), Level.HARD: range(21, 1 << 10)}
+"""Plies that a position to play takes to its value."""
+_FEWEST_MEN: Final = 3
+_TOGETHER: Final = 128
+"""Random positions that are looked up at once."""
+_BATCHES: Final = 128
+
+_random: Final = SystemRandom()
+
+
+def puzzle(
+    stock: Stock, level: LevelText | None, material: MaterialText | None, day: DayText | None
+) -> PuzzleDocument:
+    """Return a random position with exactly one move that keeps the value, and which wrong moves tempt.
+
+    :raises Refusal: if none is found, or a parameter means nothing.
+    :raises TbgenError: if the table is missing, or cannot be used.
+    """
+    wanted = _level(level)
+    rng = Random(f"{_day(day)} {stock.variant} {wanted} {material}") if day else _random
+    for boards in _drawn(stock, material, rng, _SOLVED):
+        for board, moves in zip(boards, stock.tables.moves_many(boards, FRESH), strict=True):
+            if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
+                continue
+            tempting = [move.uci for move in moves[1:] if _tempts(board, move, moves[0])]
+            found = next(each for each, numbers in _TEMPTING.items() if len(tempting) in numbers)
+            if wanted in (None, found):
+                fields = asdict(position(stock, board.fen(), None))
+                return PuzzleDocument(**fields, level=found, tempting=tempting)
+    raise _none("puzzle")
+
+
+def challenge(stock: Stock, level: LevelText | None, material: MaterialText | None) -> PositionMovesDocument:
+    """Return a random position whose side to move has a score to win.
+
+    :raises Refusal: if none is found, or a parameter means nothing.
+    :raises TbgenError: if the table is missing, or cannot be used.
+    """
+    for boards in _drawn(stock, material, _random, _PLAYED[_level(level) or _random.choice(list(Level))]):
+        if boards:
+            return position(stock, boards[0].fen(), None)
+    raise _none("position to play")
+
+
+def _none(what: str) -> Refusal:
+    return Refusal(404, "no_position", f"no {what} was found: try another level, or another material")
+
+
+def _level(text: str | None) -> Level | None:
+    """Return the level of a name.
+
+    :raises Refusal: if it is none.
+    """
+    if not text:
+        return None
+    if text not in set(Level):
+        raise Refusal(400, "bad_input", f"{quote(text)} is no level: expected {', '.join(Level)}")
+    return Level(text)
+
+
+def _day(text: str) -> date:
+    """Return the day of a date.
+
+    :raises UsageError: if it is none.
+    """
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{quote(text)} is no day: expected one such as 2026-11-25") from None
+
+
+def _drawn(stock: Stock, name: str | None, rng: Random, plies: range) -> Iterator[Sequence[chess.Board]]:
+    """Yield, some together, random positions whose side to move gets a score of its own in a number of plies.
+
+    Colours are exchanged in half of them.
+
+    :raises TbgenError: if the table of a material that is named is missing.
+    """
+    if name:
+        stock.require(material := Material.parse(name))
+        materials = [material]
+    else:
+        materials = [each for each in stock.materials if _FEWEST_MEN <= each.men <= EXPECTED_MEN]
+    for _ in range(_BATCHES if materials else 0):
+        boards = [next(stock.random_boards(rng.choice(materials), None, rng)) for _ in range(_TOGETHER)]
+        boards = [board.mirror() if rng.random() < 0.5 else board for board in boards]
+        results = stock.tables.probe_many(boards, FRESH)
+        yield [board for board, result in zip(boards, results, strict=True) if _wins(board, result, plies)]
+
+
+def _wins(board: chess.Board, result: ProbeResult | TbgenError, plies: range) -> bool:
+    """Tell whether the side to move gets a score of its own that is worth it, in a number of plies."""
+    if isinstance(result, TbgenError):  # a table that it takes is missing
+        return False
+    value = result.value
+    return value.white == board.turn and value.rank <= _MOST_RANK and result.depth in plies
+
+
+def _is_puzzle(board: chess.Board, moves: Sequence[RankedMove]) -> bool:
+    """Tell whether exactly one of the moves, best first, keeps the value, and is no capture, which would tell
+    itself."""
+    return len(moves) > 1 and moves[0].value != moves[1].value and not board.is_capture(moves[0].move)
+
+
+def _tempts(board: chess.Board, wrong: RankedMove, right: RankedMove) -> bool:
+    """Tell whether a wrong move looks as good as the right one: it leaves the opponent no more moves, or
+    captures."""
+    return wrong.position_score.rank <= right.position_score.rank or board.is_capture(wrong.move)

@@ -1,0 +1,117 @@
+"""Puzzles and positions to play: what they promise is proved by the tables, move by move."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import chess
+import pytest
+from starlette.testclient import TestClient
+
+from tbgen.board.history import FRESH
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.web.app import make_app
+from tbgen.web.documents import Level
+from tbgen.web.puzzles import challenge, puzzle
+from tbgen.web.settings import Settings
+from tbgen.web.stock import Stock
+from tests.support.exhaustive import sample
+from tests.web.test_positions import asked
+
+DAY = "2026-11-25"
+
+
+def values(tables: Tablebase, fen: str) -> dict[str, GScore]:
+    """What each legal move leads to, as the state after it is looked up by itself."""
+    board = chess.Board(fen)
+    before, found = GScore.of_board(board), {}
+    for move in list(board.legal_moves):
+        zeroing = board.is_zeroing(move)
+        board.push(move)
+        own = GScore.of_board(board)
+        accrued = own if zeroing and tables.rules.resets or own.rank < before.rank else before
+        board.halfmove_clock = 1  # what has accrued counts
+        found[move.uci()] = tables.probe(board, accrued).value
+        board.pop()
+    return found
+
+
+def check(tables: Tablebase, told: dict[str, Any]) -> None:
+    """A puzzle has one move that keeps the value, and its level is the number of wrong ones that tempt."""
+    board = chess.Board(told["fen"])
+    best, found = tables.probe(board, FRESH), values(tables, told["fen"])
+    right, *wrong = (move["uci"] for move in told["moves"])
+    assert [uci for uci, value in found.items() if value == best.value] == [right]
+    better = max if board.turn else min
+    assert best.value == better(found.values())
+    assert best.value.white == board.turn
+    assert best.value.rank <= 12
+    assert best.depth in range(3, 16)
+    assert not board.is_capture(chess.Move.from_uci(right))
+
+    def replies(uci: str) -> float:
+        after = board.copy()
+        after.push_uci(uci)
+        return after.legal_moves.count() + (0 if after.is_check() else 0.5)
+
+    tempting = [
+        uci for uci in wrong if replies(uci) <= replies(right) or board.is_capture(chess.Move.from_uci(uci))
+    ]
+    assert sorted(told["tempting"]) == sorted(tempting)
+    assert told["level"] == ("easy" if len(tempting) < 2 else "medium" if len(tempting) < 5 else "hard")
+
+
+def test_puzzles_of_three_men_have_one_move(small: Path) -> None:
+    with open_tablebase(small) as tables:
+        stock = Stock(tables)
+        for _ in range(sample(40, 1000)):
+            check(tables, puzzle(stock, None, None, None).plain())
+
+
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_puzzles_of_all_tables(rules: str, api: TestClient, whole_game_tables: Path) -> None:
+    """Of each level, with either side to move; that of a day is the same again, and of another day another."""
+    turns = Counter[str]()
+    with open_tablebase(whole_game_tables, rules=rules) as tables:
+        for number in range(sample(8, 200)):
+            level = list(Level)[number % 3]
+            told = asked(api, f"/{rules}/puzzle", level=level)
+            assert told["level"] == level
+            turns[told["fen"].split()[1]] += 1
+            check(tables, told)
+        check(tables, asked(api, f"/{rules}/puzzle", material="KBvKN"))
+    daily = [asked(api, f"/{rules}/puzzle", day=day) for day in (DAY, DAY, "2026-11-26")]
+    assert daily[0] == daily[1] != daily[2]
+    assert len(turns) == 2
+
+
+def test_challenges_take_their_plies(api: TestClient) -> None:
+    limits = {"easy": range(3, 9), "medium": range(9, 21), "hard": range(21, 1000)}
+    for level, plies in limits.items():
+        told = asked(api, "/r/challenge", level=level)
+        assert told == asked(api, "/r", fen=told["fen"])
+        assert told["depth"] in plies
+        assert told["holder"] == ("white" if told["fen"].split()[1] == "w" else "black")
+    assert set(asked(api, "/r/challenge", material="KQvKR")["fen"].split()[0].upper()) >= {"Q", "R"}
+
+
+def test_what_cannot_be_found_is_said(reference_dir: Path) -> None:
+    with TestClient(make_app(Settings((reference_dir,), limit=0))) as client:
+        for path, status, words in (
+            ("/r/puzzle?material=KvK", 404, "no puzzle was found"),
+            ("/wg/challenge", 404, "no position to play was found"),
+            ("/r/puzzle?level=harder", 400, "harder is no level"),
+            ("/r/puzzle?day=today", 400, "today is no day"),
+            ("/r/challenge?material=KRvK", 404, "tbgen build KRvK"),
+        ):
+            answer = client.get(path)
+            assert (answer.status_code, words in answer.json()["message"].replace('"', "")) == (status, True)
+
+
+def test_a_missing_sub_table_is_no_reason_to_fail(reference_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "KBvK.r.h5").symlink_to(reference_dir / "KBvK.r.h5")
+    with open_tablebase(tmp_path, rules=Variant.R_MOBILITY) as tables:
+        told = challenge(Stock(tables), "easy", None).plain()
+    assert told["material"] == "KBvK"
