@@ -3,7 +3,7 @@ threads."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
-from enum import StrEnum
+from itertools import islice
 from random import Random, SystemRandom
 from typing import Final
 
@@ -38,7 +38,7 @@ _PLAYED: Final = {Level.EASY: range(3, 9), Level.MEDIUM: range(9, 21), Level.HAR
 """Plies that a position to play takes to its value."""
 _FEWEST_MEN: Final = 3
 _TOGETHER: Final = 128
-"""Random positions that are looked up at once."""
+"""Random positions of one material that are looked up at once: each material has the same chance."""
 _BATCHES: Final = 128
 
 _random: Final = SystemRandom()
@@ -118,8 +118,8 @@ def _drawn(stock: Stock, name: str | None, rng: Random, plies: range) -> Iterato
     else:
         materials = [each for each in stock.materials if _FEWEST_MEN <= each.men <= EXPECTED_MEN]
     for _ in range(_BATCHES if materials else 0):
-        boards = [next(stock.random_boards(rng.choice(materials), None, rng)) for _ in range(_TOGETHER)]
-        boards = [board.mirror() if rng.random() < 0.5 else board for board in boards]
+        drawn = islice(stock.random_boards(rng.choice(materials), None, rng), _TOGETHER)
+        boards = [board.mirror() if rng.random() < 0.5 else board for board in drawn]
         results = stock.tables.probe_many(boards, FRESH)
         yield [board for board, result in zip(boards, results, strict=True) if _wins(board, result, plies)]
 

@@ -31,7 +31,7 @@ def values(tables: Tablebase, fen: str) -> dict[str, GScore]:
         zeroing = board.is_zeroing(move)
         board.push(move)
         own = GScore.of_board(board)
-        accrued = own if zeroing and tables.rules.resets or own.rank < before.rank else before
+        accrued = own if (zeroing and tables.rules.resets) or own.rank < before.rank else before
         board.halfmove_clock = 1  # what has accrued counts
         found[move.uci()] = tables.probe(board, accrued).value
         board.pop()
@@ -72,7 +72,7 @@ def test_puzzles_of_three_men_have_one_move(small: Path) -> None:
 
 @pytest.mark.parametrize("rules", ["r", "wg"])
 def test_puzzles_of_all_tables(rules: str, api: TestClient, whole_game_tables: Path) -> None:
-    """Of each level, with either side to move; that of a day is the same again, and of another day another."""
+    """Of each level, with either side to move; that of a day is the same again, another day's is not."""
     turns = Counter[str]()
     with open_tablebase(whole_game_tables, rules=rules) as tables:
         for number in range(sample(8, 200)):
