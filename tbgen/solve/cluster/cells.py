@@ -14,10 +14,10 @@ from tbgen.cells.bounds import NoCodeError
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.errors import TbgenError
-from tbgen.solve.kept import LEAST_SLOTS, KeptCells
+from tbgen.solve.cluster.graph import solved_with
+from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
 from tbgen.solve.solved_cells import SolvedCells
-from tbgen.solve.structures import Structures
 from tbgen.solve.tables import Tables
 
 _APPEARANCE: Final = 90.0
@@ -38,9 +38,7 @@ def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: 
     for each in rests_on:
         _await(kept, each)
     known = Known(tables, SolvedCells(kept))
-    # Smaller ones are not kept: each task solves those that it needs, and knows no others.
-    small = Structures.of(cell, lambda home: home.size >= LEAST_SLOTS or known.tables.has_cell(home))
-    for home in small.below:
+    for home in solved_with(cell, known.tables.has_cell):
         try:
             bounds = Games(home, known, threads).solve()
         except NoCodeError:

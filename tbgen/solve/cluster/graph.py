@@ -27,7 +27,8 @@ def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cel
     roots themselves; with each, those that have to be solved before, in an order in which they can be.
 
     A cell's bounds depend on which of the cells are known that its moves lead to, by promotions too, and the
-    next moves from there where these are not known. So it comes after all of those that are among the cells.
+    next moves from there where these are not known; so do those of the small ones that are solved with it.
+    So it comes after all of those that are among the cells.
 
     :param held: whether something else says what a cell's positions are worth.
     """
@@ -45,9 +46,18 @@ def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cel
     before: dict[Cell, tuple[Cell, ...]] = {}
     for cell in wanted:
         near: dict[Cell, None] = {}
-        for home in homes(cell):
+        for home in dict.fromkeys(home for each in solved_with(cell, held) for home in homes(each)):
             near[home] = None
             if home not in among:
                 near |= dict.fromkeys(homes(home))
         before[cell] = tuple(home for home in near if home in among)
     return {cell: before[cell] for cell in TopologicalSorter(before).static_order()}
+
+
+def solved_with(cell: Cell, held: Callable[[Cell], bool]) -> tuple[Cell, ...]:
+    """Return the cells that are solved wherever a canonical one is, since they are too small to be kept: in
+    an order in which they can be, the cell itself last.
+
+    :param held: as for :func:`tasks_below`.
+    """
+    return tuple(Structures.of(cell, lambda home: home.size >= LEAST_SLOTS or held(home)).below)

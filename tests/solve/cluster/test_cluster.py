@@ -175,3 +175,22 @@ def test_a_task_comes_after_all_that_it_may_rest_on(small: Path) -> None:
         assert direct & before.keys() <= set(rests_on)
         seen.add(cell)
     assert any(len(set(rests_on) - set(homes_below(cell))) for cell, rests_on in before.items())
+
+
+def test_a_task_comes_after_what_the_small_cells_solved_with_it_may_rest_on(small: Path) -> None:
+    """A rook is captured by a pawn, which changes its file, and comes back by a promotion three cells on."""
+    with Tablebase(small) as opened:
+        held = Tables(opened).has_cell
+        before = tasks_below(roots_of(chess.Board("8/2k5/2p5/1P6/8/3R4/8/3K4 w - - 0 1"), MEMORY, None), held)
+        farther = 0
+        for cell, rests_on in before.items():
+            near, left, seen = set(homes_below(cell, promotions=True)), [cell], {cell}
+            while left:
+                for home in homes_below(left.pop()):
+                    if len(home.mobile) < 3 and home not in seen and not held(home):
+                        left.append(home)
+                        seen.add(home)
+            by_small = {after for each in seen for after in homes_below(each, promotions=True)}
+            assert by_small & before.keys() <= set(rests_on)
+            farther += len((by_small - near) & before.keys())
+    assert farther
