@@ -82,6 +82,7 @@ class PositionBatch:
     :param results: a file that keeps what is proved; None for none.
     :param accrued: the accrued score of all of them; None for that of each FEN.
     :param as_list: whether to print one document at the end, in the order of the positions.
+    :param stopped: whether to print what is known, and to solve nothing.
     """
 
     means: Means
@@ -90,6 +91,7 @@ class PositionBatch:
     scoring: Scoring
     directory: Path
     as_list: bool
+    stopped: bool = False
     _documents: dict[int, dict[str, Any]] = field(default_factory=dict)
     """By the number of the position."""
 
@@ -102,6 +104,8 @@ class PositionBatch:
         kept = nullcontext() if self.results is None else open_results(self.results, "--results")
         with kept as results, Tablebase(self.directory) as tables:
             watch.solver = solver = self.means.solver(watch, results)
+            if self.stopped:
+                solver.stop()
             worst = self._solve(texts, tables, solver, watch)
         if self.as_list:
             print_json([document for _, document in sorted(self._documents.items())])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,8 +31,8 @@ from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine, stage_text
 from tbgen.cli.solving import Means
 from tbgen.cli.streams import print_json
-from tbgen.errors import UsageError, needs_extra, quote
-from tbgen.solve.budget import Budget, SolvingInterruptedError
+from tbgen.errors import TbgenError, UsageError, needs_extra, quote
+from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.kept import DEFAULT_BYTES, KeptCells
 from tbgen.solve.sets import Mobile
 from tbgen.text import counted
@@ -123,16 +124,21 @@ def run(
     texts = positions_of(words) if lines is None else lines
     if estimate:
         return print_estimate(texts, accrued, mobile, memory, threads, directory, json)
+    halt = None
     if scheduler is not None:
         if cells is None or verify:
             raise UsageError("--scheduler needs --cells, a directory that all workers share, and no --verify")
-        _solve_below(texts, scheduler, cells, memory, mobile, directory)
+        halt = _solve_below(texts, scheduler, cells, memory, mobile, directory)
     if lines is not None or len(texts) > 1:
         alone = {"mobile": mobile, "verify": verify, "line": line, "svg": svg, "stream": stream}
         for name in (name for name, value in alone.items() if value):
             raise UsageError(f"--{name} is for one position: leave it out, or give one FEN")
         means = Means(time, total, memory, threads, cells, syzygy)
-        return PositionBatch(means, results, accrued, points.scoring, directory, json).run(texts)
+        stopped = halt is not None
+        code = PositionBatch(means, results, accrued, points.scoring, directory, json, stopped).run(texts)
+        if halt is not None:
+            raise halt
+        return code
     for name in (name for name, value in (("total", total), ("results", results)) if value):
         raise UsageError(f"--{name} is for many positions: leave it out, or give a file of them")
     # What takes compiled code is imported now, for an estimate does without.
@@ -143,14 +149,14 @@ def run(
     from tbgen.solve.solver import solve
 
     fen = parse_fen(texts[0])
-    interrupt = None
+    seconds, most = Budget.seconds if time is None else time, None if halt is None else 0
     with ProgressLine() as shown:
         try:
             solution = solve(
                 fen.board,
                 fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued,
                 tables=directory,
-                budget=Budget(Budget.seconds if time is None else time, memory, threads=threads),
+                budget=Budget(seconds, memory, cells=most, threads=threads),
                 mobile=mobile,
                 kept=None if cells is None else KeptCells(cells, None if scheduler else DEFAULT_BYTES),
                 syzygy=syzygy,
@@ -159,7 +165,9 @@ def run(
                 progress=print_stage if stream else lambda stage: shown.show(stage_text(stage)),
             )
         except SolvingInterruptedError as error:
-            solution, interrupt = error.solution, error.interrupt
+            solution, halt = error.solution, halt or error.interrupt
+    if halt is not None and solution.value is None:
+        solution = replace(solution, stopped_by=Stop.INTERRUPT)
     if json:
         document = SolutionDocument.of(texts[0], solution, points.scoring)
         print_json(document.plain(), indent=None if stream else 2)
@@ -170,28 +178,35 @@ def run(
                 print("", *hold_text(fen.board, hold), sep="\n")
     if svg is not None:
         write_pictures(svg, fen.board, solution)
-    if interrupt is not None:
-        raise interrupt
+    if halt is not None:
+        raise halt
     return 0
 
 
 def _solve_below(
     texts: Sequence[str], scheduler: str, cells: Path, memory: int, mobile: Mobile, directory: Path
-) -> None:
-    """Solve the cells below positions on a cluster; what is wrong with a position is said later."""
+) -> KeyboardInterrupt | TbgenError | None:
+    """Solve the cells below positions on a cluster; what is wrong with a position is said later.
+
+    :return: what has stopped the workers, if anything: then the answer is what is known.
+    """
     with needs_extra("solving with --scheduler", "cluster"):
-        from tbgen.solve.cluster.client import solve_on_cluster
+        from tbgen.solve.cluster.client import StoppedClusterError, solve_on_cluster
     from tbgen.solve.cluster.graph import roots_of
 
     roots = []
     for text in texts:
         with suppress(UsageError):
             roots += roots_of(parse_fen(text).board, memory, mobile)
-    with ProgressLine() as shown:
-        solve_on_cluster(
-            roots,
-            [directory],
-            cells,
-            scheduler,
-            lambda done, count: shown.show(f"{done} of {counted(count, 'cell')} below solved by workers"),
-        )
+    try:
+        with ProgressLine() as shown:
+            solve_on_cluster(
+                roots,
+                [directory],
+                cells,
+                scheduler,
+                lambda done, count: shown.show(f"{done} of {counted(count, 'cell')} below solved by workers"),
+            )
+    except (KeyboardInterrupt, StoppedClusterError) as stopped:
+        return stopped
+    return None

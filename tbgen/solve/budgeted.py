@@ -260,6 +260,10 @@ class Solver:
         unknown = Stop.INTERRUPT if self._stopped else Stop.TIME if known is None else None
         return self._stops.get(job.state, unknown)
 
+    def stop(self) -> None:
+        """Work on no other position: the answers are what is known."""
+        self._stopped = True
+
     def _rounds(self) -> Iterator[float]:
         """Yield the seconds that each position is given, one round after the other."""
         if self._seconds is not None:
@@ -308,5 +312,5 @@ class Solver:
         used = math.inf if stop in _TIME_IS_NO_HELP else allowed
         self._results.add(job.state, proof.proved, self._effort(job, used))
         if interrupt is not None:
-            self._stopped = True
+            self.stop()
             self._interrupted(interrupt)

@@ -15,13 +15,14 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import LOWER, UPPER, WORST, Interval
+from tbgen.cells.bounds import WORST, Interval
 from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.cells.position import CellPosition, Step
 from tbgen.costs import seconds_of
 from tbgen.solve.answer import Answer
 from tbgen.solve.layers import UnmadeLayerError
 from tbgen.solve.meter import memory_needed
+from tbgen.solve.play import keeps_hope
 from tbgen.solve.search import Search
 from tbgen.solve.states import carried
 from tbgen.solve.structures import Structures
@@ -146,10 +147,9 @@ class Gaps:
         now = self._search.state(here, accrued).value
         if now.exact:
             return
-        end = UPPER if here.board.turn else LOWER
         for step in here.moves():
             score, then = self._after(step, accrued)
-            if then.value.exact or then.value[end] != now[end]:
+            if then.value.exact or not keeps_hope(then.value, now, here.board.turn):
                 continue
             if step.inside:
                 self._add(_plies_out(then, score), step.after, score)

@@ -90,7 +90,7 @@ class Follower:
     def _is_chosen(self, then: Interval, now: Interval, white: bool) -> bool:
         """Whether the play follows a move of a side that is worth so much, from what is now worth so much."""
         if not self._wide:
-            return then.upper == now.upper if white else then.lower == now.lower
+            return keeps_hope(then, now, white)
         return then.upper < now.lower if white else then.lower > now.upper
 
     def _leave(self, cell: Cell, after: CellPosition) -> None:
@@ -108,6 +108,15 @@ class Follower:
         if key not in self._seen:
             self._seen.add(key)
             heappush(self._queue, (plies, len(self._seen), position, accrued))
+
+
+def keeps_hope(then: Interval, now: Interval, white: bool) -> bool:
+    """Whether a move of a side that is worth so much may be worth the best that the side may still hope for.
+
+    It may even seem to be worth more: a cell of an earlier run was solved when more was known of where its
+    moves lead, for small cells are not kept.
+    """
+    return then.upper <= now.upper if white else then.lower >= now.lower
 
 
 def narrower_by_moves(states: States, position: CellPosition, accrued: Code) -> bool:

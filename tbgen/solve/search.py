@@ -99,11 +99,10 @@ class Search:
         if self.known.sure(self.given).exact:
             return None
         try:
-            if self._cell not in self.known.cells:
-                if self._cell.size <= _SMALL:  # it takes next to no time
-                    self._solve(self._cell)
-                if not self.answer().value.exact:
-                    self._complete(self._cell)
+            if self._cell not in self.known.cells and self._cell.size <= _SMALL:  # it takes next to no time
+                self._solve(self._cell)
+            if not self.answer().value.exact and not self._is_complete(self._cell):
+                self._complete(self._cell)
             while not self.answer().value.exact:
                 self._tell()
                 if not self._narrow() and not self._narrow_promotions():
@@ -257,6 +256,12 @@ class Search:
         if all(self._solved_at.get(home, 0) <= solved_at for home in below):
             return False
         return any(narrower_by_moves(self._states, *state) for state in play.states[cell])
+
+    def _is_complete(self, cell: Cell) -> bool:
+        """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
+        it alone."""
+        small = min(_SMALL, cell.size)
+        return cell in self.known.cells and all(home.size > small for home in self._unknown_homes(cell))
 
     def _complete(self, cell: Cell) -> None:
         """Solve a cell as :meth:`_solve` does, after small ones that it rests on, if they are worth it.

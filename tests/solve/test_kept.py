@@ -14,6 +14,7 @@ import tbgen
 from tbgen.board.score import NONE
 from tbgen.cells.bounds import Bounds, SomeKnowledge
 from tbgen.cells.cell import Cell
+from tbgen.cells.file import file_name, name_of
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
 from tbgen.errors import TbgenError, UsageError
@@ -235,6 +236,21 @@ def test_what_others_have_proved_since_counts(tmp_path: Path) -> None:
     assert found is not None
     assert np.array_equal(found.value, best)
     assert same(got(KeptCells(tmp_path), cell()), found)
+
+
+def test_a_cell_that_alone_is_left_is_gone_on_from(small: Path, tmp_path: Path) -> None:
+    """It was solved when more was known of where its moves lead than now: small cells are not kept."""
+    fen, cells = "7k/p7/P7/8/8/8/2B5/K7 w - - 0 1", tmp_path / "cells"
+    first = tbgen.solve(fen, "-G3.0", tables=small, kept=KeptCells(cells))
+    assert first.value is not None
+    board = chess.Board(fen)
+    root = Cell.of_board(board, [chess.A1, chess.C2, chess.H8]).canonical()[0]
+    alone = tmp_path / "alone"
+    budget = Budget(cells=4)  # three small ones first
+    tbgen.solve(fen, "-G3.0", tables=small, kept=KeptCells(alone), budget=budget)
+    assert [path.name for path in alone.iterdir()] == [file_name(name_of(root))]
+    again = tbgen.solve(fen, "-G3.0", tables=small, kept=KeptCells(alone))
+    assert again.value == first.value
 
 
 class Silence:

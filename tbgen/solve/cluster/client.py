@@ -61,7 +61,8 @@ def solve_on_cluster(
     :param progress: called with the number of cells done, and of all.
     :param threads: of each cell.
     :param patience: seconds to wait for a worker.
-    :raises TbgenError: if the cluster cannot do it, or a cell cannot be kept; solved cells are kept.
+    :raises TbgenError: if the cluster cannot do it.
+    :raises StoppedClusterError: if it has begun, and cannot go on.
     """
     directory = directory.absolute()
     kept = KeptCells(directory, None)
@@ -70,20 +71,30 @@ def solve_on_cluster(
     solved = {cell for cell in before if kept.get(cell) is not None}
     if len(solved) == len(before):
         return len(solved)
-    with connected(scheduler) as client, shared_probe(directory) as probe:
-        survey(client, probe, patience)
-        task = partial(
-            run_task,
-            tables=[str(each.absolute()) for each in tables],
-            directory=str(directory),
-            version=__version__,
-            probe=str(probe),
-            threads=threads,
-        )
-        work = _Work(client, scheduler, before, solved, task, progress, patience)
-        work.run()
+    work = None
+    try:
+        with connected(scheduler) as client, shared_probe(directory) as probe:
+            survey(client, probe, patience)
+            task = partial(
+                run_task,
+                tables=[str(each.absolute()) for each in tables],
+                directory=str(directory),
+                version=__version__,
+                probe=str(probe),
+                threads=threads,
+            )
+            work = _Work(client, scheduler, before, solved, task, progress, patience)
+            work.run()
+    except TbgenError as error:
+        if work is None:
+            raise
+        raise StoppedClusterError(str(error)) from error
     remove_leftovers(directory)  # of workers that died on the way
     return len(work.done) - work.refused
+
+
+class StoppedClusterError(TbgenError):
+    """Workers have begun, and cannot go on; what they have solved is kept."""
 
 
 class _Work:

@@ -1,14 +1,14 @@
 """Cells solved by two worker processes of Dask, some of which die."""
 
+import json
 import os
 import random
-import signal
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING
 
 import chess
 import pytest
@@ -16,15 +16,20 @@ import pytest
 import tbgen
 from tbgen.cells.cell import Cell
 from tbgen.cli.main import main
+from tbgen.cli.progress import ProgressLine
 from tbgen.errors import TbgenError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget
 from tbgen.solve.cluster.cells import solve_cell
-from tbgen.solve.cluster.client import solve_on_cluster
+from tbgen.solve.cluster.client import StoppedClusterError, solve_on_cluster
 from tbgen.solve.cluster.graph import roots_of, tasks_below
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.structures import homes_below
 from tbgen.solve.tables import Tables
+from tests.support.paths import ROOT
+
+sys.path.append(str(ROOT / "scripts"))
+import check_kills
 
 if TYPE_CHECKING:
     from distributed import LocalCluster
@@ -43,12 +48,7 @@ def roots() -> list[Cell]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator["LocalCluster"]:
-    from distributed import LocalCluster  # here, since it takes every process of the tests a second
-
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, memory_limit=0, resources={"memory": 8e9}, dashboard_address=":0",
-        silence_logs=50,
-    ) as workers:  # fmt: skip
+    with check_kills.workers(2) as workers:
         yield workers
 
 
@@ -68,39 +68,16 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-class Killer:
-    """Kills a worker at random now and then."""
-
-    def __init__(self, cluster: "LocalCluster", count: int) -> None:
-        self.cluster, self.count, self.killed, self.over = cluster, count, 0, Event()
-        self.thread = Thread(target=self.run)
-
-    def run(self) -> None:
-        chance = random.Random(1)
-        while self.killed < self.count and not self.over.wait(chance.uniform(0.2, 1.5)):
-            with suppress(ProcessLookupError, TypeError, IndexError):  # it is being replaced
-                os.kill(chance.choice([nanny.pid for nanny in self.cluster.workers.values()]), signal.SIGKILL)
-                self.killed += 1
-
-    def __enter__(self) -> "Killer":
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.over.set()
-        self.thread.join()
-
-
 @pytest.mark.slow
 def test_killed_workers_change_no_bit(
     cluster: "LocalCluster", small: Path, alone: Path, tmp_path: Path
 ) -> None:
     """Each round begins with an empty directory, until so many workers were killed."""
-    killed, rounds = 0, 0
+    killed, rounds, chance = 0, 0, random.Random(1)
     while killed < OFTEN:
         directory = tmp_path / str(rounds)
         cluster.wait_for_workers(1, timeout=300)
-        with Killer(cluster, OFTEN - killed) as killer:
+        with check_kills.Killer(cluster, OFTEN - killed, chance) as killer:
             count = solve_on_cluster(roots(), [small], directory, cluster.scheduler_address)
         assert count == len(contents(alone)) > 5
         assert contents(directory) == contents(alone)
@@ -137,12 +114,7 @@ def test_what_cannot_be_done(cluster: "LocalCluster", small: Path, tmp_path: Pat
 
 @pytest.mark.slow
 def test_a_scheduler_that_goes_away(small: Path, tmp_path: Path) -> None:
-    from distributed import LocalCluster
-
-    with LocalCluster(
-        n_workers=1, threads_per_worker=1, memory_limit=0, resources={"memory": 8e9}, dashboard_address=":0",
-        silence_logs=50,
-    ) as workers:  # fmt: skip
+    with check_kills.workers(1) as workers:
         closing: list[Thread] = []
 
         def close(done: int, _: int) -> None:
@@ -151,10 +123,64 @@ def test_a_scheduler_that_goes_away(small: Path, tmp_path: Path) -> None:
                 closing[0].start()
                 time.sleep(0.5)
 
-        with pytest.raises(TbgenError, match="is gone: what is finished is kept"):
+        with pytest.raises(StoppedClusterError, match="is gone: what is finished is kept"):
             solve_on_cluster(roots(), [small], tmp_path, workers.scheduler_address, close)
         closing[0].join()
     assert list(tmp_path.glob("*.cell"))
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_an_interrupt_prints_what_is_proved_and_the_command_goes_on(
+    many: bool,
+    cluster: "LocalCluster",
+    small: Path,
+    alone: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cells, file = tmp_path / "cells", tmp_path / "positions.fen"
+    file.write_text(FEN)
+    words = ["solve", str(file) if many else FEN, "--dir", str(small), "--cells", str(cells), "--time", "10m"]
+    words += ["--scheduler", cluster.scheduler_address]
+
+    def interrupt(self: ProgressLine, text: str) -> None:
+        if "below solved by workers" in text:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ProgressLine, "show", interrupt)
+        assert main(words) == 130
+    output = capsys.readouterr()
+    assert ('"stopped_by": "interrupted"' if many else "stopped by      interrupted") in output.out
+    assert output.err.splitlines()[-1] == "tbgen: interrupted"
+    assert list(cells.glob("*.cell"))
+    assert main(words) == 0
+    kept = contents(cells)
+    assert {name: kept[name] for name in contents(alone)} == contents(alone)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_cluster_that_cannot_go_on(
+    many: bool,
+    small: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What is proved is printed, and then what is wrong."""
+
+    def fail(*_: object) -> int:
+        raise StoppedClusterError("the scheduler is gone")
+
+    monkeypatch.setattr("tbgen.solve.cluster.client.solve_on_cluster", fail)
+    (tmp_path / "positions.fen").write_text(FEN)
+    words = ["solve", str(tmp_path / "positions.fen") if many else FEN, "--dir", str(small), "--json"]
+    assert main([*words, "--cells", str(tmp_path / "cells"), "--scheduler", "tcp://x:1"]) == 1
+    output = capsys.readouterr()
+    answer = json.loads(output.out)
+    assert (answer[0] if many else answer)["stopped_by"] == "interrupted"
+    assert output.err.splitlines()[-1] == "tbgen: the scheduler is gone"
 
 
 @pytest.mark.parametrize("options", [[], ["--cells", "x", "--verify"]])
