@@ -19,9 +19,9 @@ PLACE = Path(tbgen.web.__file__).parent / "page"
 NAMES = [path.relative_to(PLACE).as_posix() for path in PLACE.rglob("*") if path.is_file()]
 
 
-PAGES = {"/": "index.html", "/live": "live.html"}
-PARTS_OF_LIVE = ("live.js",)
-"""Scripts of that page alone."""
+PAGES = {"/": "index.html", "/live": "live.html", "/puzzles": "puzzles.html"}
+PARTS = {"live.js": "/live", "puzzles.js": "/puzzles"}
+"""Scripts of one page alone; the others are the explorer's."""
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +58,8 @@ def test_every_file_that_is_named_is_there(page: TestClient) -> None:
 
 
 def test_elements_that_scripts_name_are_in_the_page(page: TestClient) -> None:
-    index, live = (page.get(address).text for address in PAGES)
     for name in NAMES:
-        text = live if name in PARTS_OF_LIVE else index
+        text = page.get(PARTS.get(name, "/")).text
         if "/" not in name and name.endswith(".js"):
             for wanted in re.findall(r'\$\("([\w-]+)"\)', (PLACE / name).read_text()):
                 assert f'id="{wanted}"' in text, (name, wanted)
