@@ -140,10 +140,12 @@ class LiveState:
             self._encounters.add(game)
         scheme, score = Scheme(self.start.scoring), self._encounters.score()
         standings = self._encounters.standings(scheme)
+        players = [] if standings is None else standings.players
         self._standings = {
             "games": 0 if standings is None else len(standings.games),
             "scoring": scheme,
             "score": score and _score(score),
+            "leaders": [each.name for each in players if each.place == 1],
             "tables": [] if standings is None else list(_tables(standings)),
         }
         return "standings", self._standings

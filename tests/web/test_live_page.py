@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.match.engines import MATE, words
 from tests.support.browsing import Visit
-from tests.support.processes import end
+from tests.support.matches import event
+from tests.support.processes import end, started
+from tests.support.serving import serving
 from tests.support.watching import awaited, lingers, shown
 
 pytestmark = pytest.mark.slow
@@ -52,6 +55,7 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, ta
         assert explorer.wrong == []
         running.send_signal(signal.SIGINT)
         expect(page.locator("#status")).to_contain_text("The event was stopped.")
+        expect(page.locator("#playing-label")).to_have_text("Last games")
         expect(card.locator(".moves")).to_have_text("1. f3 e5 2. g4")
         assert end(running)[0] == 130
     port = int(address.rpartition(":")[2])
@@ -59,7 +63,25 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, ta
         expect(page.locator("#finished tbody tr")).to_have_count(4)  # the page goes on by itself
         expect(page.get_by_label("Game 3.1.1", exact=True).locator(".moves")).to_have_text("1. f3 e5 2. g4")
         expect(page.locator("#status")).to_have_text("")
+        expect(page.locator("#playing-label")).to_have_text("Games in play")
         running.kill()
         expect(page.locator("#status")).to_contain_text("The runner has ended without a word.")
     watching.close()
     assert watching.wrong == []
+
+
+def test_the_winner_of_an_event(browser: Browser, tmp_path: Path, tables: Path) -> None:
+    """An event that is over: who has won it, and no games that are called in play."""
+    pgn = tmp_path / "games.pgn"
+    players = [words(name, moves=MATE) for name in "AB"]
+    with started("tbgen", *event(pgn, "--games", "1", players=players)) as running:
+        running.communicate(timeout=300)
+    with serving(tables, "--live", str(pgn)) as (_, host, port):
+        visit = Visit(browser, f"http://{host}:{port}", "live", viewport={"width": 390, "height": 844})
+        expect(visit.page.locator("#winner")).to_have_text("B wins.")
+        expect(visit.page.locator("#playing-label")).to_have_text("Last games")
+        expect(visit.page.locator("#more-playing")).to_have_text("They are listed below.")
+        assert not visit.too_wide()
+        assert visit.violations() == []
+        visit.close()
+        assert visit.wrong == []

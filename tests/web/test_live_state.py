@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tbgen.games.live_file import GameEnd, line_of, live_path
-from tbgen.web.live_state import EventFiles
+from tbgen.web.live_state import EventFiles, LiveState
 from tests.match.engines import MATE, words
 from tests.match.test_live import START
 from tests.support.matches import played
@@ -73,4 +73,21 @@ def test_a_pgn_file_that_is_taken_away_has_no_more_games(pgn: Path) -> None:
         file.write(line_of(line(10_000, 2)))
     assert [games for _, games in files.read()[1]] == [[]]
     assert files.text(first.place) == b""
+    files.live.close()
+
+
+def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
+    """Who has won the only game; both when each has won one."""
+    pgn = tmp_path / "games.pgn"
+    first = games[games.index(b"[Event", 10) : games.rindex(b"[Event")]
+    second = first.replace(b"2.1.1", b"3.1.1").replace(b'[White "A"]', b'[White "B"]')
+    pgn.write_bytes(first + second.replace(b'[Black "B"]', b'[Black "A"]'))
+    live_path(pgn).write_bytes(line_of(replace(START, games=1, size=pgn.stat().st_size)))
+    files, state = EventFiles(pgn), LiveState()
+    _, ((start, listed),) = files.read()
+    state.take(start, listed)
+    for count, leaders in enumerate([[], ["B"], ["A", "B"]]):
+        change = state.rank(state.unranked[count - 1 : count])
+        assert change is not None
+        assert sorted(change[1]["leaders"]) == leaders
     files.live.close()

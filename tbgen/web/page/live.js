@@ -28,6 +28,10 @@ const cards = new Map()
 const unseen = new Map()
 let listed = []
 let total = 0
+/** Who is first in the standings; several if they share the place. */
+let leaders = []
+/** How the event has ended, one of OVER; null before. */
+let over = null
 
 class Card {
     constructor(game) {
@@ -114,7 +118,7 @@ class Card {
     tick() {
         const mover = this.game.fen.split(" ")[1] === "w" ? "white" : "black"
         for (const [side, {element, clock}] of Object.entries(this.players)) {
-            const runs = side === mover && !this.result
+            const runs = side === mover && !this.result && over === null
             const left = this.game.left[side]
             if (runs) element.setAttribute("aria-current", "true")
             else element.removeAttribute("aria-current")
@@ -166,6 +170,10 @@ function seat(game) {
 }
 
 function countUnseen() {
+    if (over !== null) {
+        $("more-playing").textContent = cards.size ? "" : "They are listed below."
+        return
+    }
     $("more-playing").textContent = unseen.size ? `${narrow(unseen.size)} more in play, for which there is no room.` : cards.size ? "" : "There is none at present."
 }
 
@@ -206,6 +214,7 @@ function showFinished() {
 function showStandings(found) {
     if (!found) return
     const {score: told} = found
+    ;({leaders} = found)
     $("score").textContent = told ? scoreText(told) : ""
     if (!found.tables.length) return
     $("standings").replaceChildren(...found.tables.map(each => table(each.columns, each.rows, `${each.title}, by ${narrow(found.games)} of whole encounters`, each.note)))
@@ -233,6 +242,21 @@ function table(columns, rows, caption, note = "") {
             h("tbody", {}, rows.map(row => h("tr", {}, row.map((cell, at) => h("td", {class: kind(at)}, cell)))))))
 }
 
+/** Show that the event is over, or that it is not: null. */
+function showOver(how) {
+    over = how
+    $("status").textContent = OVER[how] ?? ""
+    $("playing-label").textContent = how === null ? "Games in play" : "Last games"
+    $("winner").textContent = how === "finished" ? announced() : ""
+    countUnseen()
+    cards.forEach(card => card.tick())
+}
+
+function announced() {
+    if (!leaders.length) return ""
+    return leaders.length === 1 ? `${leaders[0]} wins.` : `${leaders.slice(0, -1).join(", ")} and ${leaders.at(-1)} share the first place.`
+}
+
 function showAll(found) {
     for (const card of cards.values()) card.close()
     cards.clear()
@@ -241,11 +265,11 @@ function showAll(found) {
     total = found.finished.total
     listed = found.finished.games
     showEvent()
+    leaders = []
     found.playing.forEach(seat)
-    countUnseen()
     showStandings(found.standings)
     showFinished()
-    $("status").textContent = OVER[found.over] ?? ""
+    showOver(found.over)
 }
 
 $("older").addEventListener("click", () => attempt($("finished-problem"), async () => {
@@ -256,13 +280,10 @@ $("older").addEventListener("click", () => attempt($("finished-problem"), async 
 
 setInterval(() => cards.forEach(card => card.tick()), SECOND)
 
-let over = null
-
 function connect() {
     const stream = new EventSource("live/stream")
     const on = (name, call) => stream.addEventListener(name, message => call(JSON.parse(message.data)))
     on("state", found => {
-        over = found.over
         showAll(found)
         if (over === "finished") stream.close()
     })
@@ -271,8 +292,7 @@ function connect() {
     on("finished", finish)
     on("standings", showStandings)
     on("over", ({how}) => {
-        over = how
-        $("status").textContent = OVER[how]
+        showOver(how)
         if (how === "finished") stream.close()
     })
     stream.addEventListener("error", async () => {
