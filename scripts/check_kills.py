@@ -62,6 +62,8 @@ BELOW: Final = "8/2k5/2p5/2P5/8/3R4/8/3K4 w - - 0 1"
 """The workers solve what this position rests on."""
 MOST_KILLS: Final = 8
 """Kills of a command until it may end."""
+PATIENCE: Final = 300.0
+"""Seconds to wait for a worker: both may be killed while they start."""
 MEMORY: Final = 8 << 30
 MEN: Final = 3
 """Of the tables."""
@@ -169,7 +171,7 @@ def kill_workers(kills: int, tables: Path, folder: Path, chance: random.Random) 
             here = folder / f"workers {rounds}"
             cluster.wait_for_workers(1, timeout=300)
             with Killer(cluster, kills - done, chance) as killer:
-                solve_on_cluster(roots, [tables], here, cluster.scheduler_address)
+                solve_on_cluster(roots, [tables], here, cluster.scheduler_address, patience=PATIENCE)
             done += killer.killed
             wrong += compared(here, dict(files_in(here)), expected)
     return told("workers", done, rounds, counted(len(expected), "cell"), wrong)
