@@ -165,7 +165,11 @@ def test_a_default_directory_that_is_none(
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        ([], 2, "say what to make: a site: --out DIR; its data: --json; or saved data: --save DIR"),
+        (
+            [],
+            2,
+            "its data: --json; saved data: --save DIR; or a list: --mating MEN",
+        ),
         (["--out", "x", "--men", "9"], 2, "'--men': expected a whole number from 2 to 5, not 9"),
         (["--from", ".", "--json", "--depths"], 2, "--depths takes tables: leave it out"),
         (["--from", ".", "--json", "--layers"], 2, "--layers takes tables: leave it out"),

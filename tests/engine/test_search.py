@@ -40,7 +40,7 @@ def in_machine_code(arbiter: SearchGame, depth: int, tables: EngineTables | None
     """What the compiled search finds by half as many plies more, for it searches late moves less; what tables
     say of the first plies is waited for."""
     moves = list(arbiter.live.legal_moves)
-    search = CompiledSearch(arbiter, moves, Memory(1).room, tables, lambda _: False, patience=60)
+    search = CompiledSearch(arbiter, moves, Memory(1).room, tables, lambda _: False, patience=600)
     return search.run(depth + depth // 2, lambda: False, lambda _: None)
 
 

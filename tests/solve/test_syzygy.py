@@ -149,8 +149,8 @@ def test_what_is_known_of_single_positions_is_known_of_all(tmp_path: Path, syzyg
                 if route.quiet:
                     continue
                 blocks = [known.block(route, end) for end in ENDS]
-                for slot in range(0, route.destination.size, 97):
-                    after = route.destination.board_of(side_after(route), slot)
+                for slot in range(0, route.part.size, 97):
+                    after = route.part.board_of(side_after(route), slot)
                     if after is None or not after.is_valid() or after.is_game_over():
                         continue
                     worth = known.worth(CellPosition(after, int(after.occupied & ~route.destination.still)))
