@@ -202,6 +202,13 @@ def few_mobile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tbgen.solve.search._STATES", 20)
 
 
+@pytest.fixture
+def kings(tmp_path: Path, four_men: Path) -> Path:
+    """A directory with the table of two men only."""
+    (tmp_path / "KvK.r.h5").symlink_to(four_men / "KvK.r.h5")
+    return tmp_path
+
+
 def solved(
     tables: Path, monkeypatch: pytest.MonkeyPatch, memory: int = 8 << 30, *, proved: bool = False
 ) -> tuple[Solution, Known]:
@@ -214,27 +221,25 @@ def solved(
 
 @pytest.mark.usefixtures("few_mobile")
 def test_promotions_that_keep_an_interval_open_are_solved(
-    tmp_path: Path, four_men: Path, monkeypatch: pytest.MonkeyPatch
+    kings: Path, four_men: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "KvK.r.h5").symlink_to(four_men / "KvK.r.h5")
-    solution, _ = solved(tmp_path, monkeypatch)
+    solution, _ = solved(kings, monkeypatch)
     with tbgen.open_tablebase(four_men) as tables:
         assert solution.value == tables.probe(PAWN).value
     assert solution.line is not None
     assert [ply.san for ply in solution.line] == ["a8=Q"]
-    unproved, _ = solved(tmp_path, monkeypatch, proved=True)
+    unproved, _ = solved(kings, monkeypatch, proved=True)
     assert unproved.value is None
 
 
 @pytest.mark.usefixtures("few_mobile")
 def test_what_promotions_take_is_told_where_memory_is_less(
-    tmp_path: Path, four_men: Path, monkeypatch: pytest.MonkeyPatch
+    kings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "KvK.r.h5").symlink_to(four_men / "KvK.r.h5")
-    _, known = solved(tmp_path, monkeypatch)
+    _, known = solved(kings, monkeypatch)
     whole = Cell.of_board(chess.Board("Q7/8/8/8/8/8/5k2/K7 b - - 0 1"), [0, 13, 56])
     _, needed = known.promoted.takes([whole])
-    solution, _ = solved(tmp_path, monkeypatch, needed - 1)
+    solution, _ = solved(kings, monkeypatch, needed - 1)
     assert solution.value is None
     assert solution.stopped_by is Stop.MEMORY
     gaps = [gap for gap in solution.gaps if gap.mobile == 3]
