@@ -74,10 +74,11 @@ def _packed_side(bounds: Bounds, side: Side) -> PackedSide:
     rank[order] = np.arange(found)
     number = _turned(number, _order(bounds.cell, side))
     renumber(number, rank)
-    planes = (number >> np.uint32(shift) for shift in range(0, max(found - 1, 1).bit_length(), 8))
+    count = -(-max(found - 1, 1).bit_length() // 8)
+    planes = number.astype("<u4", copy=False).view(np.uint8).reshape(-1, 4).T[:count]
     return PackedSide(
         keys[order].astype("<u8").tobytes(),
-        tuple(zlib_ng.compress(plane.astype(np.uint8).tobytes(), _LEVEL) for plane in planes),
+        tuple(zlib_ng.compress(np.ascontiguousarray(plane), _LEVEL) for plane in planes),
     )
 
 

@@ -62,10 +62,13 @@ class CellLayers:
         self._keep(games)
 
     def make_room(self, cell: Cell) -> int:
-        """Drop what is there for later arrays only, then layers, then games, then what can be found or read
-        again, until there is memory to solve a cell; return the bytes of all that is kept."""
+        """Drop what is there for later arrays only, wait for what is being packed, then drop layers, then
+        games, then what can be found or read again, until there is memory to solve a cell; return the bytes
+        of all that is kept."""
         if not self._meter.fits(cell.size, self._kept + MEMORY.idle):
             MEMORY.release()
+        if not self._meter.fits(cell.size, self._kept):
+            self._known.cells.settle()
         if not self._meter.fits(cell.size, self._kept):
             self._layers.clear()
         while self._games and not self._meter.fits(cell.size, self._kept):

@@ -1,6 +1,7 @@
 """Cells solved before, in memory and on disk."""
 
 from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 from typing import Final
 
@@ -20,6 +21,8 @@ from tbgen.solve.exits import ExitSource
 from tbgen.solve.kept import KeptCells
 from tbgen.store.cache import Recent
 
+_PACKING_BYTES: Final = 16
+"""For each slot, while a cell is packed."""
 OPEN_BYTES: Final = 1 << 30
 """What cells that are open may take, unless said otherwise: four or five of four mobile men."""
 
@@ -27,7 +30,8 @@ OPEN_BYTES: Final = 1 << 30
 class SolvedCells(ExitSource):
     """Bounds of canonical cells: packed, on disk where that is possible, and those used last open.
 
-    In blocks, and when a cell is opened again, depths are those that packed cells have.
+    In blocks, and when a cell is opened again, depths are those that packed cells have. A cell is packed and
+    kept by a thread of its own, one at a time, while the next one is solved.
 
     :param kept: cells on disk.
     :param open_bytes: what open cells may take; the one used last always stays.
@@ -41,31 +45,56 @@ class SolvedCells(ExitSource):
         """Those that are not on disk."""
         self._open = Recent[Bounds](open_bytes, lambda bounds: bounds.nbytes, least=1)
         self._opening = Lock()
+        self._packer = ThreadPoolExecutor(1)
+        self._at_work: tuple[Bounds, Future[None]] | None = None
+        """What is being packed."""
         self._added = Counter[Cell]()
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all bounds in memory, packed and open."""
-        return sum(packed.nbytes for packed in self._packed.values()) + self._open.size
+        """Bytes of all bounds in memory, packed, open and at work."""
+        at_work = 0
+        if self._at_work is not None:
+            bounds = self._at_work[0]
+            at_work = bounds.nbytes + _PACKING_BYTES * bounds.cell.size
+        return sum(packed.nbytes for packed in [*self._packed.values()]) + self._open.size + at_work
 
     def forget(self) -> None:
         """Close all cells."""
         self._open.clear()
 
     def add(self, bounds: Bounds) -> None:
-        """Keep the bounds of a canonical cell, and what was known before where that is better."""
+        """Keep the bounds of a canonical cell, and what was known before where that is better.
+
+        Raises as :meth:`settle` does, about the cell before.
+        """
         cell = bounds.cell
+        self.settle()
         if self._kept is not None and self._kept.changed(cell) and (other := self._read(cell)):
             bounds = narrower(other, bounds)
         if (before := self.get(cell)) is not None:
             bounds = narrower(before, bounds)
         self._open.put(cell, bounds)
         self._added[cell] += 1
+        self._at_work = bounds, self._packer.submit(self._keep, bounds)
+
+    def settle(self) -> None:
+        """Wait until all bounds are packed, and kept where that is possible.
+
+        :raises OverflowError: if a cell has too many states.
+        """
+        if self._at_work is not None:
+            _, packing = self._at_work
+            wait([packing])  # an interruption leaves it at work
+            self._at_work = None
+            packing.result()
+
+    def _keep(self, bounds: Bounds) -> None:
         packed = pack(bounds)
-        if self._kept is not None and self._kept.put(cell, packed):
-            self._packed.pop(cell, None)
+        if self._kept is not None and self._kept.put(bounds.cell, packed):
+            self._packed.pop(bounds.cell, None)
         else:
-            self._packed[cell] = packed
+            self._packed[bounds.cell] = packed
 
     def get(self, cell: Cell) -> Bounds | None:
         """Return the bounds of a canonical cell, if there are any."""
@@ -76,7 +105,9 @@ class SolvedCells(ExitSource):
         return bounds
 
     def _opened(self, cell: Cell) -> Bounds | None:
-        packed = self._packed.get(cell)
+        at_work, packed = self._at_work, self._packed.get(cell)
+        if at_work is not None and at_work[0].cell == cell:
+            return at_work[0]
         bounds = self._read(cell) if packed is None else unpack(packed, cell)
         if bounds is not None:
             self._open.put(cell, bounds)
@@ -100,6 +131,9 @@ class SolvedCells(ExitSource):
     def __contains__(self, cell: Cell) -> bool:
         """Whether a cell, canonical or not, is solved."""
         home = cell.canonical()[0]
+        at_work = self._at_work  # looked at first: it ends where the cell is packed
+        if at_work is not None and at_work[0].cell == home:
+            return True
         return self._open.get(home) is not None or home in self._packed or self._is_kept(home)
 
     def _is_kept(self, cell: Cell) -> bool:

@@ -100,6 +100,7 @@ def solve(
         try:
             return _by_cells(known, board, told, budget, mobile, verify, line, progress)
         finally:
+            known.cells.settle()
             if not given_known:  # else there is more to solve
                 ROOMS.release()
                 MEMORY.release()

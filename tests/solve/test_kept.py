@@ -4,6 +4,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from threading import Event
 
 import chess
 import numpy as np
@@ -14,7 +15,7 @@ import tbgen
 from tbgen.board.score import NONE
 from tbgen.cells.bounds import Bounds, SomeKnowledge
 from tbgen.cells.cell import Cell
-from tbgen.cells.file import file_name, name_of
+from tbgen.cells.file import PackedBounds, file_name, name_of
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
 from tbgen.errors import TbgenError, UsageError
@@ -22,6 +23,7 @@ from tbgen.exchange.cells import MenOfCells, plan_cells, publish_cells
 from tbgen.exchange.fetch import fetch, read_list
 from tbgen.exchange.published import PublishedFile
 from tbgen.exchange.sources import DirectorySource
+from tbgen.solve import solved_cells
 from tbgen.solve.budget import Budget
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.solved_cells import SolvedCells
@@ -180,6 +182,7 @@ def test_a_full_disk_keeps_what_is_there(tmp_path: Path) -> None:
         solved = SolvedCells(kept)
         for square in (chess.A3, chess.A4):
             solved.add(bounds(cell(square)))
+        solved.settle()
         assert len(notes) == 1
         assert notes[0].startswith("the disk is full: ")
         assert notes[0].endswith("; solving goes on, and keeps no further cells")
@@ -200,6 +203,7 @@ def test_a_directory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.
     solved = SolvedCells(kept)
     for square in (chess.A3, chess.A4):
         solved.add(bounds(cell(square)))
+    solved.settle()
     assert len(notes) == 1
     assert "choose another directory for cells; solving goes on" in notes[0]
     assert same(solved.get(cell()), bounds(cell()))
@@ -228,9 +232,10 @@ def test_two_writers_do_no_harm(tmp_path: Path) -> None:
 
 def test_what_others_have_proved_since_counts(tmp_path: Path) -> None:
     solved, here, there = SolvedCells(KeptCells(tmp_path)), bounds(cell(), 1), bounds(cell(), 2)
-    solved.add(here)
-    SolvedCells(KeptCells(tmp_path)).add(there)
-    solved.add(here)
+    other = SolvedCells(KeptCells(tmp_path))
+    for cells, known in ((solved, here), (other, there), (solved, here)):
+        cells.add(known)
+        cells.settle()
     best = np.stack([np.minimum(here.value[0], there.value[0]), np.maximum(here.value[1], there.value[1])])
     found = solved.get(cell())
     assert found is not None
@@ -261,6 +266,38 @@ class Silence:
 
     def done(self, file: PublishedFile) -> None:
         pass
+
+
+def test_a_cell_is_known_while_it_is_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is packed and kept meanwhile; what goes wrong then is told by who waits for it."""
+    go_on = Event()
+
+    def slowly(bounds: Bounds) -> PackedBounds:
+        assert go_on.wait(60)
+        return pack(bounds)
+
+    monkeypatch.setattr(solved_cells, "pack", slowly)
+    solved, there = SolvedCells(KeptCells(tmp_path), open_bytes=0), bounds(cell())
+    solved.add(there)
+    solved.forget()
+    assert cell() in solved
+    assert same(solved.get(cell()), there)
+    assert not list(tmp_path.iterdir())
+    at_work = solved.nbytes
+    go_on.set()
+    solved.settle()
+    solved.forget()
+    assert solved.nbytes == 0 < there.nbytes < at_work
+    assert same(solved.get(cell()), there)
+
+    def fails(bounds: Bounds) -> PackedBounds:
+        raise OverflowError("too many states")
+
+    monkeypatch.setattr(solved_cells, "pack", fails)
+    solved.add(bounds(cell(chess.A4)))
+    with pytest.raises(OverflowError, match="too many"):
+        solved.settle()
+    solved.settle()
 
 
 def test_the_next_position_goes_on_from_them(own: Path, tmp_path: Path) -> None:

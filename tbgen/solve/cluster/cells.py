@@ -46,6 +46,7 @@ def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: 
                 return False
             continue
         known.cells.add(bounds)
+    known.cells.settle()
     if cell not in kept:
         raise TbgenError(notes[-1] if notes else f"a solved cell has vanished from {directory}")
     return True
