@@ -5,7 +5,9 @@ is proved; not all that is won is found (:mod:`tbgen.cells.kernels.wins`).
 """
 
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import pairwise, repeat
 from typing import Final, TypeAlias
 
 import chess
@@ -22,6 +24,8 @@ from tbgen.retro.kernels.bits import Words
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.moves import room_for_moves
 
+_WORTH_PARTS: Final = 64**4
+"""Slots from which a cell has parts: in smaller ones no thread is worth its start."""
 _ROUNDS: Final = 256
 """Levels have one byte; mates that take as many moves are left out."""
 _MOVES: Final = 256
@@ -54,23 +58,32 @@ WonAfter: TypeAlias = Callable[[Cell, Side], Words | None]
 None if nothing is known."""
 
 
-def solve_wins(cell: Cell, won_after: WonAfter, *, levels: bool = False) -> Wins:
+def solve_wins(cell: Cell, won_after: WonAfter, *, levels: bool = False, threads: int = 1) -> Wins:
     """Find positions of a cell that White wins by force.
 
     All kings and pieces have to be mobile, and White has to have a piece.
 
     :param won_after: is asked about the cells that captures of pieces lead to, and steps of Black's pawns.
     :param levels: whether to keep levels, which a proof needs.
+    :param threads: how many share the work.
     """
-    frame = frame_of_cell(cell).frame
-    legal_after, won_after_capture = _after_captures(cell, won_after)
-    pushes, legal_pushed, won_pushed = _pushes(cell, won_after)
-    taken, won_taken = _taken(cell, won_after)
-    search = WinSearch(
+    with ThreadPoolExecutor(threads) as executor:
+        return _solve_wins(cell, won_after, levels, executor)
+
+
+def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executor) -> Wins:
+    frame, room = frame_of_cell(cell).frame, python_of(room_for_moves)
+    legal_after, won_after_capture = _after_captures(cell, won_after, executor)
+    pushes, legal_pushed, won_pushed = _pushes(cell, won_after, executor)
+    taken, won_taken = _taken(cell, won_after, executor)
+    ranks = _parts(cell)
+    whole = WinSearch(
         frame,
-        _legal(cell),
+        _legal(cell, executor),
         np.zeros((2, frame.words), np.uint64),
-        np.zeros(frame.words // 64 + 1, np.uint64),
+        np.zeros((len(ranks), -(-frame.words // 64)), np.uint64),
+        0,
+        ranks[0],
         legal_after,
         won_after_capture,
         pushes,
@@ -79,39 +92,51 @@ def solve_wins(cell: Cell, won_after: WonAfter, *, levels: bool = False) -> Wins
         taken,
         won_taken,
         np.zeros(64 * frame.words if levels else 0, np.uint8),
-        python_of(room_for_moves)(_MOVES),
-        python_of(room_for_moves)(_MOVES),
+        room(_MOVES),
+        room(_MOVES),
     )
-    win_by_captures(search)
+    parts = [
+        replace(whole, part=part, ranks=some, found=room(_MOVES), before=room(_MOVES))
+        for part, some in enumerate(ranks)
+    ]
     new = np.zeros(frame.words, np.uint64)
+    list(executor.map(win_by_captures, parts))
     for number in range(1, _ROUNDS):
-        if not find_lost(search, number, new):
+        if not sum(executor.map(find_lost, parts, repeat(number), repeat(new))):
             break
-        find_won(search, new)
-    return Wins(cell, search.won, search.level)
+        list(executor.map(find_won, parts, repeat(new)))
+    return Wins(cell, whole.won, whole.level)
 
 
-def _legal(cell: Cell) -> Words:
+def _parts(cell: Cell) -> NDArray[np.int64]:
+    """Return the parts that threads may take, int64 (parts, 2): ranks of Black's king, from one to before
+    another. A small cell has one part."""
+    edges = np.arange(0, 9, 1 if cell.size >= _WORTH_PARTS else 8)
+    return np.column_stack([edges[:-1], edges[1:]])
+
+
+def _legal(cell: Cell, executor: Executor) -> Words:
     """Return the legal positions of a cell, uint64 (2, words), by side to move."""
     frame = frame_of_cell(cell).frame
     legal = np.zeros((2, frame.words), np.uint64)
-    legal_words(frame, legal, 0, frame.words)
+    edges = [part * frame.words // 8 for part in range(9)]
+    list(executor.map(lambda part: legal_words(frame, legal, *part), pairwise(edges)))
     return legal
 
 
-def _weighed(cell: Cell, side: Side, won_after: WonAfter) -> Words:
-    """Return the legal positions of another cell and those that White wins, uint64 (2, words)."""
-    legal, known = _legal(cell)[side], won_after(cell, side)
-    return np.stack([legal, np.zeros_like(legal) if known is None else known & legal])
+def _weighed(cell: Cell, side: Side, won_after: WonAfter, executor: Executor) -> tuple[Words, Words]:
+    """Return the legal positions of another cell and those that White wins, uint64 (words,) each."""
+    legal, known = _legal(cell, executor)[side], won_after(cell, side)
+    return legal, np.zeros_like(legal) if known is None else known & legal
 
 
-def _after_captures(cell: Cell, won_after: WonAfter) -> tuple[Words, Words]:
+def _after_captures(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[Words, Words]:
     """Return ``legal_after`` and ``won_after`` of the search."""
     both = np.zeros((2, len(cell.mobile), cell.size // 64**2), np.uint64)
     for number, man in enumerate(cell.mobile):
         if man.piece:
             after = Cell.of_men(cell.mobile[:number] + cell.mobile[number + 1 :], cell.standing)
-            both[:, number] = _weighed(after, man.colour, won_after)
+            both[:, number] = _weighed(after, man.colour, won_after, executor)
     return both[0], both[1]
 
 
@@ -128,25 +153,27 @@ def after_step(cell: Cell, pawn: int, square: int, kind: int = PAWN) -> Cell:
     return Cell.of_men(cell.mobile, men | {square: man_of(BLACK_TO_MOVE, kind)})
 
 
-def _pushes(cell: Cell, won_after: WonAfter) -> tuple[NDArray[np.int64], Words, Words]:
+def _pushes(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[NDArray[np.int64], Words, Words]:
     """Return ``pushes``, ``legal_pushed`` and ``won_pushed`` of the search."""
     pushes: list[tuple[int, int, int]] = []
-    rows: list[Words] = []
+    after: list[Cell] = []
     for place, pawn in enumerate(chess.scan_forward(cell.black_pawns)):
         for target in (pawn - 8, pawn - 16)[: 2 if pawn >> 3 == 6 else 1]:
             if target in cell.standing:
                 break
             for kind in (PAWN,) if target >= 8 else PROMOTIONS:
                 pushes.append((pawn - 8, target, place))
-                rows.append(_weighed(after_step(cell, pawn, target, kind), WHITE_TO_MOVE, won_after))
-    legal, won = np.stack(rows, axis=1) if rows else np.zeros((2, 0, cell.size // 64), np.uint64)
+                after.append(after_step(cell, pawn, target, kind))
+    legal, won = both = np.zeros((2, len(after), cell.size // 64), np.uint64)
+    for row, each in enumerate(after):
+        both[:, row] = _weighed(each, WHITE_TO_MOVE, won_after, executor)
     return np.array(pushes, np.int64).reshape(-1, 3), legal, won
 
 
-def _taken(cell: Cell, won_after: WonAfter) -> tuple[NDArray[np.int64], Words]:
+def _taken(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[NDArray[np.int64], Words]:
     """Return ``taken`` and ``won_taken`` of the search."""
-    pawns, rows = list(chess.scan_forward(cell.black_pawns)), np.zeros((0, cell.size // 64), np.uint64)
-    for pawn in pawns:
-        won = _weighed(without_pawn(cell, pawn), BLACK_TO_MOVE, won_after)[1]
-        rows = np.concatenate([rows, won[None]])
-    return np.array(pawns, np.int64), rows
+    pawns = list(chess.scan_forward(cell.black_pawns))
+    won = np.zeros((len(pawns), cell.size // 64), np.uint64)
+    for row, pawn in enumerate(pawns):
+        won[row] = _weighed(without_pawn(cell, pawn), BLACK_TO_MOVE, won_after, executor)[1]
+    return np.array(pawns, np.int64), won

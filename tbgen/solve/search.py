@@ -282,13 +282,14 @@ class Search:
 
         :raises OutOfBudgetError: if there is no time or memory for it.
         """
-        won, cells = self.known.won, list(self.known.won.unsolved(home))
+        won, threads = self.known.won, self._budget.threads
+        cells, levels = list(won.unsolved(home)), self._prover is not None
         if cells:
-            self._budget.ask_for(sum(seconds_of("wins", cell.size) for cell in cells))
+            self._budget.ask_for(sum(seconds_of("wins", cell.size, threads) for cell in cells))
         for cell in cells:
             if not self._budget.allows(self.layers.make_room(home) + memory_of("wins", cell.size)):
                 raise OutOfBudgetError(Stop.MEMORY)
-            wins = won.solve(cell, self.known, levels=self._prover is not None)
+            wins = won.solve(cell, self.known, levels=levels, threads=threads)
             self.solved += 1
             if self._prover is not None:
                 self._prover.wins(wins)

@@ -60,7 +60,7 @@ class WonCells(ExitSource):
         wins = self._wins.get(cell)
         return None if wins is None else wins.won[side]
 
-    def solve(self, cell: Cell, known: Knowledge, *, levels: bool = False) -> Wins:
+    def solve(self, cell: Cell, known: Knowledge, *, levels: bool = False, threads: int = 1) -> Wins:
         """Find what White wins in a cell, and keep it.
 
         :param known: tells what captures are worth.
@@ -77,7 +77,7 @@ class WonCells(ExitSource):
             block = known.block(Route(SIDES[1 - side], 0, after, promoted), LOWER)
             return None if block is None else _packed(block.value == _MATE[WHITE_TO_MOVE])
 
-        wins = solve_wins(cell, won_after, levels=levels)
+        wins = solve_wins(cell, won_after, levels=levels, threads=threads)
         self._wins[cell] = replace(wins, level=wins.level[:0])
         return wins
 

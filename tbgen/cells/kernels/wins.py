@@ -29,7 +29,12 @@ class WinSearch(Struct):
     won: Words
     """uint64 (2, words), by side to move: what White wins."""
     marks: Words
-    """uint64 (words // 64 + 1,): words with Black to move that have to be looked at."""
+    """uint64 (parts, words // 64): words with Black to move that have to be looked at, by what has found
+    that."""
+    part: int
+    """Number of this part: Black's king is on some ranks, which White's moves do not change."""
+    ranks: Ints
+    """int64 (2,): the first of these ranks, and the one after the last."""
     legal_after: Words
     """uint64 (men, words // 64): legal positions after the capture of a man, the side that has lost it to
     move, by the squares of the others in their order..."""
@@ -225,7 +230,16 @@ def _lost(search: WinSearch, word: int, among: Word) -> Word:
 
 @inlined
 def _mark(search: WinSearch, word: int) -> None:
-    search.marks[word >> 6] |= BIT[word & 63]
+    search.marks[search.part, word >> 6] |= BIT[word & 63]
+
+
+@inlined
+def _runs(search: WinSearch) -> tuple[int, int, int]:
+    """The first word of a part, how many follow one another for each square of White's king, and the words
+    for each of these squares."""
+    each = search.frame.words >> 6
+    rank = each >> 3
+    return search.ranks[0] * rank, (search.ranks[1] - search.ranks[0]) * rank, each
 
 
 @kernel
@@ -249,56 +263,80 @@ def _win(search: WinSearch, word: int, bits: Word) -> None:
 
 @jit
 def win_by_captures(search: WinSearch) -> None:
-    """Find the positions that White wins by a capture, and mark all words."""
-    frame, squares = search.frame, search.found.squares
-    for word in range(frame.words):
-        legal = search.legal[WHITE, word]
-        if legal:
-            occupied = decode(frame, word, squares)
-            won = _captures(search, squares, WHITE, occupied, legal)[1]
-            for row in range(len(search.taken)):
-                square, after = search.taken[row], search.won_taken[row]
-                won |= _won_by_taking(search, squares, word, occupied, legal, square, after)
-            search.won[WHITE, word] = won
-        _mark(search, word)
+    """Find the positions of a part that White wins by a capture, and mark all its words."""
+    first, run, each = _runs(search)
+    for square in range(64):
+        for word in range(square * each + first, square * each + first + run):
+            legal = search.legal[WHITE, word]
+            if legal:
+                search.won[WHITE, word] = _won_by_captures(search, word, legal)
+            _mark(search, word)
+
+
+@kernel
+def _won_by_captures(search: WinSearch, word: int, legal: Word) -> Word:
+    squares = search.found.squares
+    occupied = decode(search.frame, word, squares)
+    won = _captures(search, squares, WHITE, occupied, legal)[1]
+    for row in range(len(search.taken)):
+        square, after = search.taken[row], search.won_taken[row]
+        won |= _won_by_taking(search, squares, word, occupied, legal, square, after)
+    return won
 
 
 @jit
 def find_lost(search: WinSearch, round_: int, new: Words) -> int:
-    """Look at all marked words with Black to move; put what he has newly lost into ``new``, uint64 (words,),
-    and return the number of positions. No word is marked afterwards."""
+    """Look at all marked words of a part with Black to move; put what he has newly lost into ``new``, uint64
+    (words,), and return the number of positions. No word of the part is marked afterwards."""
     count = int64(0)
-    for mark in range(len(search.marks)):
-        marked, search.marks[mark] = search.marks[mark], ZERO
-        for bit in bits_of(marked):
-            word = mark << 6 | bit
-            among = search.legal[BLACK, word] & ~search.won[BLACK, word]
-            lost = _lost(search, word, among) if among else ZERO
-            if lost:
-                new[word] = lost
-                for slot in bits_of(lost):
-                    count += 1
-                    if len(search.level):
-                        search.level[word << 6 | slot] = round_
+    first, run, each = _runs(search)
+    for square in range(64):
+        begin = square * each + first
+        for mark in range(begin >> 6, (begin + run) >> 6):
+            count += _find_lost(search, mark, round_, new)
+    return count
+
+
+@kernel
+def _find_lost(search: WinSearch, mark: int, round_: int, new: Words) -> int:
+    """As :func:`find_lost`, of 64 words."""
+    count, marked = int64(0), ZERO
+    for part in range(len(search.marks)):
+        marked |= search.marks[part, mark]
+        search.marks[part, mark] = ZERO
+    for bit in bits_of(marked):
+        word = mark << 6 | bit
+        among = search.legal[BLACK, word] & ~search.won[BLACK, word]
+        lost = _lost(search, word, among) if among else ZERO
+        if lost:
+            new[word] = lost
+            for slot in bits_of(lost):
+                count += 1
+                if len(search.level):
+                    search.level[word << 6 | slot] = round_
     return count
 
 
 @jit
 def find_won(search: WinSearch, new: Words) -> None:
-    """Add what Black has newly lost to what White wins, with the positions from which White moves there; mark
-    what is to be looked at for that. ``new`` is empty afterwards."""
+    """Add what Black has newly lost in a part to what White wins, with the positions from which White moves
+    there; mark what is to be looked at for that. ``new`` has nothing of the part afterwards."""
+    first, run, each = _runs(search)
+    for square in range(64):
+        for word in range(square * each + first, square * each + first + run):
+            lost = new[word]
+            if lost:
+                new[word] = ZERO
+                search.won[BLACK, word] |= lost
+                _win_before(search, word, lost)
+
+
+@kernel
+def _win_before(search: WinSearch, word: int, lost: Word) -> None:
+    """Let White win the positions from which he moves to some that Black has lost."""
     frame, found = search.frame, search.found
-    for word in range(frame.words):
-        lost = new[word]
-        if lost == ZERO:
-            continue
-        new[word] = ZERO
-        search.won[BLACK, word] |= lost
-        if frame.colours[frame.scalars] == WHITE:
-            _win(
-                search,
-                word,
-                reach(ORTHODOX, frame.kinds[frame.scalars], lost, ~decode(frame, word, found.squares)),
-            )
-        for number in range(onward(frame, word, lost, WHITE, found)):
-            _win(search, found.word[number], found.bits[number])
+    if frame.colours[frame.scalars] == WHITE:
+        free = ~decode(frame, word, found.squares)
+        _win(search, word, reach(ORTHODOX, frame.kinds[frame.scalars], lost, free))
+    for number in range(onward(frame, word, lost, WHITE, found)):
+        _win(search, found.word[number], found.bits[number])
