@@ -43,7 +43,7 @@ class Page:
     def endpoints(self) -> Endpoints:
         """Return the endpoints by their paths."""
         found = {"/": self._answering(_INDEX), "/page/{name:path}": self._answering(None)}
-        found["/puzzles"] = self._answering("puzzles.html")
+        found |= {f"/{name}": self._answering(f"{name}.html") for name in ("play", "puzzles")}
         return found | ({"/live": self._answering("live.html")} if self._live else {})
 
     def _answering(self, fixed: str | None) -> Handler:

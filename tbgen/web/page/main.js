@@ -8,20 +8,23 @@ import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
 import {pgnOf, titleOf} from "./game_text.js"
 import {Guide} from "./guide.js"
+import {onKey} from "./keys.js"
 import {showLine} from "./line.js"
 import {Mobility} from "./mobility.js"
-import {showMoves, typedMove} from "./moves.js"
+import {showMoves} from "./moves.js"
 import {offerTools, showTool} from "./palette.js"
 import {Pointing} from "./pointing.js"
 import {EMPTY, after, mirrored, numberOfMen, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
 import {offerReferee} from "./refereeing.js"
 import {Running} from "./running.js"
 import {offerSamples} from "./sampling.js"
+import {moverOf} from "./score.js"
 import {Slider} from "./slider.js"
 import {offerSolving, stopSolving} from "./solving.js"
 import {DEFAULT, common, isView, read, variantOf, written} from "./state.js"
 import {showReport, showStats} from "./stats.js"
 import {MOST_MEN, mayHold} from "./stock.js"
+import {offerTyping} from "./typing.js"
 import {showBeyond, showProblem, showVerdict} from "./verdict.js"
 
 const offers = document.documentElement.dataset
@@ -129,6 +132,7 @@ function showPlace() {
     pointing.rest(null, null)
     board.last(state.setup ? null : here().uci ?? null)
     $("fen").value = fen
+    $("play-on").href = `play${written({...DEFAULT, fen, accrued: here().accrued, flipped: moverOf(fen) === "Black"})}`
     $(parse(fen).turn === "w" ? "white" : "black").checked = true
     showPlayed()
     $("game-label").textContent = titleOf(state)
@@ -337,16 +341,10 @@ on("position", "submit", event => {
     const {fen, accrued} = split($("fen").value)
     begin(read(`?fen=${encodeURIComponent(fen)}`).fen, accrued)
 })
-on("typing", "submit", async event => {
-    event.preventDefault()
-    await showing // who types fast has the move wait for its position
-    const typed = $("typed").value.trim()
-    const move = typedMove(answer?.moves ?? [], typed)
-    $("typing-problem").textContent = move ? "" : `${typed || "This"} is no legal move here.`
-    if (!move) return
-    $("typed").value = ""
-    play(move)
-})
+offerTyping(async () => {
+    await showing
+    return answer?.moves ?? []
+}, play)
 offerSamples(() => variantOf(state.rules), fen => fromAbove(() => begin(fen, null, {setup: false})))
 offerReferee(() => variantOf(state.rules), (game, change) => {
     known.set(keyOf({...state, ...change}), game)
@@ -360,14 +358,12 @@ on("copy-svg", "click", async () => copy(await svgOf(here().fen, state.flipped),
 
 offerTools(board)
 
-addEventListener("keydown", event => {
-    const typing = event.target.closest?.("input, textarea, select, svg")
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return
-    if (event.key === "ArrowLeft" && state.at > 0) go({at: state.at - 1})
-    else if (event.key === "ArrowRight" && state.at < state.line.length) go({at: state.at + 1})
-    else if (event.key === "ArrowRight" && line.length) advance(1)
-    else return
-    event.preventDefault()
+onKey(key => {
+    if (key === "ArrowLeft" && state.at > 0) go({at: state.at - 1})
+    else if (key === "ArrowRight" && state.at < state.line.length) go({at: state.at + 1})
+    else if (key === "ArrowRight" && line.length) advance(1)
+    else return false
+    return true
 })
 addEventListener("popstate", () => {
     running.stop()

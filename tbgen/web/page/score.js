@@ -40,6 +40,12 @@ export function height(score) {
     return isWhite(score) ? share : -share
 }
 
+/** Return the points of a score: each half step halves the lead. */
+export function pointsOf(score) {
+    const lead = 2 ** -rankOf(score) * (isWhite(score) ? 1 : -1)
+    return {white: (1 + lead) / 2, black: (1 - lead) / 2}
+}
+
 /** Return points as text, "0.5625-0.4375". */
 export function pointsText(points) {
     return `${short(points.white)}-${short(points.black)}`
@@ -66,7 +72,7 @@ export function sentence(answer) {
 }
 
 /** Return how much a result is won by, in words. */
-function amount({white, black}) {
+export function amount({white, black}) {
     const lead = Math.abs(white - black)
     const [, words] = AMOUNTS.find(([least]) => lead >= least)
     return words

@@ -1,0 +1,248 @@
+// A game against the page, which plays best: from any position of the tables.
+
+import {attempt} from "./api.js"
+import {Board} from "./board.js"
+import {challenge, offerChoices} from "./choosing.js"
+import {accepts, held, isOver, isSettled, resultOf, takenBack} from "./contest.js"
+import {$, h, score} from "./dom.js"
+import {showGame} from "./game.js"
+import {onKey} from "./keys.js"
+import {Mobility} from "./mobility.js"
+import {made, opened, reply} from "./opponent.js"
+import {showReview} from "./reviewing.js"
+import {amount, moverOf, otherSide, pointsOf, pointsText, rankOf, sentence, sideOf} from "./score.js"
+import {DEFAULT, read, written} from "./state.js"
+import {stockUp} from "./stock.js"
+import {offerTyping} from "./typing.js"
+
+const PAUSE_MS = 350
+const EASY = "easy"
+
+const board = new Board($("board"), move => play(move), () => {})
+const mobility = new Mobility(board)
+
+let start = {fen: "", accrued: null}
+let plies = []
+/** The visitor's side. */
+let side = "White"
+/** The ply that is shown. */
+let shown = 0
+/** How the game has ended: "over", "agreed" or "resigned"; null while it goes on. */
+let ended = null
+/** What the visitor has been helped with. */
+let helped = {hints: 0, moves: 0}
+/** Whether Resign has been pressed once. */
+let sure = false
+/** Counts what is under way: what comes back for something else is dropped. */
+let turn = 0
+
+const last = () => plies.at(-1)
+const isMine = () => !ended && shown === plies.length - 1 && moverOf(last().fen) === side
+
+/** Begin a game, maybe with moves that have been made already. */
+async function begin(from, plays, line = []) {
+    const mine = ++turn
+    await stockUp()
+    const found = [await opened(from.fen, from.accrued)]
+    for (const san of line) {
+        const move = found.at(-1).answer.moves.find(each => each.san === san)
+        if (!move) break
+        found.push(await made(found.at(-1), move))
+    }
+    if (mine !== turn) return
+    start = from
+    plies = found
+    side = plays
+    ended = null
+    helped = {hints: 0, moves: 0}
+    arrive()
+}
+
+/** Go on from the last ply. */
+function arrive() {
+    shown = plies.length - 1
+    sure = false
+    if (isOver(last())) ended = "over"
+    const state = {...DEFAULT, ...start, line: plies.slice(1).map(ply => ply.san), flipped: side === "Black"}
+    $("explore").href = `./${written({...state, at: shown})}`
+    // The explorer's address with the side of the visitor, whichever it is.
+    history.replaceState(null, "", written({...state, at: shown}) + (side === "White" ? "&side=white" : ""))
+    say(advice())
+    show()
+    if (!ended && !isMine()) answer(++turn)
+}
+
+async function play(move) {
+    const mine = ++turn
+    await attempt($("problem"), async () => {
+        const next = await made(last(), move)
+        if (mine !== turn) return
+        plies = [...plies, next]
+        arrive()
+    })
+    if (mine === turn) show()
+}
+
+/** Make the page's move. */
+async function answer(mine) {
+    await attempt($("problem"), async () => {
+        const [move] = await Promise.all([reply(last()), new Promise(done => setTimeout(done, PAUSE_MS))])
+        if (mine === turn) await play(move)
+    })
+}
+
+function takeBack() {
+    const number = takenBack(plies, side)
+    if (!number) return
+    turn++
+    helped.moves++
+    plies = plies.slice(0, plies.length - number)
+    arrive()
+}
+
+function hint() {
+    const {answer: {moves: [best]}, value} = last()
+    helped.hints++
+    board.arrows([{uci: best.uci, kind: "success"}])
+    say("Best is ", h("b", {}, best.san), ": it leads to ", score(value), ".")
+}
+
+/** Offer what has accrued as the result. */
+function offer() {
+    const {accrued, value} = last()
+    const page = otherSide(side)
+    if (accepts(last(), page)) finish("agreed")
+    else if (value === null) say("No table says whether that is fair: play on.")
+    else say("No: best play gives ", sideOf(value), " ", score(value), ", and only ", score(accrued), " has accrued.")
+}
+
+/** Resign, if it has been asked for twice. */
+function resign() {
+    if (sure) {
+        finish("resigned")
+        return
+    }
+    sure = true
+    say("Resigning gives the page G0.0, as mate does. Press Resign again to do so.")
+}
+
+function finish(how) {
+    turn++
+    ended = how
+    const focused = $("walk").contains(document.activeElement)
+    say(advice())
+    show()
+    if (focused) $("back").focus()
+}
+
+function go(at) {
+    shown = Math.min(Math.max(at, 0), plies.length - 1)
+    say(advice())
+    show()
+}
+
+// What is shown.
+
+const say = (...words) => $("said").replaceChildren(...words)
+
+function show() {
+    const ply = plies[shown]
+    const black = side === "Black"
+    document.body.classList.toggle("over", ended !== null)
+    board.show(ply.fen, black)
+    board.last(ply.uci)
+    board.play(isMine() ? ply.answer.moves : [])
+    const best = ended && ply.value !== null && ply.answer.moves[0]
+    board.arrows(best ? [{uci: best.uci, kind: "success"}] : [])
+    mobility.show(ply.answer, black)
+    $("name").replaceChildren(...title())
+    showHeld()
+    const told = ended ? plies : plies.map(each => ({...each, value: null})) // what is to be found out
+    showGame(told, shown, ended !== null, go)
+    $("review").hidden = !ended || plies.length < 2
+    if (!$("review").hidden) showReview(plies, shown, go)
+    $("back").disabled = $("first").disabled = shown === 0
+    $("forward").disabled = $("last").disabled = shown === plies.length - 1
+    $("take-back").disabled = !takenBack(plies, side)
+    $("hint").disabled = !isMine() || ply.value === null
+    $("offer").disabled = !isMine()
+    $("resign").disabled = false
+}
+
+function title() {
+    if (ended) {
+        const value = resultOf(plies, ended, side)
+        return [score(value), h("small", {}, ` ${pointsText(pointsOf(value))}`)]
+    }
+    if (shown < plies.length - 1) return ["Looking back"]
+    return [isMine() ? `Your move: ${side}` : "The page moves"]
+}
+
+/** Show what each side has got; the better one is the accrued score. */
+function showHeld() {
+    const scores = held(plies.slice(0, shown + 1))
+    const counting = sideOf(plies[shown].accrued)
+    for (const [id, each] of [["white", "White"], ["black", "Black"]]) {
+        $(`${id}-held`).textContent = scores[each] ?? "–"
+        $(`${id}-holds`).classList.toggle("counts", each === counting)
+        $(`${id}-player`).textContent = `${each} (${each === side ? "you" : "page"})`
+    }
+}
+
+/** Return what there is to say of the ply that is shown. */
+function advice() {
+    const ply = plies[shown]
+    if (ended && shown === plies.length - 1) return outcome()
+    if (ended) return ply.value === null ? "No table says what this is worth." : sentence(ply.answer)
+    if (isSettled(ply)) return "What has accrued is what best play comes to: offer it as the result, or play on."
+    const [{value, answer: first}] = plies
+    return value === null ? "No table says what this is worth." : `Best play from the start: ${value}. ${sentence(first)}`
+}
+
+function outcome() {
+    const value = resultOf(plies, ended, side)
+    const winner = sideOf(value) === side ? "You win" : "The page wins"
+    const how = ended === "resigned" ? ", as you have resigned" : ended === "agreed" ? ": the result is agreed" : rankOf(value) > 1 ? ": that had accrued" : ""
+    const by = rankOf(value) === 0 ? "" : ` ${amount(pointsOf(value))}`
+    const [{value: first}] = plies
+    const could = first === null ? "" : ` Best play from the start was ${first}.`
+    return `${winner}${by}${how}.${could}${help()}`
+}
+
+function help() {
+    const {hints, moves} = helped
+    const told = [hints && `${hints} ${hints === 1 ? "hint" : "hints"}`, moves && `${moves} taken back`].filter(Boolean)
+    return told.length ? ` (${told.join(", ")})` : ""
+}
+
+// Buttons and keys.
+
+const does = {
+    "take-back": takeBack, hint, offer, resign,
+    first: () => go(0), back: () => go(shown - 1), forward: () => go(shown + 1), last: () => go(plies.length - 1),
+}
+for (const [id, call] of Object.entries(does)) $(id).addEventListener("click", call)
+
+const shortcuts = new Map([...document.querySelectorAll("[aria-keyshortcuts]")].map(button => [button.getAttribute("aria-keyshortcuts"), button]))
+
+onKey(key => {
+    if (key === "ArrowLeft") go(shown - 1)
+    else if (key === "ArrowRight") go(shown + 1)
+    else if (shortcuts.get(key.toUpperCase())?.checkVisibility()) shortcuts.get(key.toUpperCase()).click()
+    else return false
+    return true
+})
+offerTyping(async () => isMine() ? last().answer.moves : [], play)
+offerChoices((from, first) => begin(from, first ? moverOf(from.fen) : otherSide(moverOf(from.fen))))
+
+attempt($("problem"), async () => {
+    const given = new URLSearchParams(location.search)
+    if (!given.get("fen")) {
+        const fen = await challenge(EASY)
+        await begin({fen, accrued: null}, moverOf(fen))
+        return
+    }
+    const {fen, accrued, line} = read(location.search, location.hash)
+    const named = {white: "White", black: "Black"}[given.get("side")]
+    await begin({fen, accrued}, named ?? moverOf(fen), line)
+})

@@ -1,0 +1,20 @@
+// Moves that are typed.
+
+import {$} from "./dom.js"
+import {typedMove} from "./moves.js"
+
+/**
+ * @param {() => Promise<object[]>} moves returns the legal ones of what is shown; who types fast has the move wait for it
+ * @param {(move: object) => void} onMove told of the move that was typed
+ */
+export function offerTyping(moves, onMove) {
+    $("typing").addEventListener("submit", async event => {
+        event.preventDefault()
+        const typed = $("typed").value.trim()
+        const move = typedMove(await moves(), typed)
+        $("typing-problem").textContent = move ? "" : `${typed || "This"} is no legal move here.`
+        if (!move) return
+        $("typed").value = ""
+        onMove(move)
+    })
+}

@@ -1,0 +1,237 @@
+"""The page to play on, in a browser: its play is judged by the tables and the referee, read by themselves."""
+
+from pathlib import Path
+
+import chess
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scoring
+from tbgen.games.referee import Arbiter
+from tbgen.games.settings import FiftyMoveRule
+from tbgen.probe.tablebase import open_tablebase
+from tests.support.browsing import Visit
+from tests.support.exhaustive import sample
+
+pytestmark = pytest.mark.slow
+expect.set_options(timeout=60_000)  # a slow machine is no failure
+
+KBK = "play?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1&side=white"
+PHONE = {"width": 390, "height": 664}
+GAMES = """async ([number, plies]) => {
+    const {made, opened, reply} = await import("/page/opponent.js")
+    const {held, isOver, isSettled} = await import("/page/contest.js")
+    const {fresh} = await import("/page/api.js")
+    const {moverOf} = await import("/page/score.js")
+    const any = list => list[Math.floor(Math.random() * list.length)]
+    const games = []
+    for (let game = 0; game < number; game++) {
+        const side = any(["White", "Black"])
+        const played = [await opened((await fresh("r/sample")).fen, null)]
+        let last = played[0]
+        while (!isOver(last) && !(isSettled(last) && played.length > 1) && played.length <= plies) {
+            last = await made(last, moverOf(last.fen) === side ? await reply(last) : any(last.answer.moves))
+            played.push(last)
+        }
+        const moves = played.slice(1).map(ply => ply.uci)
+        games.push({side, fen: played[0].fen, moves, accrued: last.accrued, held: held(played)})
+    }
+    return games
+}"""
+POINTS = """async names => {
+    const {pointsOf} = await import("/page/score.js")
+    return names.map(pointsOf)
+}"""
+
+
+def arbiter(fen: str) -> Arbiter:
+    return Arbiter(chess.Board(fen), fifty_move_rule=FiftyMoveRule.NONE)
+
+
+def test_the_page_gets_its_value_or_better(browser: Browser, address: str, tables: Path) -> None:
+    """Against a player who moves at random: no move of the page gives anything away, and the game comes to at
+    least what the table says of its start. What each side has got is the least that the referee sees."""
+    visit = Visit(browser, address, "play")
+    games = visit.page.evaluate(GAMES, [sample(6, 200), 400])
+    visit.close()
+    finished = 0
+    with open_tablebase(tables) as opened:
+        for game in games:
+            white = game["side"] == "White"
+            referee = arbiter(game["fen"])
+            first = value = opened.probe(referee.board, referee.accrued).value
+            best = {referee.accrued.white: referee.accrued}
+            for uci in game["moves"]:
+                move = chess.Move.from_uci(uci)
+                if referee.board.is_zeroing(move):
+                    best = {}
+                referee.push(move)
+                own = referee.position_score
+                best[own.white] = min(own, best.get(own.white, own), key=lambda score: score.rank)
+                before, value = value, opened.probe(referee.board, referee.accrued).value
+                if referee.board.turn != white:  # the page has moved
+                    assert value == before, game
+            assert game["accrued"] == str(referee.accrued)
+            assert game["held"] == {
+                name: str(best[each]) if each in best else None
+                for each, name in ((chess.WHITE, "White"), (chess.BLACK, "Black"))
+            }
+            result = referee.accrued if value == referee.accrued else value
+            assert result >= first if white else result <= first, game
+            finished += value == referee.accrued
+    assert finished > len(games) // 2
+
+
+def test_points_are_those_of_the_exponential_scoring(browser: Browser, address: str) -> None:
+    visit = Visit(browser, address, "play")
+    names = ["G0.0", "-G0.0", "G0.5", "-G1.5", "G2.0", "-G12.5"]
+    scoring = Scoring.parse("exponential")
+    for name, points in zip(names, visit.page.evaluate(POINTS, names), strict=True):
+        assert (points["white"], points["black"]) == pytest.approx(tuple(scoring.points(GScore.parse(name))))
+    visit.close()
+
+
+def test_a_game_is_played_by_keys_and_reviewed(browser: Browser, address: str, tables: Path) -> None:
+    """The page answers by the best move; hint, take back, offer; then each ply as the tables have it."""
+    referee = arbiter("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
+    rows = list[tuple[str, ...]]()
+    with open_tablebase(tables) as opened:
+
+        def push(move: chess.Move | None = None) -> str:
+            """Make a move, or the best one, and note what the tables say."""
+            board, accrued = referee.board, referee.accrued
+            first, *_ = opened.moves(board, accrued)
+            san = board.san(move or first.move)
+            had = opened.probe(board, accrued).value
+            label = f"{board.fullmove_number}{'.' if board.turn else '...'} {san}"
+            referee.push(move or first.move)
+            got = opened.probe(referee.board, referee.accrued).value
+            mark = "" if got == had else "?" if got.white == had.white else "??"
+            worth = f"{had} → {got}" if mark else str(had)
+            rows.append((label + mark, str(referee.position_score), str(referee.accrued), worth, first.san))
+            return san
+
+        replied = push()
+        best, *_, worst = opened.moves(referee.board, referee.accrued)
+        assert worst.value != best.value
+        push(worst.move)
+        answered = push()
+    visit = Visit(browser, address, KBK)
+    page, said, played = visit.page, visit.page.locator("#said"), visit.page.locator("#played")
+    name = page.locator("#name")
+    expect(name).to_have_text("Your move: White")
+    expect(played).to_have_text(f"start 1... {replied} ")
+    expect(page.locator("#mobility")).to_have_text("White has 18 legal moves: -G18.5")
+    expect(page.locator("#white-holds")).to_have_class("counts")
+    expect(page.locator("#white-held")).to_have_text("G3.5")
+    expect(page.locator("#black-held")).to_have_text("-G18.5")
+    expect(said).to_contain_text("Best play from the start: G1.5.")
+    assert visit.violations() == []
+    visit.press("h")
+    expect(said).to_have_text(f"Best is {best.san}: it leads to {best.value}.")
+    expect(page.locator("#board .arrow")).to_have_count(1)
+    line = f"start 1... {replied} 2. {worst.san} {answered} "
+    for taken_back in (True, False):
+        page.locator("#typed").fill(worst.san)
+        page.locator("#typed").press("Enter")
+        expect(played).to_have_text(line)
+        page.locator("#board").click()
+        visit.press("ArrowLeft", "ArrowLeft")
+        expect(name).to_have_text("Looking back")
+        visit.press("ArrowRight", "ArrowRight")
+        expect(name).to_have_text("Your move: White")
+        if taken_back:
+            visit.press("b")
+            expect(played).to_have_text(f"start 1... {replied} ")
+    page.reload()  # the address has the game
+    expect(played).to_have_text(line)
+    visit.press("o")
+    points = Scoring.parse("exponential").points(referee.accrued)
+    expect(name).to_have_text(f"{referee.accrued} {points.white:.4f}-{points.black:.4f}")
+    winner = "You win" if referee.accrued.white else "The page wins"
+    expect(said).to_have_text(
+        f"{winner} by very little: the result is agreed. Best play from the start was {best.value}."
+    )
+    cells = [
+        [each.inner_text() for each in row.locator("th, td").all()] for row in page.locator("#plies tr").all()
+    ]
+    assert cells == [list(row[:4]) for row in rows]
+    wrong = [row for row in rows if "→" in row[3]]
+    assert page.locator("#mistakes li").all_inner_texts() == [
+        f"{row[0]} {row[3]}; best was {row[4]}" for row in wrong
+    ]
+    assert len(wrong) == 1
+    visit.press("ArrowLeft")
+    expect(page.locator("#plies [aria-current]")).to_have_text(rows[1][0])
+    assert visit.violations() == []
+    visit.close()
+    assert visit.wrong == []
+
+
+def test_offers_resigning_and_new_games_on_a_phone(browser: Browser, address: str) -> None:
+    """Board, verdict and bar stay on one screen, where they are; a result that is worse than the page's value
+    is refused; from the explorer to the page, from there to a famous endgame and to a random position."""
+    visit = Visit(browser, address, "?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1", viewport=PHONE, has_touch=True)
+    page, said, name = visit.page, visit.page.locator("#said"), visit.page.locator("#name")
+    expect(page.locator("#sentence")).to_contain_text("in 4 plies")
+    page.locator("#play-on").tap()
+    expect(name).to_have_text("Your move: Black")
+
+    def places() -> list[tuple[float, float]]:
+        boxes = [page.locator(each).bounding_box() for each in ("#board", ".verdict", "#walk")]
+        return [(box["y"], box["y"] + box["height"]) for box in boxes if box is not None]
+
+    before = places()
+    assert before[1][0] >= before[0][1]
+    assert before[2][1] <= PHONE["height"]
+
+    def stands() -> bool:
+        """Whether nothing has moved, and all that is said can be read."""
+        text = said.bounding_box()
+        return text is not None and places() == before and text["y"] + text["height"] <= before[2][0] + 1
+
+    page.locator("#offer").tap()
+    expect(said).to_have_text("No: best play gives White G1.5, and only G3.5 has accrued.")
+    assert stands()
+    page.locator("#hint").tap()
+    expect(said).to_contain_text("Best is ")
+    assert stands()
+    page.touchscreen.tap(*turned(visit, "g5"))
+    page.touchscreen.tap(*turned(visit, "h5"))
+    expect(page.locator("#played")).to_contain_text("1... Kh5 2. Kf4")
+    assert stands()
+    page.locator("#resign").tap()
+    expect(said).to_contain_text("Press Resign again")
+    expect(page.locator("#back")).to_be_hidden()
+    page.locator("#resign").tap()
+    expect(name).to_have_text("G0.0 1-0")
+    expect(said).to_contain_text("The page wins, as you have resigned.")
+    assert stands()
+    page.locator("#first").tap()
+    expect(said).to_contain_text("White wins by a little: Black gets down to one move in 4 plies.")
+    assert stands()
+    page.locator("#new").tap()
+    assert visit.violations() == []
+    page.get_by_role("button", name="Saavedra").tap()
+    expect(name).to_have_text("Your move: White")
+    page.locator("#new").tap()
+    page.locator("#mover").select_option("second")
+    page.get_by_role("button", name="Hard", exact=True).tap()
+    expect(name).to_contain_text("Your move")
+    expect(page.locator("#played")).to_contain_text("start 1")
+    page.locator("#new").tap()
+    page.locator("#fen").fill("nonsense")
+    page.locator("#fen").press("Enter")
+    expect(page.locator("#choosing-problem")).not_to_be_empty()
+    visit.press("Escape")
+    expect(page.locator("#choosing")).to_be_hidden()
+    assert places() == before
+    assert not visit.too_wide()
+    visit.close()
+    assert visit.wrong == []
+
+
+def turned(visit: Visit, square: str) -> tuple[float, float]:
+    """The middle of a square of the board seen by Black."""
+    return visit.square(chr(ord("a") + ord("h") - ord(square[0])) + str(9 - int(square[1])))
