@@ -35,6 +35,9 @@ class DescribedBoard:
     :ivar move_stack: the moves that were made.
     """
 
+    castling_rights: Final = chess.BB_EMPTY
+    """Of boards of chess some have any."""
+
     def __init__(
         self, men: Mapping[chess.Square, Man], turn: chess.Color, halfmove_clock: int = 0, number: int = 1
     ) -> None:
@@ -63,6 +66,14 @@ class DescribedBoard:
         """Return the man on a square as FENs have it, nothing for an empty square."""
         name, white = self.men.get(square, ("", True))
         return name if white else name.lower()
+
+    def has_legal_en_passant(self) -> bool:
+        """Tell whether a pawn can be captured en passant: there is none."""
+        return False
+
+    def is_insufficient_material(self) -> bool:
+        """Tell whether neither side has more than its king."""
+        return len(self.men) == 2
 
     def copy(self, *, stack: bool = False) -> "DescribedBoard":
         """Return a copy, without the moves that were made."""

@@ -128,7 +128,7 @@ FenText: TypeAlias = Annotated[
         max_length=MOST_FEN_LETTERS,
         examples=["8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"],
         description="A FEN of up to seven fields, the last one the accrued score; underscores may stand for "
-        "spaces",
+        "spaces; described men are in brackets",
     ),
 ]
 _GivenScore: TypeAlias = Annotated[

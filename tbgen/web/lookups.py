@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import chess
 import msgspec
 
-from tbgen.board.fen import parse_fen
+from tbgen.board.described import AnyBoard, DescribedBoard, parse_position
 from tbgen.board.history import FRESH
 from tbgen.board.material import Material
 from tbgen.board.mobility import own_score
@@ -66,7 +66,7 @@ _CASTLING: Final = (
 class Question(NamedTuple):
     """A position, and the score that has accrued before it; None for what is the position's own."""
 
-    board: chess.Board
+    board: AnyBoard
     accrued: GScore | None
 
 
@@ -77,7 +77,7 @@ def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
     """
     if len(fen) > MOST_FEN_LETTERS:
         raise UsageError(f"the FEN has {len(fen)} letters: one has at most {MOST_FEN_LETTERS}")
-    read = parse_fen(fen)
+    read = parse_position(fen)
     return Question(read.board, GScore.parse(accrued) if accrued else read.accrued_in(variant))
 
 
@@ -140,7 +140,7 @@ def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
     )
 
 
-def _possible_scores(board: chess.Board, own: GScore, variant: Variant) -> list[GScore]:
+def _possible_scores(board: AnyBoard, own: GScore, variant: Variant) -> list[GScore]:
     """Return the scores that may have accrued at a position, best for White first; none where it has only its
     own: the game is over, or has just been reset (docs/theory.md, sections 2 and 6)."""
     if own.rank < 2 or (variant.resets and board.has_legal_en_passant()):
@@ -161,7 +161,7 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
         fen=board.fen(),
         material=result.material.name,
         view=view,
-        **end_of(own_score(board)),
+        **end_of(board.own_score() if isinstance(board, DescribedBoard) else own_score(board)),
         insufficient_material=board.is_insufficient_material(),
         **_worth_in_view(result, board.turn),
         moves=[
@@ -280,7 +280,7 @@ def _batch_request(body: bytes) -> BatchRequest:
     return asked
 
 
-def _position_fields(board: chess.Board, variant: Variant, result: ProbeResult) -> dict[str, Any]:
+def _position_fields(board: AnyBoard, variant: Variant, result: ProbeResult) -> dict[str, Any]:
     """Return the fields of a :class:`PositionDocument`."""
     return {
         **position_fields(board.fen(), variant, EXPONENTIAL, result),

@@ -12,6 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tbgen.board.named import named_men
+from tbgen.html.men import picture_of_man
 from tbgen.html.style import men, style_sheet
 from tbgen.web.exchange import Endpoints, Handler, answer_file
 
@@ -29,9 +31,11 @@ class Page:
 
     :param offers: what the server has besides tables: ``report``, ``solve``, ``live``; the page shows what is
         named.
+    :raises UsageError: if there is a file of men, and something is wrong with it.
     """
 
     def __init__(self, offers: Iterable[str] = ()) -> None:
+        named_men()  # what is wrong with them is said before somebody waits for a picture
         self.files = dict(_read(files("tbgen.web").joinpath("page"), ""))
         """The contents by their names."""
         offered = sorted(offers)
@@ -42,7 +46,8 @@ class Page:
 
     def endpoints(self) -> Endpoints:
         """Return the endpoints by their paths."""
-        found = {"/": self._answering(_INDEX), "/page/{name:path}": self._answering(None)}
+        found = {"/": self._answering(_INDEX), "/page/men/{side}/{letters}.svg": _answer_man}
+        found["/page/{name:path}"] = self._answering(None)
         found |= {f"/{name}": self._answering(f"{name}.html") for name in ("play", "puzzles")}
         return found | ({"/live": self._answering("live.html")} if self._live else {})
 
@@ -59,6 +64,14 @@ class Page:
             return answer_file(request, name, content, _MAY, **headers)
 
         return handler
+
+
+async def _answer_man(request: Request) -> Response:
+    """Answer with the picture of a described man, of the side ``w`` or ``b``."""
+    side, letters = request.path_params["side"], request.path_params["letters"]
+    if side not in ("w", "b"):
+        raise HTTPException(404)
+    return answer_file(request, f"{letters}.svg", picture_of_man(letters, side == "w"), _MAY)
 
 
 def _takes_gzip(accepted: str) -> bool:

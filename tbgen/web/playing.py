@@ -20,7 +20,7 @@ from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, GameOptions, adjudicate
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.documents import Category, points_document
-from tbgen.probe.states import ProbeResult
+from tbgen.probe.states import ProbeResult, read_chess
 from tbgen.probe.tablebase import Tablebase
 from tbgen.web.documents import (
     AccruedText,
@@ -110,11 +110,12 @@ def _fields(state: GameState, worth: Worth, scoring: Scoring = EXPONENTIAL) -> d
 def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> LegalMovesDocument:
     """Return all legal moves of a position of any number of men, and its worth and theirs where it is known.
 
-    :raises UsageError: if play cannot go on from it.
+    :raises UsageError: if play cannot go on from it, or it has described men.
     :raises TbgenError: if a table cannot be used.
     """
-    board, given = question_of(fen, accrued, stock.variant)
-    arbiter = Arbiter(board, accrued=given, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE)
+    asked = question_of(fen, accrued, stock.variant)
+    board, _ = read_chess(asked.board, None, stock.variant)
+    arbiter = Arbiter(board, accrued=asked.accrued, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE)
     first, *after = states = [GameState.of(arbiter), *_successors(arbiter)]
     own, *others = [
         Worth(state.position_score, 0) if state.position_score.rank < 2 else said

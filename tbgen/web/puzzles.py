@@ -110,16 +110,20 @@ def _drawn(stock: Stock, name: str | None, rng: Random, plies: range) -> Iterato
 
     Colours are exchanged in half of them.
 
-    :raises TbgenError: if the table of a material that is named is missing.
+    :raises TbgenError: if the table of a material that is named is missing, or has described men.
     """
     if name:
         stock.require(material := Material.parse(name))
+        if material.is_described:
+            raise UsageError(f"{material} has described men: puzzles are of chess")
         materials = [material]
     else:
-        materials = [each for each in stock.materials if _FEWEST_MEN <= each.men <= EXPECTED_MEN]
+        there = (each for each in stock.materials if not each.is_described)
+        materials = [each for each in there if _FEWEST_MEN <= each.men <= EXPECTED_MEN]
     for _ in range(_BATCHES if materials else 0):
         drawn = islice(stock.random_boards(rng.choice(materials), None, rng), _TOGETHER)
-        boards = [board.mirror() if rng.random() < 0.5 else board for board in drawn]
+        of_chess = (board for board in drawn if isinstance(board, chess.Board))  # all are
+        boards = [board.mirror() if rng.random() < 0.5 else board for board in of_chess]
         results = stock.tables.probe_many(boards, FRESH)
         yield [board for board, result in zip(boards, results, strict=True) if _wins(board, result, plies)]
 

@@ -21,6 +21,7 @@ from starlette.responses import Response
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import is_compiled
 from tbgen.errors import UsageError
+from tbgen.probe.states import read_chess
 from tbgen.solve.budget import Budget
 from tbgen.solve.command import COMMAND, COMPILE, KERNELS
 from tbgen.web.endpoints import STATE
@@ -57,12 +58,14 @@ class Solving:
     async def answer(self, request: Request) -> Response:
         """Answer a request for a solution by events.
 
-        :raises Refusal: if positions are not to be solved, or the request means nothing.
+        :raises Refusal: if positions are not to be solved.
+        :raises UsageError: if the request means nothing, or the position has described men.
         """
         if self._budget is None:
             raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
         given: dict[str, Any] = parameters_of(request, STATE)
         asked = question_of(**given, variant=Variant.R_MOBILITY)
+        read_chess(*asked, Variant.R_MOBILITY)
         return EventStream(self.events(asked, self._budget, client_of(request)))
 
     @asynccontextmanager

@@ -11,13 +11,14 @@ from typing import Final
 
 import chess
 
+from tbgen.board.described import AnyBoard
 from tbgen.board.history import FRESH
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError, TbgenError, UsageError
+from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import SIDES, Side, Slot, layout_of
-from tbgen.index.position import board_of, locate, validate
+from tbgen.index.position import locate, position_of, validate
 from tbgen.packed.asking import ensure_compiled
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
@@ -54,28 +55,24 @@ class Stock:
 
     @property
     def materials(self) -> list[Material]:
-        """The materials of chess that have a table now; positions with described men are not shown."""
-        return [material for material in self.tables.materials if not material.is_described]
+        """The materials that have a table now."""
+        return self.tables.materials
 
     def entries(self) -> list[Entry]:
-        """Return what is known of every table of chess, without its counts."""
+        """Return what is known of every table, without its counts."""
         return [self._entry(material, counted=False) for material in self.materials]
 
     def require(self, material: Material, *, counted: bool = False) -> Entry:
         """Return what is known of a table, with its counts if they are wanted.
 
-        :raises TbgenError: if it is missing, cannot be used, or has described men.
+        :raises TbgenError: if it is missing, or cannot be used.
         """
-        if material.is_described:
-            raise UsageError(f"{material} has described men, which are not shown here: ask with tbgen probe")
         entry = self._entry(material, counted=counted)
         if entry.error is not None:
             raise entry.error
         return entry
 
-    def sample(
-        self, material: Material | None, value: GScore | None, side: chess.Color | None
-    ) -> chess.Board:
+    def sample(self, material: Material | None, value: GScore | None, side: chess.Color | None) -> AnyBoard:
         """Return a random position of a table, any of those wanted with the same chance; colours are those of
         the table.
 
@@ -96,10 +93,10 @@ class Stock:
             raise Refusal(404, "no_position", f"{material} has no such position")
         if not entry.info.packed:
             found = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
-            return board_of(found.layout, Side(int(found.side[0])), Slot(int(found.slot[0])))
+            return position_of(found.layout, Side(int(found.side[0])), Slot(int(found.slot[0])))
         return self._tried(material, value, side)
 
-    def _of_any(self, value: GScore | None, side: chess.Color | None) -> chess.Board:
+    def _of_any(self, value: GScore | None, side: chess.Color | None) -> AnyBoard:
         """Return a position of some table; larger ones are left out, for to count their values takes long."""
         materials = [material for material in self.materials if material.men <= EXPECTED_MEN]
         for material in _random.sample(materials, len(materials)):
@@ -110,7 +107,7 @@ class Stock:
         sentence = f"no table of up to {EXPECTED_MEN} men here has such a position: name a larger one"
         raise Refusal(404, "no_position", sentence)
 
-    def _tried(self, material: Material, value: GScore | None, side: chess.Color | None) -> chess.Board:
+    def _tried(self, material: Material, value: GScore | None, side: chess.Color | None) -> AnyBoard:
         """Return a position of a packed table, which is not read as a whole."""
         boards = self.random_boards(material, side)
         for _ in range(_TRIES // _TRIES_TOGETHER):
@@ -125,7 +122,7 @@ class Stock:
 
     def random_boards(
         self, material: Material, side: chess.Color | None, rng: Random = _random
-    ) -> Iterator[chess.Board]:
+    ) -> Iterator[AnyBoard]:
         """Yield random legal positions of a material, all with the same chance, endlessly; colours are those
         of its canonical name.
 
@@ -136,7 +133,7 @@ class Stock:
             mover = rng.choice(SIDES) if side is None else SIDES[not side]
             slot = Slot(rng.randrange(layout.size))
             with suppress(ValueError):  # two men on one square, or no legal position
-                board = board_of(layout, mover, slot)
+                board = position_of(layout, mover, slot)
                 validate(board)
                 if locate(board).slot == slot:
                     yield board

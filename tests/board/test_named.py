@@ -83,6 +83,8 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("[elk]\nvalue = 3", "missing required field `moves`"),
         ('[elk]\nmoves = "NW"\nvalue = "much"', "Expected `float | null`"),
         ('[elk]\nmoves = "NW"\nvalue = -1', "elk cannot be worth -1 pawns"),
+        ('[elk]\nmoves = "NW"\npictures = ["elk.svg"]', "Expected `array` of length 2"),
+        ('[elk]\nmoves = "NW"\npictures = ["men.toml", "men.toml"]', "'men.toml' of elk is no file of SVG"),
         ('[elk]\nmoves = "fN"', "'fN' of elk describes no man"),
         ('[elk]\nmoves = "elk"', "'elk' of elk describes no man"),
         ('[elk]\nmoves = "DDHH"', "rides by both D and H"),

@@ -7,6 +7,7 @@ import {ARROW_TYPE, Arrows} from "./cm-chessboard/src/extensions/arrows/Arrows.j
 import {MARKER_TYPE, Markers} from "./cm-chessboard/src/extensions/markers/Markers.js"
 import {PROMOTION_DIALOG_RESULT_TYPE, PromotionDialog} from "./cm-chessboard/src/extensions/promotion-dialog/PromotionDialog.js"
 import {MOVE_CANCELED_REASON} from "./cm-chessboard/src/view/VisualMoveInput.js"
+import {fromBoard, onBoard} from "./men.js"
 import {EMPTY, isBoard, parse} from "./position.js"
 
 const ASSETS = "page/cm-chessboard/assets/"
@@ -61,7 +62,7 @@ export class Board {
         if (this.board.getOrientation() !== orientation) this.board.setOrientation(orientation)
         const known = this.fen !== null
         this.fen = fen
-        this.board.setPosition(isBoard(fen) ? fen : EMPTY, known && !calm.matches)
+        this.board.setPosition(isBoard(fen) ? onBoard(fen) : EMPTY, known && !calm.matches)
     }
 
     /** Let moves be made: those that an answer lists. */
@@ -108,7 +109,7 @@ export class Board {
             this.board.removeMarkers(MARKER_TYPE.dot)
             // The board makes the move when this returns; what follows from it comes after that.
             if (this.editing) {
-                setTimeout(() => this.onEdit(this.board.getPosition()))
+                setTimeout(() => this.edited())
                 return true
             }
             const found = this.moves.filter(move => move.uci.slice(0, 4) === from + to)
@@ -130,7 +131,7 @@ export class Board {
         this.board.showPromotionDialog(to, parse(this.fen).turn, ({type, piece}) => {
             const chosen = type === PROMOTION_DIALOG_RESULT_TYPE.pieceSelected && found.find(move => move.uci[4] === piece[1])
             if (chosen) this.onMove(chosen)
-            else this.board.setPosition(this.fen, true)
+            else this.board.setPosition(onBoard(this.fen), true)
         })
     }
 
@@ -155,7 +156,11 @@ export class Board {
     /** Put a man, such as `wk`, on a square, or take away what is there: `none`. */
     put(square, man) {
         this.board.setPiece(square, man === "none" ? null : man)
-        this.onEdit(this.board.getPosition())
+        this.edited()
+    }
+
+    edited() {
+        this.onEdit(fromBoard(this.board.getPosition()))
     }
 
     /** Letters put men on the square that has the focus: capitals White's, small ones Black's. */

@@ -1,7 +1,8 @@
 // The position and the game as text, to be taken elsewhere.
 
 import {$} from "./dom.js"
-import {parse, withScore} from "./position.js"
+import {picture} from "./men.js"
+import {describedIn, parse, withScore} from "./position.js"
 
 const SQUARE = 40
 
@@ -23,8 +24,10 @@ export async function svgOf(fen, flipped) {
     const squares = Array.from({length: 64}, (_, index) => [index % 8, index >> 3])
         .filter(([x, y]) => (x + y) % 2)
         .map(([x, y]) => `M${x * SQUARE} ${y * SQUARE}h${SQUARE}v${SQUARE}h-${SQUARE}z`).join("")
+    const drawn = new Map(await Promise.all(describedIn(fen).map(async man => [man, await dataOf(picture(man))])))
     const uses = [...parse(fen).men].map(([square, man]) => {
         const [x, y] = place(square)
+        if (drawn.has(man)) return `<image href="${drawn.get(man)}" x="${x * SQUARE}" y="${y * SQUARE}" width="${SQUARE}" height="${SQUARE}"/>`
         const id = (man === man.toLowerCase() ? "b" : "w") + man.toLowerCase()
         return `<use href="#${id}" x="${x * SQUARE}" y="${y * SQUARE}"/>`
     }).join("")
@@ -32,6 +35,9 @@ export async function svgOf(fen, flipped) {
     return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}">${men.replace(/<\/?svg[^>]*>/g, "")}` +
         `<rect width="${size}" height="${size}" fill="${light}"/><path d="${squares}" fill="${dark}"/>${uses}</svg>\n`
 }
+
+/** Return a picture as an address that holds it. */
+const dataOf = async address => `data:image/svg+xml,${encodeURIComponent(await (await fetch(address)).text())}`
 
 /** Put a text on the clipboard, and say so until another position is shown. */
 export async function copy(text, what) {

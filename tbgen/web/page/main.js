@@ -12,10 +12,11 @@ import {onKey} from "./keys.js"
 import {showLine} from "./line.js"
 import {Mobility} from "./mobility.js"
 import {showMoves} from "./moves.js"
-import {offerTools, showTool} from "./palette.js"
+import {offerDescribed, offerTools, showTool} from "./palette.js"
 import {Pointing} from "./pointing.js"
-import {EMPTY, after, mirrored, numberOfMen, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {EMPTY, after, describedIn, mirrored, numberOfMen, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
 import {offerReferee} from "./refereeing.js"
+import {replayed} from "./replaying.js"
 import {Running} from "./running.js"
 import {offerSamples} from "./sampling.js"
 import {moverOf} from "./score.js"
@@ -52,6 +53,8 @@ const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
 const does = {play, look: move => pointing.look(move), leave: () => pointing.leave()}
 
 const here = () => plies[state.at]
+/** Tables alone know positions with described men. */
+const isDescribed = fen => describedIn(fen).length > 0
 const keyOf = ({fen, accrued, rules, line: moves, head, main}) => JSON.stringify([fen, accrued, variantOf(rules), moves, main ? "" : head])
 
 /** Go to another state; it is a new entry of the history unless it takes the place of the last one. */
@@ -108,8 +111,12 @@ async function follow() {
         if (state.line.length) {
             const wanted = state
             try {
-                const game = await post(`${variantOf(state.rules)}/game`, pgnOf(state, state.line))
-                known.set(keyOf(wanted), {plies: game.plies, refereed: game})
+                if (isDescribed(state.fen)) {
+                    known.set(key, {plies: await replayed(state), refereed: null})
+                } else {
+                    const game = await post(`${variantOf(state.rules)}/game`, pgnOf(state, state.line))
+                    known.set(keyOf(wanted), {plies: game.plies, refereed: game})
+                }
             } catch (error) {
                 if (wanted === state) forgetLine()
                 throw error
@@ -139,6 +146,7 @@ function showPlace() {
     $("aside").hidden = !state.main
     showOutcome($("outcome"), refereed)
     offerSteps()
+    offerDescribed(board, fen)
     showTool(board.tool)
     if (state.setup) board.edit(board.tool)
 }
@@ -152,7 +160,7 @@ const askMoves = () => ask(`${variantOf(state.rules)}/moves`, asked())
 
 /** Ask what the position is worth, and show it. */
 async function look(mine) {
-    if (!mayHold(here().fen, variantOf(state.rules))) {
+    if (!isDescribed(here().fen) && !mayHold(here().fen, variantOf(state.rules))) {
         const found = await askMoves()
         if (mine !== turn) return
         if (found.refusal) {
@@ -187,7 +195,7 @@ function refuse(error) {
     $("moves").replaceChildren()
     $("line").replaceChildren()
     const solvable = ["missing_table", "castling_rights"].includes(error.code) || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
-    if (offers.solve !== undefined && state.rules === "r" && solvable) offerSolving($("problem"), fen, accrued)
+    if (offers.solve !== undefined && state.rules === "r" && solvable && !isDescribed(fen)) offerSolving($("problem"), fen, accrued)
     offerSteps()
 }
 
@@ -352,7 +360,10 @@ offerReferee(() => variantOf(state.rules), (game, change) => {
 })
 on("material", "toggle", () => answer && showMaterial(turn))
 on("copy-fen", "click", () => copy(fenOf(here(), answer), "FEN"))
-on("copy-pgn", "click", () => copy(pgnOf(state, state.line), "PGN"))
+on("copy-pgn", "click", () => {
+    if (isDescribed(state.fen)) $("said").textContent = "PGN is of chess: copy the link instead"
+    else copy(pgnOf(state, state.line), "PGN")
+})
 on("copy-link", "click", () => copy(location.href, "Link"))
 on("copy-svg", "click", async () => copy(await svgOf(here().fen, state.flipped), "SVG"))
 

@@ -2,6 +2,8 @@
 
 export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1"
 const FILES = "abcdefgh"
+/** What stands in a row of a FEN: empty squares, men, and described men in brackets. */
+const CELL = /\[[^\]]*\]|./g
 
 /** Return the parts of a FEN: `men` by square, `turn`, `castling`, `ep`, `clock`, `number`. */
 export function parse(fen) {
@@ -9,9 +11,9 @@ export function parse(fen) {
     const men = new Map()
     rows.split("/").forEach((row, index) => {
         let file = 0
-        for (const letter of row) {
-            if (/[1-8]/.test(letter)) file += Number(letter)
-            else men.set(FILES[file++] + (8 - index), letter)
+        for (const cell of row.match(CELL) ?? []) {
+            if (/^[1-8]$/.test(cell)) file += Number(cell)
+            else men.set(FILES[file++] + (8 - index), cell)
         }
     })
     return {men, turn, castling, ep, clock: Number(clock) || 0, number: Number(number) || 1}
@@ -20,8 +22,8 @@ export function parse(fen) {
 export function format({men, turn, castling, ep, clock, number}) {
     const rows = []
     for (let rank = 8; rank >= 1; rank--) {
-        const row = [...FILES].map(file => men.get(file + rank) ?? "1").join("")
-        rows.push(row.replace(/1+/g, ones => ones.length))
+        const row = [...FILES].map(file => men.get(file + rank) ?? " ").join("")
+        rows.push(row.replace(/ +/g, empty => empty.length))
     }
     return [rows.join("/"), turn, castling, ep, clock, number].join(" ")
 }
@@ -29,9 +31,12 @@ export function format({men, turn, castling, ep, clock, number}) {
 /** Whether the first field of a FEN has eight rows of eight squares. */
 export function isBoard(fen) {
     const rows = fen.split(" ")[0].split("/")
-    const squares = row => [...row].reduce((sum, letter) => sum + (Number(letter) || 1), 0)
-    return rows.length === 8 && rows.every(row => /^[1-8kqrbnp]+$/i.test(row) && squares(row) === 8)
+    const squares = row => row.match(CELL).reduce((sum, cell) => sum + (Number(cell) || 1), 0)
+    return rows.length === 8 && rows.every(row => /^([1-8kqrbnp]|\[[\w-]+\])+$/i.test(row) && squares(row) === 8)
 }
+
+/** Return the described men of a FEN, such as `[WD]`, each once. */
+export const describedIn = fen => [...new Set(parse(fen).men.values())].filter(man => man.startsWith("["))
 
 /** Return the six fields of a FEN, and the accrued score of a seventh. */
 export function split(text) {

@@ -19,10 +19,12 @@ export function mayHold(fen, variant) {
     const {men, castling} = parse(fen)
     if (men.size > MOST_MEN || castling !== "-") return false
     const letters = [...men.values()]
-    const sides = [letters.filter(man => man < "a"), letters.filter(man => man > "Z")]
-    const wanted = materialOf(sides.map(side => side.join("").toUpperCase()))
-    return !tables?.length || tables.some(({material, rules}) => rules === variant && materialOf(material.split("v")) === wanted)
+    const sides = [letters.filter(man => man !== man.toLowerCase()), letters.filter(man => man === man.toLowerCase())]
+    const wanted = materialOf(sides.map(side => side.map(man => man.toUpperCase())))
+    return !tables?.length || tables.some(({material, rules}) => rules === variant && materialOf(material.split("v").map(menOf)) === wanted)
 }
+
+const menOf = side => side.match(/\[[^\]]*\]|./g)
 
 /** Return a name that is the same whichever colour has which men. */
 const materialOf = sides => sides.map(side => [...side].sort().join("")).sort().join("v")

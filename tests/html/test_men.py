@@ -1,0 +1,48 @@
+"""Pictures of described men: they show the moves, or are those of ``men.toml``."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tbgen.errors import UsageError
+from tbgen.html.men import picture_of_man
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize(
+    ("letters", "dots", "lines"),
+    [("WF", 8, 0), ("wd", 8, 0), ("BDD", 4, 8), ("NN", 8, 8), ("QN", 8, 8), ("HZ", 12, 0), ("G", 4, 0)],
+)
+def test_a_tile_has_a_dot_for_each_leap_and_a_line_for_each_ride(letters: str, dots: int, lines: int) -> None:
+    found = []
+    for white in (True, False):
+        root = ElementTree.fromstring(picture_of_man(letters, white))
+        centres = [
+            (float(dot.get("cx", "")), float(dot.get("cy", "")))
+            for dot in root.findall(f"{SVG}g/{SVG}circle")
+        ]
+        assert len(set(centres)) == len(centres) == dots
+        assert all(4 < edge < 36 for centre in centres for edge in centre)
+        (path,) = root.findall(f"{SVG}path")
+        assert path.get("d", "").count("M") == lines
+        found.append((centres, root.findtext(f"{SVG}title"), root.find(f"{SVG}rect").get("fill")))  # type: ignore[union-attr]
+    (one, name, light), (other, small, dark) = found
+    assert one == other
+    assert name is not None
+    assert (small, light, dark) == (name.lower(), "#fff", "#000")
+
+
+def test_pictures_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TBGEN_MEN", str(tmp_path / "men.toml"))
+    (tmp_path / "men.toml").write_text('[ghost]\nmoves = "WD"\npictures = ["white.svg", "black.svg"]\n')
+    with pytest.raises(UsageError, match=r"'white.svg' of ghost is no file of SVG beside it"):
+        picture_of_man("ghost", white=True)
+    for name in ("white", "black"):
+        (tmp_path / f"{name}.svg").write_text(f"<svg>{name}</svg>")
+    assert picture_of_man("ghost", white=True) == picture_of_man("WD", white=True) == b"<svg>white</svg>"
+    assert picture_of_man("DW", white=False) == b"<svg>black</svg>"
+    (tmp_path / "black.svg").unlink()  # it was there when the file was read
+    assert b"<title>[wd]</title>" in picture_of_man("DW", white=False)
+    assert picture_of_man("WF", white=True).startswith(b"<svg xmlns")
