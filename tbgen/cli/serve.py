@@ -3,7 +3,7 @@
 import webbrowser
 from pathlib import Path
 from threading import Thread
-from typing import Annotated
+from typing import Annotated, Final
 
 from tbgen.board.variant import Variant
 from tbgen.cli.options import Directory, Setting, Size, TableDirectories, Time, WholeNumber, command
@@ -12,6 +12,9 @@ from tbgen.errors import NoTablesError, UsageError
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.solve.budget import Budget
 from tbgen.text import counted
+
+_OFF: Final = "off"
+"""In place of the command of an engine: there is none."""
 
 
 @command
@@ -25,6 +28,8 @@ def run(
     report: Directory | None,
     solve_time: Time | None,
     solve_memory: Size = 4 << 30,
+    engine: Annotated[str | None, Setting(metavar="COMMAND")],
+    engine_time: Time = 1.0,
     live: Annotated[Path | None, Setting(metavar="EVENT.pgn")],
     in_browser: Annotated[bool, Setting("--open")],
 ) -> None:
@@ -52,9 +57,13 @@ def run(
     :param solve_time: let the page and /r/solve solve positions that no table holds, one at a time, each for
         at most TIME, such as 60s (default: none are solved)
     :param solve_memory: memory for solving (default: 4G)
+    :param engine: UCI engine that plays on the page where no table holds the position, one move at a time in
+        a process of its own; off for none (default: tbgen engine)
+    :param engine_time: time for each of its moves (default: 1s)
     :param live: show the event of tbgen match in this PGN file, at /live
     :param in_browser: open the page in a browser
     """
+    from tbgen.match.engine import find_command
     from tbgen.web.server import serve
     from tbgen.web.settings import Settings
 
@@ -70,6 +79,8 @@ def run(
     if report is not None and not (report / "index.html").is_file():
         raise UsageError(f"there is no report in {report}: write one with tbgen report --out {report}")
 
+    playing = find_command(engine, (), None) if engine not in (None, _OFF) else ()
+
     def ready(address: str) -> None:
         say(f"tbgen: {stock or 'no tables'} at {address}, until Ctrl-C")
         if in_browser:
@@ -79,6 +90,8 @@ def run(
         tuple(directory.absolute() for directory in places),
         report=report and report.absolute(),
         live=live and live.absolute(),
+        engine=playing,
+        move_seconds=None if engine == _OFF else engine_time,
         solve=None if solve_time is None else Budget(solve_time, solve_memory),
         limit=limit / 100,
     )

@@ -107,7 +107,7 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
         if not os.access(path, os.X_OK):
             raise UsageError(f"{quote(str(path))} is no program: it must be executable")
         return (os.path.abspath(path), *more, *arguments)
-    raise UsageError(f"there is no program {quote(words)}: give cmd= a path, or a name that a shell finds")
+    raise UsageError(f"there is no program {quote(words)}: give its path, or a name that a shell finds")
 
 
 @dataclass(frozen=True, slots=True)

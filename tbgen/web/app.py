@@ -27,10 +27,11 @@ from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.live import LivePage
 from tbgen.web.monitor import MEDIA_TYPE, Monitor
 from tbgen.web.openapi import openapi
+from tbgen.web.opponent import Opponent
 from tbgen.web.page_files import Page
 from tbgen.web.pool import WorkerPool
 from tbgen.web.reports import Reports
-from tbgen.web.settings import DOCUMENT_PATH, SOLVE_PATH, Settings
+from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import Solving
 from tbgen.web.stock import Stock
 
@@ -61,9 +62,17 @@ class _Service:
         self._limiter = limiter = Limiter(settings.limit, settings.burst)
         self._monitor = Monitor(tbgen.__version__)
         self._openapi = openapi(tbgen.__version__)
-        page = Page(name for name in ("report", "solve", "live") if getattr(settings, name) is not None)
+        fields = {"report": "report", "solve": "solve", "live": "live", "engine": "move_seconds"}
+        page = Page(name for name, field in fields.items() if getattr(settings, field) is not None)
         self._pages: list[Page | Reports | LivePage] = [page]
         self._solving = Solving(settings.directories, settings.solve, Limiter(settings.limit, settings.burst))
+        self._opponent = Opponent(
+            settings.engine,
+            settings.directories,
+            settings.move_seconds,
+            Limiter(settings.limit, settings.burst),
+            self._slow,
+        )
         if settings.report is not None:
             self._pages.append(Reports(settings.report, self._slow))
         self._live: LivePage | None = None
@@ -94,6 +103,7 @@ class _Service:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._opponent.close()
         for pool in (self._quick, self._slow, self._compiler):
             pool.close()
         for stock in self._stock.values():
@@ -110,6 +120,7 @@ class _Service:
         for each in ENDPOINTS:
             yield Route(each.path, self._handler(each), methods=[each.method])
         yield Route(SOLVE_PATH, self._solving.answer)
+        yield Route(REPLY_PATH, self._opponent.answer, methods=["POST"])
         yield Route("/monitor", self._answer_monitor)
         yield Route(DOCUMENT_PATH, self._answer_openapi)
         for page in self._pages:

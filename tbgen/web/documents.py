@@ -179,6 +179,13 @@ class GamePlyDocument(StateDocument, kw_only=True):
     clock: Count
 
 
+class ReplyDocument(Document):
+    """A move in answer to a game."""
+
+    uci: str
+    san: str
+
+
 class OutcomeDocument(Document):
     """What a game is worth."""
 

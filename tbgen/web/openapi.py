@@ -7,12 +7,12 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from tbgen.probe.documents import PositionDocument, RefusalDocument
-from tbgen.web.documents import SCHEMAS, BatchRefusalDocument
+from tbgen.web.documents import SCHEMAS, BatchRefusalDocument, ReplyDocument
 from tbgen.web.endpoints import ENDPOINTS, STATE, Endpoint
 from tbgen.web.events import MEDIA_TYPE as EVENTS
-from tbgen.web.exchange import JSON, NOT_KEPT, Parameter
+from tbgen.web.exchange import JSON, NOT_KEPT, PGN, Parameter
 from tbgen.web.monitor import MEDIA_TYPE
-from tbgen.web.settings import DOCUMENT_PATH, SOLVE_PATH
+from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH
 
 _Schema: TypeAlias = dict[str, Any]
 _EVENTS: Final = (
@@ -41,6 +41,14 @@ def openapi(version: str) -> dict[str, Any]:
         _content(_EVENTS, EVENTS, text) | _refusals(400, 404, *_ANYWHERE),
         parameters=_parameters(STATE),
     )
+    paths[REPLY_PATH] = {
+        "post": {
+            "summary": "A move in a game of r-mobility, of any number of men",
+            "requestBody": _body(PGN, text),
+            "responses": _content("The answer", JSON, _ref(ReplyDocument))
+            | _refusals(400, 404, 408, 413, *_ANYWHERE),
+        }
+    }
     figures = _content("Figures", MEDIA_TYPE, text)
     paths["/monitor"] = _get("What the process has done so far, for Prometheus", figures)
     paths[DOCUMENT_PATH] = _get("This document", _content("OpenAPI", JSON, {"type": "object"}) | _SAME)
@@ -68,8 +76,7 @@ def _of_endpoint(endpoint: Endpoint) -> _Schema:
         operation["parameters"] = _parameters(endpoint.parameters)
     if endpoint.body is not None:
         (schema,), _ = msgspec.json.schema_components([endpoint.body.type], ref_template=_REF)
-        content = {endpoint.body.media_type: {"schema": schema}}
-        operation["requestBody"] = {"required": True, "content": content}
+        operation["requestBody"] = _body(endpoint.body.media_type, schema)
         responses |= _refusals(408, 413)
     elif endpoint.missing:
         responses |= _refusals(404)
@@ -78,6 +85,11 @@ def _of_endpoint(endpoint: Endpoint) -> _Schema:
     if endpoint.parameters or endpoint.body:
         responses |= _refusals(400)
     return {**operation, "responses": responses}
+
+
+def _body(media_type: str, schema: _Schema) -> _Schema:
+    """Return what is posted."""
+    return {"required": True, "content": {media_type: {"schema": schema}}}
 
 
 def _parameters(parameters: Iterable[Parameter]) -> list[_Schema]:
@@ -94,7 +106,7 @@ def _parameters(parameters: Iterable[Parameter]) -> list[_Schema]:
 
 def _schemas() -> dict[str, Any]:
     """Return the description of every document; answers leave nothing out."""
-    types = {PositionDocument, BatchRefusalDocument, RefusalDocument}
+    types = {PositionDocument, BatchRefusalDocument, RefusalDocument, ReplyDocument}
     types |= {endpoint.answer for endpoint in ENDPOINTS}
     types |= {endpoint.body.type for endpoint in ENDPOINTS if endpoint.body is not None} - {str}
     _, components = msgspec.json.schema_components(types, ref_template=_REF)

@@ -24,13 +24,15 @@ _MAY: Final = (
 """What the page may do: its own files and the API, and nothing that stands within it as text."""
 
 _INDEX: Final = "index.html"
+_TOLD: Final = (_INDEX, "play.html")
+"""Those that are told what the server has besides tables."""
 
 
 class Page:
     """The page and the files that it asks for.
 
-    :param offers: what the server has besides tables: ``report``, ``solve``, ``live``; the page shows what is
-        named.
+    :param offers: what the server has besides tables: ``report``, ``solve``, ``live``, ``engine``; the page
+        shows what is named.
     :raises UsageError: if there is a file of men, and something is wrong with it.
     """
 
@@ -40,7 +42,8 @@ class Page:
         """The contents by their names."""
         offered = sorted(offers)
         named = "".join(f' data-{offer}=""' for offer in offered)
-        self.files[_INDEX] = self.files[_INDEX].replace(b"<html", f"<html{named}".encode(), 1)
+        for name in _TOLD:
+            self.files[name] = self.files[name].replace(b"<html", f"<html{named}".encode(), 1)
         self.files |= {"style.css": style_sheet().encode(), "men.svg": men().encode()}
         self._live = "live" in offered
 

@@ -185,10 +185,7 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     :raises Refusal: if the game is too long.
     :raises TbgenError: if it is no game, or more than one, or a table cannot be used.
     """
-    played = _only_game(body)
-    if len(played.moves) > MOST_PLIES:
-        sentence = f"the game has {len(played.moves)} plies: one may have {MOST_PLIES}"
-        raise Refusal(413, "too_large", sentence)
+    played = only_game(body)
     settings = GameOptions(stock.variant).settings(played.tags)
     arbiter = Arbiter.of(played.start, settings)
     states = list(_states(arbiter, played.moves))
@@ -221,9 +218,10 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     )
 
 
-def _only_game(pgn: bytes) -> Game:
+def only_game(pgn: bytes) -> Game:
     """Return the one game of a PGN text.
 
+    :raises Refusal: if it is too long.
     :raises UsageError: if there is another number of games, or the game is broken.
     """
     games = list(islice(read_games(io.BytesIO(pgn)), 2))
@@ -232,6 +230,9 @@ def _only_game(pgn: bytes) -> Game:
         raise UsageError(f"the PGN has {number}: give one")
     if games[0].error is not None:
         raise games[0].error
+    if len(games[0].moves) > MOST_PLIES:
+        sentence = f"the game has {len(games[0].moves)} plies: one may have {MOST_PLIES}"
+        raise Refusal(413, "too_large", sentence)
     return games[0]
 
 

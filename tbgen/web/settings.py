@@ -8,6 +8,7 @@ from tbgen.solve.budget import Budget
 
 DOCUMENT_PATH: Final = "/openapi.json"
 SOLVE_PATH: Final = "/r/solve"
+REPLY_PATH: Final = "/r/reply"
 MOST_FEN_LETTERS: Final = 200
 """The longest FEN of seven fields has some 110."""
 MOST_BODY_BYTES: Final = 256 << 10
@@ -30,6 +31,10 @@ class Settings:
     """Where ``tbgen report`` has written its site; None for nothing under ``/report/``."""
     solve: Budget | None = None
     """What solving one position beyond the tables may take; None for no solving."""
+    engine: tuple[str, ...] = ()
+    """The command of the UCI engine that plays where no table holds the position; none for tbgen's own."""
+    move_seconds: float | None = 1.0
+    """What it may take for a move; None for no engine."""
     live: Path | None = None
     """The PGN file of a running event that is shown at ``/live``; None for no event."""
     until_over: bool = False

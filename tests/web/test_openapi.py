@@ -48,6 +48,7 @@ POSTED = {
     "/r/batch": '{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1", "x"]}',
     "/wg/batch": '{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1"], "moves": false}',
     "/r/game": (ROOT / "docs" / "drawn_game.pgn").read_text(),
+    "/r/reply": "1. f3 e5 2. g4 Qh4# 0-1",
     "/wg/game": '[FEN "8/8/8/4KBk1/8/8/8/8 b - - 0 1"]\n\n1... Kh5 *',
 }
 
@@ -137,7 +138,8 @@ def described_api(whole_game_tables: Path) -> Any:
     import schemathesis  # here, since it takes every process of the tests seconds
 
     schemathesis.serializer.alias("application/x-chess-pgn", "text/plain")
-    return schemathesis.openapi.from_asgi("/openapi.json", make_app(Settings((whole_game_tables,), limit=0)))
+    asked = Settings((whole_game_tables,), move_seconds=None, limit=0)
+    return schemathesis.openapi.from_asgi("/openapi.json", make_app(asked))
 
 
 @pytest.mark.parametrize(("path", "method", "mode"), list(made_up()))

@@ -181,6 +181,8 @@ print("numba" in sys.modules)
         (["--workers", "0"], 2, "expected a whole number from 1 to 64, not 0"),
         (["--solve-time", "soon"], 2, "'soon' is not a time"),
         (["--solve-memory", "much"], 2, "'much' is not a size"),
+        (["--engine", "no engine"], 2, "there is no program 'no engine'"),
+        (["--engine-time", "soon"], 2, "'soon' is not a time"),
     ],
 )
 def test_what_the_command_refuses(

@@ -49,7 +49,7 @@ async function answer(fetching) {
     return document
 }
 
-/** Do something that may be refused; say why where there is room. */
+/** Do something that may be refused; say why where there is room, and return it. */
 export async function attempt(element, call) {
     element.textContent = ""
     try {
@@ -57,5 +57,7 @@ export async function attempt(element, call) {
     } catch (error) {
         if (!(error instanceof Refused)) throw error
         element.textContent = error.message
+        return error
     }
+    return null
 }

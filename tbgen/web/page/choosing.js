@@ -6,6 +6,8 @@ import {ENDGAMES} from "./endgames.js"
 import {split} from "./position.js"
 import {mayHold, stockUp} from "./stock.js"
 
+const INITIAL = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+
 /** Return a random position whose side to move has a score to win. */
 export const challenge = async level => (await fresh("r/challenge", {level})).fen
 
@@ -23,6 +25,8 @@ export function offerChoices(onBegin) {
     for (const button of document.querySelectorAll("#levels button")) {
         button.addEventListener("click", () => begin(async () => ({fen: await challenge(button.dataset.level)})))
     }
+    $("initial").hidden = document.documentElement.dataset.engine === undefined
+    $("initial").addEventListener("click", () => begin(() => ({fen: INITIAL})))
     $("position").addEventListener("submit", event => {
         event.preventDefault()
         begin(() => split($("fen").value))

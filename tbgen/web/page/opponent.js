@@ -1,7 +1,8 @@
 // The page as a player: what a position is worth, and the move that it makes.
 
-import {Refused, ask} from "./api.js"
+import {Refused, ask, post} from "./api.js"
 import {plyOf} from "./contest.js"
+import {pgnOf} from "./game_text.js"
 import {after} from "./position.js"
 import {mayHold} from "./stock.js"
 
@@ -21,8 +22,14 @@ export const opened = async (fen, accrued) => plyOf(await look(fen, accrued))
 /** Return the ply that a move of the last one leads to. */
 export const made = async (ply, move) => plyOf(await look(move.fen ?? after(ply.fen, move.uci), move.accrued), move)
 
-/** Return the move that the page makes: where tables say it, the best one. */
-export async function reply({value, answer}) {
-    if (value === null) throw new Refused(404, answer.refusal)
-    return answer.moves[0]
+/**
+ * Return the move that the page makes at the end of a game: where tables say it, the best one, else that of an engine.
+ *
+ * @param {object} start `fen` and `accrued` of the first position
+ */
+export async function reply(plies, start) {
+    const {value, answer: {moves}} = plies.at(-1)
+    if (value !== null) return moves[0]
+    const {uci} = await post("r/reply", pgnOf({...start, head: "", main: null}, plies.slice(1).map(ply => ply.san)))
+    return moves.find(move => move.uci === uci)
 }

@@ -16,6 +16,7 @@ import {stockUp} from "./stock.js"
 import {offerTyping} from "./typing.js"
 
 const PAUSE_MS = 350
+const AGAIN_MS = 5000
 const EASY = "easy"
 
 const board = new Board($("board"), move => play(move), () => {})
@@ -83,13 +84,18 @@ async function play(move) {
     if (mine === turn) show()
 }
 
-/** Make the page's move. */
+/** Make the page's move; a server that has too much to do is asked again. */
 async function answer(mine) {
-    await attempt($("problem"), async () => {
-        const [move] = await Promise.all([reply(last()), new Promise(done => setTimeout(done, PAUSE_MS))])
+    const again = await attempt($("problem"), async () => {
+        const [move] = await Promise.all([reply(plies, start), pause(PAUSE_MS)])
         if (mine === turn) await play(move)
     })
+    if (again?.status !== 503) return
+    await pause(AGAIN_MS)
+    if (mine === turn) await answer(mine)
 }
+
+const pause = milliseconds => new Promise(done => setTimeout(done, milliseconds))
 
 function takeBack() {
     const number = takenBack(plies, side)
@@ -100,11 +106,17 @@ function takeBack() {
     arrive()
 }
 
-function hint() {
-    const {answer: {moves: [best]}, value} = last()
-    helped.hints++
-    board.arrows([{uci: best.uci, kind: "success"}])
-    say("Best is ", h("b", {}, best.san), ": it leads to ", score(value), ".")
+async function hint() {
+    const mine = turn
+    const {value} = last()
+    await attempt($("problem"), async () => {
+        const best = await reply(plies, start)
+        if (mine !== turn) return
+        helped.hints++
+        board.arrows([{uci: best.uci, kind: "success"}])
+        if (value === null) say("The page would play ", h("b", {}, best.san), ".")
+        else say("Best is ", h("b", {}, best.san), ": it leads to ", score(value), ".")
+    })
 }
 
 /** Offer what has accrued as the result. */
@@ -164,8 +176,7 @@ function show() {
     $("back").disabled = $("first").disabled = shown === 0
     $("forward").disabled = $("last").disabled = shown === plies.length - 1
     $("take-back").disabled = !takenBack(plies, side)
-    $("hint").disabled = !isMine() || ply.value === null
-    $("offer").disabled = !isMine()
+    $("hint").disabled = $("offer").disabled = !isMine()
     $("resign").disabled = false
 }
 
@@ -196,7 +207,7 @@ function advice() {
     if (ended) return ply.value === null ? "No table says what this is worth." : sentence(ply.answer)
     if (isSettled(ply)) return "What has accrued is what best play comes to: offer it as the result, or play on."
     const [{value, answer: first}] = plies
-    return value === null ? "No table says what this is worth." : `Best play from the start: ${value}. ${sentence(first)}`
+    return value === null ? "No table says what this is worth: the page plays as well as it can." : `Best play from the start: ${value}. ${sentence(first)}`
 }
 
 function outcome() {

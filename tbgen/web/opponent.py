@@ -1,0 +1,177 @@
+"""Who plays where no table holds the position: a UCI engine in a process of its own, one move at a time.
+
+The process starts with the first move that is asked for, and ends when nobody has played for a while.
+"""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import chess
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tbgen.errors import UsageError
+from tbgen.match.clock import Clock, TimeControl
+from tbgen.match.engine import Engine, EngineFault, EngineSettings
+from tbgen.match.guard import Guard
+from tbgen.web.documents import ReplyDocument
+from tbgen.web.errors import Refusal
+from tbgen.web.exchange import NOT_KEPT, answer, body_of
+from tbgen.web.limits import Limiter, client_of
+from tbgen.web.playing import only_game
+from tbgen.web.pool import WorkerPool
+
+_MARGIN_SECONDS: Final = 10.0
+"""What a move may take beyond its time: the machine may be busy."""
+_REST_SECONDS: Final = 300.0
+"""After which an engine ends that nobody has asked for a move."""
+_MOST_ASKED: Final = 8
+"""Moves that may be asked for, those that wait included."""
+_OWN: Final = (sys.executable, "-P", "-m", "tbgen", "engine")
+"""``-P``: nothing is imported from the directory that the server is started in."""
+
+_logger = logging.getLogger(__name__)
+
+
+class _Asked(NamedTuple):
+    """A game in which a move is wanted."""
+
+    board: chess.Board
+    """With the moves since the start."""
+    accrued: str
+    """What had accrued before the start; empty if that is not said."""
+
+    @property
+    def start(self) -> str:
+        """The first position."""
+        return self.board.root().fen()
+
+
+class Opponent:
+    """Makes moves.
+
+    :param command: of the engine; empty for ``tbgen engine``.
+    :param directories: where tables lie, for ``tbgen engine``.
+    :param seconds: for a move; None if no moves are to be made.
+    :param limiter: counts the time for which a client has moves made.
+    :param pool: reads games.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        directories: Sequence[Path],
+        seconds: float | None,
+        limiter: Limiter,
+        pool: WorkerPool,
+    ) -> None:
+        self._control = None if seconds is None else TimeControl(per_move=seconds, margin=_MARGIN_SECONDS)
+        self._settings = _settings(command, directories)
+        self._limiter, self._pool = limiter, pool
+        self._turn = asyncio.Lock()
+        self._asked = 0
+        self._guard: Guard | None = None
+        self._engine: Engine | None = None
+        self._game: tuple[str, ...] = ()
+        """The client whose game it plays, and the start of that."""
+        self._resting: asyncio.Task[None] | None = None
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request for a move.
+
+        :raises Refusal: if no moves are made here, or too many are asked for, or the engine fails.
+        :raises UsageError: if the body is no game, or the game is over.
+        """
+        if self._control is None:
+            raise Refusal(404, "not_offered", "this server plays only where a table holds the position")
+        client = client_of(request)
+        with self._limiter.charged(client) as bill:
+            asked = await self._pool.run(partial(_asked, await body_of(request)), bill)
+            if self._asked >= _MOST_ASKED:
+                sentence = "the server has many moves to make: try again soon"
+                raise Refusal(503, "busy", sentence, {"Retry-After": "5"})
+            self._asked += 1
+            try:
+                async with self._turn:
+                    with bill.timed():
+                        move = await self._move(asked, self._control, client)
+            finally:
+                self._asked -= 1
+        document = ReplyDocument(uci=move.uci(), san=asked.board.san(move))
+        return answer(request, document, NOT_KEPT)
+
+    async def close(self) -> None:
+        """End the engine."""
+        if self._resting is not None:
+            self._resting.cancel()
+        await self._end()
+        if self._guard is not None:
+            self._guard.close()
+            self._guard = None
+
+    async def _move(self, asked: _Asked, control: TimeControl, client: str) -> chess.Move:
+        """Return the engine's move.
+
+        :raises Refusal: if it fails; the next move is made by a new process.
+        """
+        if self._resting is not None:
+            self._resting.cancel()
+        game = client, asked.start, asked.accrued
+        if game != self._game:  # else the same object, by which an engine knows its game
+            self._game = game
+        clocks = dict.fromkeys(chess.COLORS, Clock(control))
+        try:
+            engine = await self._ready()
+            reply = await engine.move(asked.board, clocks, self._game, asked.accrued)
+        except (EngineFault, UsageError) as error:
+            _logger.error("the engine that plays fails: %s", error)
+            await self._end()
+            raise Refusal(500, "failed", "no move was made: the engine has failed; try again") from None
+        self._resting = asyncio.create_task(self._rest())
+        return reply.move
+
+    async def _ready(self) -> Engine:
+        """Return the engine, which is started if it is not there."""
+        if self._engine is None or not self._engine.usable:
+            await self._end()
+            self._guard = self._guard or Guard()
+            self._engine = await Engine.launch(self._settings, self._guard, (), None)
+        return self._engine
+
+    async def _rest(self) -> None:
+        """End the engine after a while."""
+        await asyncio.sleep(_REST_SECONDS)
+        async with self._turn:
+            await self._end()
+
+    async def _end(self) -> None:
+        if self._engine is not None:
+            engine, self._engine = self._engine, None
+            with suppress(EngineFault):
+                await engine.close(kill=True)
+
+
+def _settings(command: Sequence[str], directories: Sequence[Path]) -> EngineSettings:
+    """Return what the engine is started by; tbgen's own plays while it loads and compiles what it takes."""
+    if command:
+        return EngineSettings("the engine", tuple(command))
+    words = ("--dir", *map(str, directories)) if directories else ()
+    return EngineSettings("tbgen engine", (*_OWN, *words), options={"Wait": "false"})
+
+
+def _asked(body: bytes) -> _Asked:
+    """Return the game of a PGN text.
+
+    :raises UsageError: if it is none, or over.
+    :raises Refusal: if it is too long.
+    """
+    played = only_game(body)
+    if not any(played.board.legal_moves):
+        raise UsageError("the game is over: there is no move to make")
+    return _Asked(played.board, "" if played.start.accrued is None else str(played.start.accrued))

@@ -1,0 +1,141 @@
+"""Moves where no table holds the position: by engines that do as they are told, and by tbgen's own."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from time import sleep
+
+import pytest
+from starlette.testclient import TestClient
+
+from tbgen.web.app import make_app
+from tbgen.web.settings import Settings
+from tests.match import engines
+from tests.support.matches import children, gone
+from tests.web.test_openapi import check, described
+
+KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+
+
+@contextmanager
+def client(
+    place: Path, mode: str = "plain", *, seconds: float | None = 0.2, limit: float = 0
+) -> Iterator[TestClient]:
+    """A server with an engine that fails as a mode says; the knights of both sides go out and home."""
+    command = (sys.executable, "-S", "-E", engines.__file__, mode, engines.SHUFFLE)
+    settings = Settings((place,), engine=command, move_seconds=seconds, limit=limit, burst=0.1, eager=False)
+    with TestClient(make_app(settings)) as found:
+        yield found
+
+
+def test_the_engine_moves_in_the_game(tmp_path: Path) -> None:
+    with client(tmp_path) as server:
+        for pgn, move in (
+            ("*", ("g1f3", "Nf3")),
+            ("1. Nf3 *", ("g8f6", "Nf6")),
+            ("1. e4 e5 *", ("f3g1", "")),
+        ):
+            told = server.post("/r/reply", content=f'[White "?"]\n\n{pgn}')
+            check(described("/r/reply", "post", told.status_code), told.json())
+            if move[1]:
+                assert told.json() == {"uci": move[0], "san": move[1]}
+            else:  # which is no legal move there
+                assert (told.status_code, told.json()["code"]) == (500, "failed")
+
+
+@pytest.mark.parametrize("mode", ["crash", "dead", "illegal", "none"])
+def test_an_engine_that_fails_does_not_stop_the_server(mode: str, tmp_path: Path) -> None:
+    with client(tmp_path, mode) as server:
+        for _ in range(2):
+            told = server.post("/r/reply", content="*")
+            assert (told.status_code, told.json()["code"]) == (500, "failed")
+
+
+def test_one_engine_that_rests_and_ends_with_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is started anew when it has been killed, or has rested."""
+    before = children()
+
+    def engine() -> int:
+        """The engine, which is started after the process that watches it."""
+        return max(children() - before)
+
+    with client(tmp_path) as server:
+        assert server.post("/r/reply", content="*").status_code == 200
+        first = engine()
+        assert server.post("/r/reply", content="1. d4 *").status_code == 200
+        assert engine() == first
+        os.kill(first, signal.SIGKILL)
+        assert gone(first)
+        sleep(0.1)  # the server hears of it
+        monkeypatch.setattr("tbgen.web.opponent._REST_SECONDS", 0.3)
+        assert server.post("/r/reply", content="*").status_code == 200
+        second = engine()
+        assert second != first
+        assert gone(second)
+        monkeypatch.undo()
+        assert server.post("/r/reply", content="*").status_code == 200
+        third = engine()
+    assert gone(third)
+    assert children() <= before
+
+
+def test_moves_that_wait_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.web.opponent._MOST_ASKED", 1)
+    with client(tmp_path, "slow", seconds=1) as server, ThreadPoolExecutor(3) as threads:
+        told = list(threads.map(lambda _: server.post("/r/reply", content="*"), range(3)))
+        assert {each.status_code for each in told} == {200, 503}
+        assert {each.json()["code"] for each in told if each.status_code == 503} == {"busy"}
+
+
+def test_time_for_moves_is_charged(tmp_path: Path) -> None:
+    """To an account of their own."""
+    with client(tmp_path, "slow", seconds=1, limit=0.01) as server:
+        assert server.post("/r/reply", content="*").status_code == 200
+        assert server.post("/r/reply", content="*").json()["code"] == "too_much"
+        assert server.get("/r/moves", params={"fen": KBK}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("", "no game"),
+        ("1. e4 e4 *", "e4"),
+        ("1. f3 e5 2. g4 Qh4# 0-1", "the game is over"),
+    ],
+)
+def test_what_is_no_game_to_play_on(body: str, sentence: str, tmp_path: Path) -> None:
+    with client(tmp_path) as server:
+        told = server.post("/r/reply", content=body)
+        assert (told.status_code, told.json()["code"]) == (400, "bad_input")
+        assert sentence in told.json()["message"]
+
+
+def test_a_server_may_have_no_engine(tmp_path: Path) -> None:
+    with client(tmp_path, seconds=None) as server:
+        told = server.post("/r/reply", content="*")
+        assert (told.status_code, told.json()["code"]) == (404, "not_offered")
+        assert "data-engine" not in server.get("/play").text
+    with client(tmp_path) as server:
+        assert 'data-engine=""' in server.get("/play").text
+
+
+@pytest.mark.slow
+def test_tbgen_plays_if_no_engine_is_named(tables: Path) -> None:
+    """With the tables of the server, and with what has accrued before the first position."""
+    fen = "8/8/5k1K/5P2/8/8/8/8 w - - 1 60"
+    with TestClient(make_app(Settings((tables,), move_seconds=0.5))) as server:
+        (best, second, *_) = server.get("/r", params={"fen": fen, "accrued": "-G2.5"}).json()["moves"]
+        assert best["value"] != second["value"]
+        told = server.post("/r/reply", content=f'[SetUp "1"]\n[FEN "{fen} -G2.5"]\n\n*').json()
+        assert told == {"uci": best["uci"], "san": best["san"]}
+        told = server.post("/r/reply", content="1. e4 *").json()
+        moves = server.get(
+            "/r/moves", params={"fen": "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"}
+        )
+        assert told["uci"] in {move["uci"] for move in moves.json()["moves"]}
