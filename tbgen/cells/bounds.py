@@ -20,6 +20,7 @@ from tbgen.board.kinds import KINDS, PROMOTIONS, reach
 from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
 from tbgen.cells.cell import PAWN, Cell
 from tbgen.cells.frames import CellFrame
+from tbgen.cells.kernels.gather import best_block
 from tbgen.cells.memory import MEMORY
 from tbgen.cells.pools import pools_of
 from tbgen.cells.rooms import ROOMS
@@ -27,7 +28,6 @@ from tbgen.cells.routes import Route
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.bits import Codes, Plies, Words
-from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import Workspace
 from tbgen.retro.kernels.phase import NOTHING, empty_record, side_exits
@@ -188,19 +188,15 @@ class BoundsGame:
                 raise NoCodeError(self._frame.cell)
         return self._of_cell(own, into)
 
-    def best_exits(self, side: Side) -> Block:
+    def best_exits(self, side: Side, bound: Code = NONE) -> Block:
         """Return the best of the zeroing moves that a side has to move, of all positions: what it is worth,
-        and its depth with the move itself; ``NONE`` where there is none."""
+        and its depth with the move itself; a bound without depth where there is none, or only worse ones."""
         with self._room() as workspace:
             phase, exits, words = workspace.phase, workspace.exits, workspace.frame.words
             legal_words(workspace.frame, phase.legal, 0, words)
             side_exits(workspace, self._pool, side, False, phase.legal[side], 0, words)
-            part = slice(side * 64 * words, (side + 1) * 64 * words)
             found = self._room_for(None, sides=1)
-            np.copyto(found.value[0], exits.value[part])
-            np.add(exits.nearest[part], np.uint16(1), out=found.depth[0])
-            nothing = exits.nearest[part] == NO_EXIT
-        found.value[0, nothing], found.depth[0, nothing] = NONE, 0
+            best_block(exits, side * 64 * words, side, bound, found.value[0], found.depth[0])
         value, depth = self._of_cell(found)
         return Block(value[0], depth[0])
 

@@ -17,6 +17,7 @@ from tbgen.cells.packing import pack, unpack
 from tbgen.cells.values import solve_values
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
+from tbgen.index.layout import WHITE_TO_MOVE
 from tbgen.retro.ranks import Crew
 from tbgen.retro.stages import Stages
 
@@ -41,6 +42,7 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
             (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
             with Crew(2, Stages()) as crew:
                 BoundsGame(frame, pool).solve(crew=crew)
+            BoundsGame(frame, pool).best_exits(WHITE_TO_MOVE)
             solve_values(cell, SomeKnowledge(), LOWER)
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQK), lambda *_: None)

@@ -5,7 +5,7 @@ to other blocks of the same one.
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -163,6 +163,41 @@ def reached_by_promotion(layout: Layout, phases: Iterable[int]) -> list[Block]:
     return sorted(found)
 
 
+def reached_by_captures(layout: Layout, phases: Iterable[int]) -> set[Block]:
+    """Return the blocks that captures may lead to from some phases, and perhaps others."""
+    found: set[Block] = set()
+    for phase in phases:
+        placement, white = layout.placements[phase], layout.white_pawns
+        for (side, captured, kind), target in targets_of(layout).items():
+            if captured:
+                pawns = [*placement[:white]], [*placement[white:]]
+                taken = captured == CAPTURED_PAWN
+                for own, others in _after_capture(side, pawns[side], pawns[1 - side], taken, bool(kind)):
+                    block = _block_if_any(target, *((others, own) if side else (own, others)))
+                    found |= set() if block is None else {block}
+    return found
+
+
+def _after_capture(
+    side: int, own: list[int], others: list[int], taken: bool, promoted: bool
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield where the pawns of the side that captures, and of the other side, may stand after a capture, of a
+    pawn if ``taken``."""
+    step, last_step = (-8, 1) if side else (8, 6)
+    for left in [_without(others, pawn) for pawn in others] if taken else [others]:
+        if not promoted:
+            yield own, left  # a free man has captured
+        for pawn in own:
+            if (pawn >> 3 == last_step) == promoted:
+                rest = _without(own, pawn)
+                stops = [[]] if promoted else [[pawn + step - 1], [pawn + step + 1]]
+                yield from (([*rest, *stop], left) for stop in stops)
+
+
+def _without(pawns: list[int], gone: int) -> list[int]:
+    return [pawn for pawn in pawns if pawn != gone]
+
+
 def block_slots(block: Block) -> int:
     """Return the number of slots of a block, for one side to move."""
     return layout_of(block[0]).phase_size
@@ -213,8 +248,14 @@ def most_promoted_slots(layout: Layout) -> int:
 
 def _block(target: Target, white: list[int], black: list[int]) -> Block:
     """The block of a target with these pawns left."""
+    block = _block_if_any(target, white, black)
+    assert block is not None
+    return block
+
+
+def _block_if_any(target: Target, white: list[int], black: list[int]) -> Block | None:
+    """The block of a target with these pawns left, None if they cannot stand so."""
     if target.swapped:
         white, black = ([swap_colours(square) for square in squares] for squares in (black, white))
     phase = phase_of(layout_of(target.material), [*white, *black])
-    assert phase is not None
-    return target.material, phase
+    return None if phase is None else (target.material, phase)

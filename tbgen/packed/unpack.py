@@ -1,6 +1,6 @@
 """Unpacking: the whole content of a packed table, as the solver had it in memory."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
@@ -15,7 +15,13 @@ from tbgen.board.score import NONE
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.source import Source
 from tbgen.index.table import Table
-from tbgen.index.zeroing import phase_groups, reached_by_pawn_steps, reached_by_promotion
+from tbgen.index.zeroing import (
+    Block,
+    phase_groups,
+    reached_by_captures,
+    reached_by_pawn_steps,
+    reached_by_promotion,
+)
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
 from tbgen.packed.kernels.derive import PhasePlies
@@ -97,12 +103,14 @@ def unpack_side(
     :param sources: the tables that captures lead to, and those of as many men that :func:`promotions` names.
     :raises DamagedTableError: if a block does not decode.
     """
-    with _Unpacker(file, sources, threads, np.zeros(0, np.uint32)) as unpacker:
+    steps: set[int] = set() if side == file.side else reached_by_pawn_steps(file.layout, phase)
+    captures = reached_by_captures(file.layout, {phase, *steps})
+    with _Unpacker(file, sources, threads, np.zeros(0, np.uint32), captures) as unpacker:
         if side == file.side:
             unpacker.complete(phase)
         else:
             unpacker.read_en_passant()
-            for reached in reached_by_pawn_steps(file.layout, phase):
+            for reached in steps:
                 unpacker.complete(reached)
                 unpacker.expand(file.side)
             if promotions(file, phase, side):
@@ -132,14 +140,20 @@ class _Unpacker:
 
     :param sources: the tables that the moves in question lead to.
     :param number: receives the functions of the slots of the stored side, if it is not empty.
+    :param only: the blocks with fewer men that captures in question lead to, if not all of them.
     """
 
     def __init__(
-        self, file: PackedFile, sources: Mapping[Material, Source], threads: int, number: NDArray[np.uint32]
+        self,
+        file: PackedFile,
+        sources: Mapping[Material, Source],
+        threads: int,
+        number: NDArray[np.uint32],
+        only: Collection[Block] | None = None,
     ) -> None:
         layout, self._file, self._number = file.layout, file, number
         self._layout, self._side, self.derived = layout, file.side, SIDES[1 - file.side]
-        self._loader = PoolLoader(layout, sources)
+        self._loader = PoolLoader(layout, sources, only=only)
         self._threads = ThreadPoolExecutor(threads)
         frame, exits = frame_of(layout), room_for_exits(2 * layout.phase_size)
         phase, pool = make_phase(frame.words, True), self._loader.pool

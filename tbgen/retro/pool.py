@@ -1,7 +1,7 @@
 """Filling the pool: which blocks of the sub-tables a group of phases needs, and getting them."""
 
 import functools
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Final, Protocol, TypeVar
 
@@ -109,10 +109,17 @@ class PoolLoader:
     Tables with fewer men are small and stay in the pool. Tables with as many men, which promotions reach, do
     not fit all at once: only the phases that can be reached from those being solved are there, as far as
     possible where the table's own phases that are solved later will be.
+
+    :param table: the table itself, if it has been solved before.
+    :param only: of the blocks with fewer men those that are needed, if not all of them.
     """
 
     def __init__(
-        self, layout: Layout, sources: Mapping[Material, Source], table: StoredTable | None = None
+        self,
+        layout: Layout,
+        sources: Mapping[Material, Source],
+        table: StoredTable | None = None,
+        only: Collection[Block] | None = None,
     ) -> None:
         self._layout, self._sources = layout, sources
         materials = sorted({target.material for target in targets_of(layout).values()} - {layout.material})
@@ -124,7 +131,8 @@ class PoolLoader:
             for phase in range(len(layout_of(material).placements)):
                 self._number[material, phase] = blocks
                 blocks += 1
-        kept = [block for block in self._number if block[0].men < layout.material.men]
+        smaller = [block for block in self._number if block[0].men < layout.material.men]
+        kept = [block for block in smaller if only is None or block in only]
         own = 2 * layout.size + len(en_passant_configs(layout)) * layout.phase_size
         places, end = {}, own
         for block, side in product(kept, SIDES):

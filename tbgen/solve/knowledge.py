@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from tbgen.board.score import NONE, Code
+from tbgen.board.score import Code
 from tbgen.cells.bounds import (
     ENDS,
     LOWER,
@@ -113,14 +113,8 @@ class Known:
 
     def _best_exits(self, frame: CellFrame, routes: Sequence[Route], end: int) -> Block:
         """Return what the best of some ways out of a cell, all of one side, is worth to that side."""
-        cell, side = frame.cell, routes[0].side
         (pool,) = pools_of_ends(frame, routes, SomeKnowledge(self.stored, self.bound), [end])
-        block = BoundsGame(frame, pool).best_exits(side)
-        bound = _bare(cell, end)
-        worse = block.value < bound if end == UPPER else block.value > bound
-        worse |= block.value == NONE
-        block.value[worse], block.depth[worse] = bound, 0
-        return block
+        return BoundsGame(frame, pool).best_exits(routes[0].side, _bare(frame.cell, end))
 
     def worth(self, position: CellPosition) -> Interval:
         """Return what is known of a position, fresh: the accrued score being its own. Blocks say the same."""

@@ -17,6 +17,7 @@ from tbgen.index.position import locate
 from tbgen.index.zeroing import (
     Block,
     phase_groups,
+    reached_by_captures,
     reached_by_pawn_steps,
     reached_by_promotion,
     sides_after_promotion,
@@ -77,7 +78,7 @@ def about_to_promote(layout: Layout, phase: int) -> bool:
 )
 def test_what_zeroing_moves_reach(name: str) -> None:
     """Promotions reach the blocks named for their phase and its group, all of them and nothing else; captures
-    leave fewer men; pawn steps reach the phases named."""
+    leave fewer men, in blocks that are named; pawn steps reach the phases named."""
     layout = layout_of(Material.parse(name))
     rng = random.Random(name)
     for group in phase_groups(layout):
@@ -100,12 +101,14 @@ def check_phase(layout: Layout, phase: int, needed: set[Block], rng: random.Rand
         assert (
             own == phase or material.symmetric
         )  # then the same men stand elsewhere once colours are swapped
-        steps = reached_by_pawn_steps(layout, own)
+        steps, captures = reached_by_pawn_steps(layout, own), reached_by_captures(layout, [own])
         for capture, promotion, after in zeroing_moves(board):
             block = block_of(after)
             if capture:
                 assert block[0].men == material.men - 1
                 assert block[0] in material.successors()
+                # With colours swapped, the same men of a symmetric material stand elsewhere.
+                assert block in captures or block[0].symmetric, board.fen()
             elif promotion:
                 reached.setdefault(own, set()).add(block)
                 to_move.setdefault(block[0], set()).add(locate(after).side)
@@ -187,3 +190,11 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
             gone |= {*needed}
         assert not needed
         assert len(gone) > 20
+        only = reached_by_captures(layout, [0])
+        few = PoolLoader(layout, around, only=only)
+        for block in smaller:
+            if block in only:
+                expected.check(few, layout, block, SIDES)
+            else:
+                assert (begin_of(few, layout, block) == -1).all(), block
+        assert 0 < len(only) < len(smaller) // 2

@@ -6,6 +6,7 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import jit
 from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.retro.kernels.bits import Codes, Ints, Plies
+from tbgen.retro.kernels.exits import NO_EXIT, Exits
 
 
 @jit
@@ -54,3 +55,21 @@ def gather(
             block_value[slot] = np.uint8(255) - code if swapped and code != NONE else code
             settled = code == open_end and other[at] != open_end
             block_depth[slot] = np.uint16(0) if settled else depth[at]
+
+
+@jit
+def best_block(
+    exits: Exits, first: int, side: int, bound: int, block_value: Codes, block_depth: Plies
+) -> None:
+    """Fill a block with the best exits of a side, which begin at ``first``, and their depths with the move
+    itself.
+
+    Where there is none, or one that is worse for the side than the code ``bound``, it gets ``bound`` with
+    depth 0. With ``NONE``, no exit is.
+    """
+    for slot in range(len(block_value)):
+        code, depth = exits.value[first + slot], exits.nearest[first + slot]
+        worse = bound != NONE and (code < bound if side else code > bound)
+        nothing = depth == NO_EXIT or worse
+        block_value[slot] = bound if nothing else code
+        block_depth[slot] = np.uint16(0) if nothing else depth + np.uint16(1)
