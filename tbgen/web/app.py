@@ -137,7 +137,7 @@ class _Service:
             with self._limiter.charged(client_of(request)) as bill:
                 given: dict[str, Any] = parameters_of(request, parameters)
                 if endpoint.body is not None:
-                    given["body"] = await body_of(request)
+                    given["body"] = await body_of(request, endpoint.body.most)
                 return answer(request, await pool.run(partial(find, **given), bill), endpoint.caching)
 
         return handler

@@ -197,11 +197,41 @@ class OutcomeDocument(Document):
     points: PointsDocument
 
 
+class VariationPlyDocument(GamePlyDocument, kw_only=True):
+    """A position of a variation, with the number of the one before it: those of ``plies`` are counted first,
+    then those of ``variations``."""
+
+    after: Count
+
+
 class GameDocument(Document):
     """A game ply by ply, refereed."""
 
     rules: Variant
     fifty_move_rule: FiftyMoveRule
     plies: list[GamePlyDocument]
+    variations: list[VariationPlyDocument]
+    cut_variations: Count
     outcome: OutcomeDocument
     missing_tables: list[str]
+
+
+class ListedGameDocument(Document):
+    """A game of many: its tags, its last comment, the classical result, and what it comes to; or else what is
+    wrong with it."""
+
+    number: Count
+    tags: dict[str, str]
+    comment: str
+    result: str
+    plies: Count
+    outcome: OutcomeDocument | None
+    error: str | None
+    pgn: str
+
+
+class GamesDocument(Document):
+    """Games, refereed."""
+
+    rules: Variant
+    games: list[ListedGameDocument]

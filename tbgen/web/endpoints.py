@@ -17,8 +17,10 @@ from tbgen.probe.views import View
 from tbgen.web import lookups
 from tbgen.web.documents import BatchRequest
 from tbgen.web.exchange import ASKED_AGAIN, KEPT, NOT_KEPT, Parameter
-from tbgen.web.playing import game, legal_moves
+from tbgen.web.games import game, games
+from tbgen.web.playing import legal_moves
 from tbgen.web.puzzles import challenge, puzzle
+from tbgen.web.settings import MOST_BODY_BYTES, MOST_GAMES_BYTES
 
 
 class Body(NamedTuple):
@@ -27,6 +29,7 @@ class Body(NamedTuple):
     media_type: str
     type: Any
     """As which msgspec describes it."""
+    most: int = MOST_BODY_BYTES
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ _VIEWS: Final = {
 }
 _BATCH: Final = Body("application/json", BatchRequest)
 _PGN: Final = Body("application/x-chess-pgn", str)
+_PGN_OF_MANY: Final = Body("application/x-chess-pgn", str, MOST_GAMES_BYTES)
 _OF_VARIANT: Final = (
     Endpoint("/{}", "A position in {}", lookups.position, quick=True),
     Endpoint("/{}/moves", "The legal moves of any position in {}", legal_moves, quick=True, missing=False),
@@ -102,6 +106,7 @@ _OF_VARIANT: Final = (
     Endpoint("/{}/stats/{{material}}", "What a table for {} holds", lookups.statistics, caching=ASKED_AGAIN),
     Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH, caching=NOT_KEPT),
     Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN, caching=NOT_KEPT),
+    Endpoint("/{}/games", "Results of many games by {}", games, body=_PGN_OF_MANY, caching=NOT_KEPT),
 )
 """Those that every variant has, with a place for its name."""
 

@@ -61,21 +61,22 @@ def parameters_of(request: Request, parameters: Iterable[Parameter]) -> dict[str
     return {parameter.name: given.get(parameter.name) for parameter in parameters}
 
 
-async def body_of(request: Request) -> bytes:
+async def body_of(request: Request, most: int = MOST_BODY_BYTES) -> bytes:
     """Return the body of a request.
 
+    :param most: the bytes that it may have.
     :raises Refusal: if it is too large, or takes too long to arrive.
     """
-    too_large = Refusal(413, "too_large", f"the body is larger than {MOST_BODY_BYTES >> 10} KiB")
+    too_large = Refusal(413, "too_large", f"the body is larger than {most >> 10} KiB")
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:20]) > MOST_BODY_BYTES:
+    if length.isdecimal() and int(length[:20]) > most:
         raise too_large
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > MOST_BODY_BYTES:
+                if len(body) > most:
                     raise too_large
     except TimeoutError:
         raise Refusal(408, "too_slow", "the body of the request did not arrive in time") from None

@@ -23,8 +23,8 @@ from tbgen.match.guard import Guard
 from tbgen.web.documents import ReplyDocument
 from tbgen.web.errors import Refusal
 from tbgen.web.exchange import NOT_KEPT, answer, body_of
+from tbgen.web.games import only_game
 from tbgen.web.limits import Limiter, client_of
-from tbgen.web.playing import only_game
 from tbgen.web.pool import WorkerPool
 
 _MARGIN_SECONDS: Final = 10.0

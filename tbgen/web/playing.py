@@ -4,9 +4,7 @@ Tables hold positions of a few men. Games come from larger ones, and go there; n
 is wrong. Everything here blocks, and is called from threads.
 """
 
-import io
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import chess
@@ -15,9 +13,8 @@ from tbgen.board.material import MAX_MEN
 from tbgen.board.san import sans_without_check
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, Scoring
-from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
-from tbgen.games.pgn.reader import Game, read_games
-from tbgen.games.referee import Arbiter, GameOptions, adjudicate
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
+from tbgen.games.referee import Arbiter
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.documents import Category, points_document
 from tbgen.probe.states import ProbeResult, read_chess
@@ -25,15 +22,10 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.web.documents import (
     AccruedText,
     FenText,
-    GameDocument,
-    GamePlyDocument,
     LegalMoveDocument,
     LegalMovesDocument,
-    OutcomeDocument,
 )
-from tbgen.web.errors import Refusal
 from tbgen.web.lookups import end_of, question_of, refusal, require_answer
-from tbgen.web.settings import MOST_PLIES
 from tbgen.web.stock import Stock
 
 
@@ -79,7 +71,7 @@ class Worth(NamedTuple):
         return cls(found.value, found.depth)
 
 
-def _in_tables(board: chess.Board) -> bool:
+def in_tables(board: chess.Board) -> bool:
     """Tell whether a table may have a position of a game."""
     return board.occupied.bit_count() <= MAX_MEN and not board.castling_rights
 
@@ -89,12 +81,12 @@ def worths(tables: Tablebase, states: Sequence[GameState]) -> list[Worth]:
 
     :raises TbgenError: if a table cannot be used.
     """
-    inside = [state for state in states if _in_tables(state.board)]
+    inside = [state for state in states if in_tables(state.board)]
     results = tables.probe_many([state.board for state in inside], [state.accrued for state in inside])
-    return [Worth.of(next(results)) if _in_tables(state.board) else Worth() for state in states]
+    return [Worth.of(next(results)) if in_tables(state.board) else Worth() for state in states]
 
 
-def _fields(state: GameState, worth: Worth, scoring: Scoring = EXPONENTIAL) -> dict[str, Any]:
+def worth_fields(state: GameState, worth: Worth, scoring: Scoring = EXPONENTIAL) -> dict[str, Any]:
     """Return the fields of a :class:`StateDocument`."""
     value = worth.value
     return {
@@ -128,7 +120,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
         return (True, state.san) if value is None else (False, -value if board.turn else value, state.san)
 
     return LegalMovesDocument(
-        **_fields(first, _by_moves(first, others) if own.value is None else own),
+        **worth_fields(first, _by_moves(first, others) if own.value is None else own),
         rules=stock.variant,
         **end_of(first.position_score),
         insufficient_material=first.board.is_insufficient_material(),
@@ -140,7 +132,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
                 san=state.san,
                 zeroing=state.zeroing,
                 **end_of(state.position_score),
-                **_fields(state, worth),
+                **worth_fields(state, worth),
             )
             for state, worth in sorted(zip(after, others, strict=True), key=order)
         ],
@@ -176,70 +168,3 @@ def _by_moves(state: GameState, after: Sequence[Worth]) -> Worth:
         return Worth(best)
     hurries = (best > state.accrued) == state.board.turn
     return Worth(best, 1 + (min(plies) if hurries else max(plies)))
-
-
-def game(stock: Stock, body: bytes) -> GameDocument:
-    """Return what has accrued at every ply of the game of a PGN text, what that is worth where tables say,
-    and the outcome.
-
-    :raises Refusal: if the game is too long.
-    :raises TbgenError: if it is no game, or more than one, or a table cannot be used.
-    """
-    played = only_game(body)
-    settings = GameOptions(stock.variant).settings(played.tags)
-    arbiter = Arbiter.of(played.start, settings)
-    states = list(_states(arbiter, played.moves))
-    known = worths(stock.tables, states)
-    tables = stock.tables if _in_tables(arbiter.board) else None
-    outcome = adjudicate(arbiter, tables, played.ending, recorded=played.result)
-    return GameDocument(
-        rules=stock.variant,
-        fifty_move_rule=settings.fifty_move_rule,
-        plies=[
-            GamePlyDocument(
-                ply=number,
-                uci=state.uci or None,
-                san=state.san or None,
-                position_score=str(state.position_score),
-                clock=state.clock,
-                **_fields(state, worth, settings.scoring),
-            )
-            for number, (state, worth) in enumerate(zip(states, known, strict=True))
-        ],
-        outcome=OutcomeDocument(
-            value=str(outcome.value),
-            holder=outcome.value.holder,
-            basis=outcome.basis,
-            proven=outcome.proven,
-            depth=outcome.depth,
-            points=points_document(outcome.settings.scoring, outcome.value),
-        ),
-        missing_tables=sorted({worth.missing for worth in known if worth.missing}),
-    )
-
-
-def only_game(pgn: bytes) -> Game:
-    """Return the one game of a PGN text.
-
-    :raises Refusal: if it is too long.
-    :raises UsageError: if there is another number of games, or the game is broken.
-    """
-    games = list(islice(read_games(io.BytesIO(pgn)), 2))
-    if len(games) != 1:
-        number = "more than one game" if games else "no game"
-        raise UsageError(f"the PGN has {number}: give one")
-    if games[0].error is not None:
-        raise games[0].error
-    if len(games[0].moves) > MOST_PLIES:
-        sentence = f"the game has {len(games[0].moves)} plies: one may have {MOST_PLIES}"
-        raise Refusal(413, "too_large", sentence)
-    return games[0]
-
-
-def _states(arbiter: Arbiter, moves: Sequence[chess.Move]) -> Iterator[GameState]:
-    """Yield the states of a game while it is refereed, the first one too."""
-    yield GameState.of(arbiter)
-    for move in moves:
-        san = arbiter.board.san(move)
-        arbiter.push(move)
-        yield GameState.of(arbiter, move.uci(), san)

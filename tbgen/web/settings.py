@@ -13,10 +13,16 @@ MOST_FEN_LETTERS: Final = 200
 """The longest FEN of seven fields has some 110."""
 MOST_BODY_BYTES: Final = 256 << 10
 """A game of 500 plies with long comments has some 100 KiB."""
+MOST_GAMES_BYTES: Final = 2 << 20
+"""Of a text with many games."""
 MOST_BATCH: Final = 100
 """Positions of one batch."""
 MOST_PLIES: Final = 2000
-"""Plies of a game."""
+"""Plies of a game, with its variations."""
+MOST_GAMES: Final = 500
+"""Games of one text."""
+MOST_PLIES_OF_GAMES: Final = 50_000
+"""Plies of all of them, some five seconds of work."""
 BODY_SECONDS: Final = 20.0
 """How long the body of a request may take to arrive."""
 

@@ -134,7 +134,7 @@ def test_the_page(browser: Browser, built: Path) -> None:
         expect(sentence).to_have_text("White mates in 16 plies.")
         expect(page.locator("#played")).to_contain_text("g5g4")
         page.locator("#copy-pgn").click()
-        expect(page.locator("#said")).to_have_text("PGN is of chess: copy the link instead")
+        expect(page.locator("#said")).to_have_text("There is no PGN of it: copy the link instead")
         picture = page.evaluate(
             "async fen => (await import('/page/copying.js')).svgOf(fen, false)",
             page.locator("#fen").input_value(),

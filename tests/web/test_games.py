@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.web.settings import MOST_PLIES
+from tbgen.web.settings import MOST_GAMES_BYTES, MOST_PLIES
 from tests.support.paths import ROOT
 
 DRAWN = (ROOT / "docs" / "drawn_game.pgn").read_text()
@@ -99,3 +99,88 @@ def test_a_game_that_is_too_long(api: TestClient) -> None:
     assert found["outcome"]["basis"] == "fifty-move rule"
     response = api.post("/r/game", content=f"{turns} e4 *")
     assert (response.status_code, response.json()["code"]) == (413, "too_large")
+
+
+def test_variations_are_refereed_as_games_of_their_own(api: TestClient) -> None:
+    """Each as python-chess reads it: what is said of its end is what is said of the game that ends so."""
+    rng = random.Random(3)
+    game = played("8/8/8/3k4/8/2KP4/8/5b2 w - - 0 1", 12, 3)
+    nodes = [game, *game.mainline()]
+    for _ in range(25):
+        node = rng.choice([each for each in nodes if each is not game.end()])
+        taken = {child.move for child in node.variations}
+        if free := [move for move in node.board().legal_moves if move not in taken]:
+            nodes.append(node.add_variation(rng.choice(free)))
+    found = api.post("/r/game", content=str(game)).json()
+    said = [*found["plies"], *found["variations"]]
+    by_moves = {}
+    paths = [""]
+    for number, ply in enumerate(said[1:], 1):
+        after = ply["after"] if "after" in ply else number - 1
+        assert after < number
+        assert ply["ply"] == said[after]["ply"] + 1
+        paths.append(f"{paths[after]} {ply['uci']}")
+        by_moves[paths[-1]] = ply
+    assert len(by_moves) == len(nodes) - 1 > 25
+    assert found["cut_variations"] == 0
+    for node in nodes[1:]:
+        moves = node.board().move_stack
+        alone = chess.pgn.Game()
+        alone.setup(game.board())
+        alone.add_line(moves)
+        *_, last = api.post("/r/game", content=str(alone)).json()["plies"]
+        ply = by_moves["".join(f" {move.uci()}" for move in moves)]
+        assert {**ply, "after": 0} == {**last, "after": 0}
+
+
+def test_odd_variations(api: TestClient) -> None:
+    """What cannot be played is cut, and counted; the game is as if it were not there."""
+    for text, count, cut in (
+        ("1. e4 (1. d4 Ke3 d5) e5 *", 1, 1),
+        ("1. e4 (1. d4 -- 2. c4) (1. c4) e5 *", 2, 1),
+        ("1. e4 ((1. d4) 1. c4) e5 *", 1, 0),
+        ("(1. d4) 1. e4 e5 *", 0, 0),
+        ("1. e4 (1. d4 (1. c4 (1. b4)) d5) e5 {open (1. a4)", 4, 0),
+    ):
+        found = api.post("/r/game", content=f'[White "Ada"]\n\n{text}').json()
+        assert [ply["san"] for ply in found["plies"]] == [None, "e4", "e5"], text
+        assert (len(found["variations"]), found["cut_variations"]) == (count, cut), text
+
+
+def test_results_of_many_games(api: TestClient) -> None:
+    """Each has what it has alone; a broken one has its error, and others follow."""
+    texts = [
+        DRAWN,
+        f'[White "Ada"]\n[Black "B \\"B\\""]\n\n{BROKEN}',
+        '[Komi "x"]\n\n1. e4 *',
+        "1. e4 {good} *",
+    ]
+    found = api.post("/r/games", content="\n\n".join(texts)).json()["games"]
+    alone = [api.post("/r/game", content=game["pgn"]).json() for game in found]
+    for game, answer in zip(found, alone, strict=True):
+        if "outcome" in answer:
+            assert game["outcome"] == answer["outcome"]
+            assert game["plies"] == len(answer["plies"]) - 1
+            assert game["error"] is None
+        else:
+            assert game["outcome"] is None
+            assert game["error"].partition(": ")[2] in answer["message"]
+    assert [game["error"] is None for game in found] == [True, False, False, True]
+    assert found[1]["tags"] == {"White": "Ada", "Black": 'B "B"'}
+    assert (found[3]["number"], found[3]["comment"], found[3]["result"]) == (4, "good", "*")
+    assert found[0]["result"] == "1/2-1/2"
+
+
+def test_games_that_are_too_many(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.web.games.MOST_GAMES", 3)
+    monkeypatch.setattr("tbgen.web.games.MOST_PLIES_OF_GAMES", 6)
+    for texts, status, sentence in (
+        (["1. e4 *"] * 3, 200, ""),
+        (["1. e4 *"] * 4, 413, "more than 3 games"),
+        (["1. e4 e5 2. d4 *"] * 3, 413, "more than 6 plies"),
+        ([""], 400, "no game"),
+        ([" " * (MOST_GAMES_BYTES + 1)], 413, "2048 KiB"),
+    ):
+        response = api.post("/wg/games", content="\n\n".join(texts))
+        assert response.status_code == status
+        assert sentence in response.json().get("message", "")

@@ -49,6 +49,8 @@ POSTED = {
     "/wg/batch": '{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1"], "moves": false}',
     "/r/game": (ROOT / "docs" / "drawn_game.pgn").read_text(),
     "/r/reply": "1. f3 e5 2. g4 Qh4# 0-1",
+    "/r/games": "1. e4 (1. d4) *\n\n1. Ke5 *",
+    "/wg/games": "1. e4 *",
     "/wg/game": '[FEN "8/8/8/4KBk1/8/8/8/8 b - - 0 1"]\n\n1... Kh5 *',
 }
 

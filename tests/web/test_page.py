@@ -1,5 +1,6 @@
 """The page as its users have it: in a browser, by mouse, touch and keys."""
 
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
 
 import chess
+import chess.pgn
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
@@ -272,7 +274,7 @@ def _fen_at(visit: Visit, ply: int) -> str:
 
 
 def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Browser, address: str) -> None:
-    """What decides on the result besides moves stands in the address too; other moves are another game."""
+    """What decides on the result besides moves stands in the address too."""
     page = visit.page
     pgn = '[White "Ada"]\n[Black "Ben \\"B\\" B."]\n[Result "1-0"]\n[RMobilityFiftyMoveRule "none"]\n'
     page.locator("#pgn").fill(f'{pgn}[SetUp "1"]\n[FEN "{KBK}"]\n\n1... Kh5 2. Kf4 {{Black resigns}} 1-0\n')
@@ -284,40 +286,111 @@ def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Bro
     expect(again.page.locator("#outcome")).to_have_text(outcome.inner_text())
     expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
     again.page.locator("[data-uci=g5h4]").click()
-    expect(again.page.locator("#game-label")).to_have_text('Aside of Ada – Ben "B" B.')
-    again.page.go_back()
+    expect(again.page.locator("#played .variation")).to_have_text("(1... Kh4 G1.5)")
     expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
     again.close()
     assert again.wrong == []
 
 
-def test_another_move_leaves_the_game_as_it_is(visit: Visit) -> None:
-    """Its rest and its players are there again by a button or by its own move; the address keeps them."""
+VARIED = f"""[White "Ada"]
+[Result "*"]
+[SetUp "1"]
+[FEN "{KBK}"]
+
+1... Kh5 (1... Kh6 2. Kf6 (2. Bg6 Kxg6)) 2. Kf4 {{or (2. Kf5)}} Kh6 *
+"""
+
+
+def test_another_move_is_a_variation(visit: Visit) -> None:
+    """The game keeps its rest, players, result and the variations it came with; the address has all of it."""
     page = visit.page
-    head = f'[White "Ada"]\n[SetUp "1"]\n[FEN "{KBK}"]'
-    pgn = f"{head}\n\n1... Kh5 (1... Kh6 (1... Kh4)) 2. Kf4 {{or (2. Kf5)}} Kh6 *"
-    page.locator("#pgn").fill(pgn)
+    page.locator("#pgn").fill(VARIED)
     page.get_by_role("button", name="Referee it").click()
-    expect(page.locator("#outcome")).to_contain_text("Its 2 variations are left out.")
-    label, steps = page.locator("#game-label"), page.locator("#played .step")
-    game = ["start", "Kh5", "Kf4", "Kh6"]
+    steps, here = page.locator("#played .step"), page.locator("#played [aria-current]")
+    expect(steps).to_have_text(["start", "Kh5", "Kh6", "Kf6", "Bg6?", "Kxg6", "Kf4", "Kh6"])
+    expect(page.locator("#played .mistake")).to_have_text("G1.5 → G5.5")
+    outcome = page.locator("#outcome").inner_text()
+    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
     page.locator("[data-uci=g5h5]").click()
-    expect(steps).to_have_text(game)  # it is the move of the game
+    expect(here).to_have_text("Kh5")  # it is the move of the game
+    visit.press("ArrowDown", "ArrowRight", "ArrowDown")
+    expect(here).to_have_text("Bg6?")
+    visit.press("ArrowUp", "ArrowLeft", "ArrowUp")
+    expect(here).to_have_text("Kh5")
+    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
     page.locator("[data-uci=e5f6]").click()
-    expect(steps).to_have_text(["start", "Kh5", "Kf6"])
+    expect(steps).to_have_text(["start", "Kh5", "Kh6", "Kf6", "Bg6?", "Kxg6", "Kf4", "Kf6", "Kh6"])
+    expect(page.locator("#graph .here")).to_have_count(1)
     page.reload()
-    expect(label).to_have_text("Aside of Ada – ?")
-    page.locator("#back-to-game").click()
-    expect(steps).to_have_text(game)
-    expect(page.locator("#played [aria-current]")).to_have_text("Kh5")
-    expect(label).to_have_text("Ada – ?")
-    expect(page.locator("#outcome")).to_contain_text("Result")
-    page.locator("[data-uci=e5f6]").click()
-    expect(label).to_have_text("Aside of Ada – ?")
-    page.locator("#back").click()
-    page.locator("[data-uci=e5f4]").click()
-    expect(label).to_have_text("Ada – ?")
-    expect(steps).to_have_text(game)
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    expect(here).to_have_text("Kf6")
+    expect(page.locator("#fen")).to_have_value("8/8/5K2/5B1k/8/8/8/8 b - - 2 2")
+    expect(page.locator("#outcome")).to_have_text(outcome)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#copy-pgn").click()
+    expect(page.locator("#said")).to_have_text("PGN copied")
+    copied = chess.pgn.read_game(io.StringIO(page.evaluate("navigator.clipboard.readText()")))
+    assert copied is not None
+    assert copied.headers["White"] == "Ada"
+    moves = "1... Kh5 ( 1... Kh6 2. Kf6 ( 2. Bg6 Kxg6 ) ) 2. Kf4 ( 2. Kf6 ) 2... Kh6 *"
+    exporter = chess.pgn.StringExporter(headers=False, comments=False, columns=None)
+    assert copied.accept(exporter) == moves
+    page.locator("#delete").click()
+    expect(here).to_have_text("Kh5")
+    expect(steps).to_have_count(8)
+    page.locator("#played .step", has_text="Kf6").click()
+    page.locator("#delete").click()
+    expect(steps).to_have_text(["start", "Kh5", "Kh6", "Bg6?", "Kxg6", "Kf4", "Kh6"])
+    expect(page.locator("#outcome")).to_have_text(outcome)
+
+
+def test_a_game_that_goes_on_has_no_result_yet(visit: Visit) -> None:
+    """One more move at its end, and it was not resigned here; the browser's way back leads to the game."""
+    page = visit.page
+    page.locator("#pgn").fill(VARIED.replace("*", "1-0").replace("Kh6 1-0", "Kh6 {Black resigns} 1-0"))
+    page.get_by_role("button", name="Referee it").click()
+    outcome = page.locator("#outcome")
+    expect(outcome).to_contain_text("Result G0.0 (resignation)")
+    page.locator("#played .step").last.click()
+    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
+    page.locator("#moves button").first.click()
+    expect(outcome).to_have_text("")
+    page.reload()
+    expect(outcome).to_contain_text("Result G1.5 (by the tables)")
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    page.go_back()
+    expect(outcome).to_contain_text("Result G0.0 (resignation)")
+
+
+def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
+    """From a file, chosen or dropped: each with its result and a click to it; a broken one says why."""
+    page, rows = visit.page, visit.page.locator("#games-rows tr")
+    file = tmp_path / "event.pgn"
+    file.write_text(f"{VARIED}\n{VARIED.replace('Kh5', 'Kh1')}\n{GAME}")
+    page.locator("#pgn-file").set_input_files(file)
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_have_text(re.compile(r"Ada – \?\s*\*\s*G1\.5 by the tables\s*3"))
+    expect(rows.nth(1)).to_contain_text("'Kh1' is not a legal move")
+    expect(rows.nth(2)).to_contain_text("-G5.5 by the tables")
+    expect(page.locator("#games-rows .here")).to_contain_text("Ada")
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    rows.nth(2).get_by_role("button").click()
+    expect(page.locator("#game-label")).to_have_text("Stockfish 15.1 depth 4 – GNU Chess 6.2.7 depth 5")
+    expect(page.locator("#games-rows .here")).to_contain_text("Stockfish")
+    expect(page.locator("#played .mistake")).to_have_text("G2.0 → -G5.5")
+    expect(page.locator("#played .step").last).to_have_text(re.compile(r"\?\?$"))
+    expect(page.locator("#graph .mistake")).to_have_count(1)
+    assert not visit.too_wide()
+    dropping = """text => {
+        const dataTransfer = new DataTransfer()
+        dataTransfer.items.add(new File([text], "one.pgn"))
+        document.body.dispatchEvent(new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true}))
+    }"""
+    page.evaluate(dropping, VARIED)
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    expect(page.locator("#games")).to_be_hidden()
+    page.evaluate(dropping, "x" * (3 << 20))
+    expect(page.locator("#pgn-problem")).to_have_text("The PGN has 3.0 MiB: give at most 2 MiB at once.")
 
 
 def test_a_game_may_have_long_pauses(visit: Visit) -> None:
@@ -349,7 +422,7 @@ def test_the_address_has_all_of_the_state(browser: Browser, address: str) -> Non
     kept = """async () => {
         const {DEFAULT, read, written} = await import("/page/state.js")
         const line = Array(1500).fill("Rh8+"), head = '[White "é & #1"]'
-        return [{}, {line, head, at: 3}, {line: ["O-O", "b8=Q"], at: 2, setup: true}].map(given => {
+        return [{}, {line, head, at: 3}, {line: ["O-O", "0.b8=Q"], at: 2, setup: true}].map(given => {
             const state = {...DEFAULT, ...given}
             const url = new URL(written(state), location)
             const same = JSON.stringify(read(url.search, url.hash)) === JSON.stringify(state)
@@ -531,7 +604,7 @@ def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
 STATES = {
     "start": "",
     "setup": "?fen=8/8/8/2K3k1/8/8/8/8_w_-_-_0_1&setup&accrued=-G5.5",
-    "game": f"?fen={KBK.replace(' ', '_')}&line=Kh5_Kf4_Kh6_Kg4&at=2",
+    "game": f"?fen={KBK.replace(' ', '_')}&line=Kh5_Kf4_Kh6_Kg4_0.Kh6_Bg6&at=6",
     "missing": "?fen=4k3/8/8/8/8/8/8/KBBN4_w_-_-_0_1",
 }
 

@@ -18,7 +18,7 @@ from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.ending import Ending, read_ending
 from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
 
-_TOKEN: Final = re.compile(
+TOKEN: Final = re.compile(
     r"""
     (?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                      # a move's number
     |\$\d+|(?:e\.p\.|(?!--)[-!?+#=/]+|[ND]|[±∓∞⩲⩱□⟳↑→]+)(?=[\s)({;$]|\Z)  # what is said of a move
@@ -135,7 +135,7 @@ def _play(game: Game, text: str) -> tuple[str, bool]:
     """
     board, over = game.board, ""
     variations: list[re.Match[str]] = []
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         kind = token.lastgroup
         if kind is None:
             continue
@@ -145,7 +145,7 @@ def _play(game: Game, text: str) -> tuple[str, bool]:
             if over:
                 raise _Broken(token, "follows the result")
             try:
-                board.push(parse_san(board, token[0].removesuffix("e.p.").rstrip(_MARKS)))
+                board.push(move_of(board, token))
             except ValueError:
                 raise _Broken(token, "is not a legal move") from None
             game.comment = ""
@@ -170,6 +170,14 @@ def _play(game: Game, text: str) -> tuple[str, bool]:
     if variations:
         raise _Broken(variations[0], "opens a variation that is not closed")
     return over, True
+
+
+def move_of(board: chess.Board, token: re.Match[str]) -> chess.Move:
+    """Return the move that a token of movetext means.
+
+    :raises ValueError: if it is not legal.
+    """
+    return parse_san(board, token[0].removesuffix("e.p.").rstrip(_MARKS))
 
 
 def _doubt(game: Game, raw: RawGame, over: str, closed: bool) -> None:

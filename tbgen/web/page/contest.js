@@ -1,5 +1,6 @@
 // A game of a visitor against the page: its plies, and what they say of it. Nothing here asks or shows anything.
 
+import {markOf} from "./mistakes.js"
 import {height, moverOf, rankOf, sideOf} from "./score.js"
 
 /**
@@ -44,8 +45,7 @@ export function reviewed(plies) {
     return plies.slice(1).map(({san, value: got, answer}, index) => {
         const {fen, value: had, answer: {moves: [best]}} = plies[index]
         const mover = moverOf(fen)
-        const lost = had !== null && got !== null && isWorse(got, had, mover)
-        const mark = !lost ? "" : sideOf(had) === mover && sideOf(got) !== mover ? "??" : "?"
+        const mark = markOf({value: had}, {value: got})
         return {at: index + 1, san, mover, had, got, best: best.san, mark, left: answer.position_score, accrued: answer.accrued}
     })
 }

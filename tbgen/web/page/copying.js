@@ -39,6 +39,18 @@ export async function svgOf(fen, flipped) {
 /** Return a picture as an address that holds it. */
 const dataOf = async address => `data:image/svg+xml,${encodeURIComponent(await (await fetch(address)).text())}`
 
+/** Let texts be copied: functions that make them, by the names of the buttons; null where there is no such text. */
+export function offerCopies(made) {
+    for (const [name, make] of Object.entries(made)) {
+        const button = $(`copy-${name}`)
+        button.addEventListener("click", async () => {
+            const text = await make()
+            if (text === null) $("said").textContent = `There is no ${button.textContent} of it: copy the link instead`
+            else copy(text, button.textContent)
+        })
+    }
+}
+
 /** Put a text on the clipboard, and say so until another position is shown. */
 export async function copy(text, what) {
     try {

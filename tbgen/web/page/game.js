@@ -1,13 +1,14 @@
-// The moves made so far.
+// The moves made so far, with their variations, what they lead to and the mistakes.
 
 import {$, h, refill, score} from "./dom.js"
 import {graph} from "./graph.js"
-import {numbered} from "./position.js"
+import {markOf} from "./mistakes.js"
+import {inOrder, lineThrough} from "./tree.js"
 
 /**
  * Show the game.
  *
- * @param {object[]} plies positions with `fen`, `san`, `accrued`, and `value` where a table says it
+ * @param {object[]} plies positions with `fen`, `san`, `after`, `accrued`, and `value` where a table says it
  * @param {number} at the one that is shown
  * @param {boolean} whole whether values are there wherever tables say them
  * @param {(at: number) => void} onGo told where to go
@@ -15,17 +16,43 @@ import {numbered} from "./position.js"
 export function showGame(plies, at, whole, onGo) {
     $("game").hidden = plies.length < 2
     if (plies.length < 2) return
-    const labels = numbered(plies[0].fen, plies.slice(1).map(ply => ply.san))
-    const steps = labels.map(([label, san], index) => [label && `${label} `, step(san, index + 1, at, onGo), " "])
-    refill($("played"), [step("start", 0, at, onGo), " ", ...steps.flat()], "[aria-current]")
+    refill($("played"), [step("start", 0, at, onGo), " ", ...listed(plies, at, onGo)], "[aria-current]")
     const list = $("played")
     const here = list.querySelector("[aria-current]")
     if (here) list.scrollTop = here.offsetTop - list.offsetTop - list.clientHeight / 2
-    $("graph").replaceChildren(graph(plies, {width: $("graph").clientWidth, at, whole, onGo}))
+    const line = lineThrough(plies, at)
+    const shown = {width: $("graph").clientWidth, at: line.indexOf(at), whole, onGo: index => onGo(line[index])}
+    $("graph").replaceChildren(graph(line.map(number => plies[number]), shown))
 }
 
-function step(san, at, shown, onGo) {
-    return h("button", {type: "button", class: "step", "aria-current": at === shown ? "step" : false, onclick: () => onGo(at)}, san)
+function listed(plies, at, onGo) {
+    const open = [[]]
+    for (const each of inOrder(plies)) {
+        if (each === "(") {
+            open.push(["("])
+        } else if (each === ")") {
+            const variation = open.pop().slice(0, -1)
+            open.at(-1).push(h("span", {class: "variation"}, variation, ")"), " ")
+        } else {
+            const {number, label} = each
+            open.at(-1).push(label && `${label} `, made(plies, number, at, onGo), " ")
+        }
+    }
+    return open[0].flat(Infinity)
+}
+
+/** Return a move with its mark, and the value of the position it leads to; of a mistake, that of the one before, too. */
+function made(plies, number, at, onGo) {
+    const {san, value, after} = plies[number]
+    const before = plies[after]
+    const mark = markOf(before, plies[number])
+    const shown = [step(san + mark, number, at, onGo)]
+    if (value) shown.push(" ", h("small", {class: mark ? "mistake" : "worth"}, mark ? [score(before.value), " → "] : "", score(value)))
+    return shown
+}
+
+function step(text, at, shown, onGo) {
+    return h("button", {type: "button", class: "step", "aria-current": at === shown ? "step" : false, onclick: () => onGo(at)}, text)
 }
 
 /** Say what a refereed game has come to. */
@@ -34,14 +61,17 @@ export function showOutcome(element, refereed) {
         element.replaceChildren()
         return
     }
-    const {outcome, plies, missing_tables: missing, variations} = refereed
+    const {outcome, plies, missing_tables: missing, cut_variations: cut} = refereed
     const first = plies.find(ply => ply.value)
     element.replaceChildren(...[
-        "Result ", score(outcome.value), ` (${BASES[outcome.basis] ?? outcome.basis}), accrued at the end `, score(plies.at(-1).accrued), ". ",
+        "Result ", score(outcome.value), ` (${basisOf(outcome)}), accrued at the end `, score(plies.at(-1).accrued), ". ",
         !first ? "No table reaches it." : first.ply ? `Tables begin at ply ${first.ply}.` : "",
-        variations ? ` ${variations === 1 ? "Its variation is" : `Its ${variations} variations are`} left out.` : "",
+        cut ? ` ${cut === 1 ? "A variation ends" : `${cut} variations end`} before a move that is not legal.` : "",
         missing.length ? [" More is known after ", h("code", {}, `tbgen build ${missing.join(" ")}`), "."] : "",
     ].flat())
 }
+
+/** Return by what a game is decided. */
+export const basisOf = ({basis}) => BASES[basis] ?? basis
 
 const BASES = {accrued: "what was played", tablebase: "by the tables", solved: "proved", mate: "mate", stalemate: "stalemate"}

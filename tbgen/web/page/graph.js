@@ -1,6 +1,7 @@
 // The score that has accrued over a game, and what tables say of it, as a graph.
 
 import {svg} from "./dom.js"
+import {markOf} from "./mistakes.js"
 import {height} from "./score.js"
 
 const LEAST_WIDTH = 320
@@ -34,6 +35,7 @@ export function graph(plies, {width: wanted, at = null, whole = false, onGo = nu
         ] : [],
         svg("path", {class: "accrued", d: steps(accrued.map(([ply, index]) => [x(index), y(ply.accrued)]))}),
         known.length ? svg("path", {class: "value", d: pieces(known, x, y)}) : [],
+        known.filter(([ply, index]) => markOf(plies[index - 1], ply)).map(([ply, index]) => svg("circle", {class: "mistake", cx: x(index), cy: y(ply.value), r: 4})),
         at === null ? [] : svg("line", {class: "here", x1: x(at), x2: x(at), y1: 0, y2: HEIGHT}))
     if (onGo) drawn.addEventListener("click", event => {
         const box = drawn.getBoundingClientRect()

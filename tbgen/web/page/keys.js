@@ -1,6 +1,6 @@
 // Keys that stand for something wherever the focus is, but not where somebody writes.
 
-/** @param {(key: string) => boolean} call told of a key; whether it means anything */
+/** @param {(key: string) => unknown} call told of a key; returns nothing if that means nothing */
 export function onKey(call) {
     addEventListener("keydown", event => {
         const taken = event.target.closest?.("input, textarea, select, svg, dialog")

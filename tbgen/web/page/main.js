@@ -1,12 +1,12 @@
 // The page: what is shown follows from the state, and the state stands in the address.
 
-import {Refused, ask, attempt, post} from "./api.js"
+import {Refused, ask, attempt} from "./api.js"
 import {Board} from "./board.js"
-import {copy, fenOf, svgOf} from "./copying.js"
+import {fenOf, offerCopies, svgOf} from "./copying.js"
 import {$, h, settled} from "./dom.js"
 import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
-import {pgnOf, titleOf} from "./game_text.js"
+import {openHead, pgnOf, titleOf} from "./game_text.js"
 import {Guide} from "./guide.js"
 import {onKey} from "./keys.js"
 import {showLine} from "./line.js"
@@ -15,16 +15,16 @@ import {showMoves} from "./moves.js"
 import {offerDescribed, offerTools, showTool} from "./palette.js"
 import {Pointing} from "./pointing.js"
 import {EMPTY, after, describedIn, mirrored, numberOfMen, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
-import {offerReferee} from "./refereeing.js"
-import {replayed} from "./replaying.js"
+import {offerReferee, referee} from "./refereeing.js"
 import {Running} from "./running.js"
 import {offerSamples} from "./sampling.js"
 import {moverOf} from "./score.js"
 import {Slider} from "./slider.js"
 import {offerSolving, stopSolving} from "./solving.js"
-import {DEFAULT, common, isView, read, variantOf, written} from "./state.js"
+import {DEFAULT, isView, read, variantOf, written} from "./state.js"
 import {showReport, showStats} from "./stats.js"
 import {MOST_MEN, mayHold} from "./stock.js"
+import {added, lineThrough, nextOf, towards, without, written as lineOf} from "./tree.js"
 import {offerTyping} from "./typing.js"
 import {showBeyond, showProblem, showVerdict} from "./verdict.js"
 
@@ -33,7 +33,7 @@ const offers = document.documentElement.dataset
 let state = read(location.search, location.hash)
 /** The positions of the line, by the state they belong to; a line that was followed move by move is known. */
 const known = new Map()
-let plies = [{fen: state.fen, san: null, accrued: state.accrued}]
+let plies = beginning()
 let refereed = null
 let answer = null
 let line = []
@@ -52,10 +52,15 @@ const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
 /** What the moves of an answer do. */
 const does = {play, look: move => pointing.look(move), leave: () => pointing.leave()}
 
+/** The first position alone. */
+function beginning() {
+    return [{fen: state.fen, san: null, after: null, accrued: state.accrued}]
+}
+
 const here = () => plies[state.at]
 /** Tables alone know positions with described men. */
 const isDescribed = fen => describedIn(fen).length > 0
-const keyOf = ({fen, accrued, rules, line: moves, head, main}) => JSON.stringify([fen, accrued, variantOf(rules), moves, main ? "" : head])
+const keyOf = ({fen, accrued, rules, line: moves, head}) => JSON.stringify([fen, accrued, variantOf(rules), moves, head])
 
 /** Go to another state; it is a new entry of the history unless it takes the place of the last one. */
 function go(change, replace = false) {
@@ -72,7 +77,7 @@ function fromAbove(call) {
 }
 
 /** Begin anew with a position. */
-const begin = (fen, accrued = null, more = {}) => go({fen, accrued, line: [], at: 0, head: "", main: null, ...more})
+const begin = (fen, accrued = null, more = {}) => go({fen, accrued, line: [], at: 0, head: "", ...more})
 const setUp = fen => begin(fen, null, {setup: true})
 
 async function show() {
@@ -98,8 +103,8 @@ async function show() {
 
 /** Give up a line that cannot be played; what it begins with is shown. */
 function forgetLine() {
-    state = {...state, line: [], at: 0, head: "", main: null}
-    plies = [{fen: state.fen, san: null, accrued: state.accrued}]
+    state = {...state, line: [], at: 0, head: ""}
+    plies = beginning()
     refereed = null
     showPlace()
 }
@@ -111,18 +116,13 @@ async function follow() {
         if (state.line.length) {
             const wanted = state
             try {
-                if (isDescribed(state.fen)) {
-                    known.set(key, {plies: await replayed(state), refereed: null})
-                } else {
-                    const game = await post(`${variantOf(state.rules)}/game`, pgnOf(state, state.line))
-                    known.set(keyOf(wanted), {plies: game.plies, refereed: game})
-                }
+                known.set(key, await referee(wanted))
             } catch (error) {
                 if (wanted === state) forgetLine()
                 throw error
             }
         } else {
-            known.set(key, {plies: [{fen: state.fen, san: null, accrued: state.accrued}], refereed: null})
+            known.set(key, {plies: beginning(), refereed: null})
         }
     }
     if (known.has(keyOf(state))) ({plies, refereed} = known.get(keyOf(state)))
@@ -143,7 +143,6 @@ function showPlace() {
     $(parse(fen).turn === "w" ? "white" : "black").checked = true
     showPlayed()
     $("game-label").textContent = titleOf(state)
-    $("aside").hidden = !state.main
     showOutcome($("outcome"), refereed)
     offerSteps()
     offerDescribed(board, fen)
@@ -218,11 +217,12 @@ function showMovesBeyond(found) {
 
 /** Let be stepped where there is something to step to: back and forth through the game, and on by best play. */
 function offerSteps() {
-    const {at, line: {length}} = state
+    const {at} = state
     const view = isView(state.rules)
-    $("back").disabled = $("first").disabled = at === 0
-    $("forward").disabled = at === length && !line.length
-    $("last").disabled = at === length && (view || !line.length)
+    const ends = !nextOf(plies)[at].length
+    $("back").disabled = $("first").disabled = $("delete").disabled = at === 0
+    $("forward").disabled = ends && !line.length
+    $("last").disabled = ends && (view || !line.length)
     $("step").disabled = $("run").disabled = !line.length
     $("end").disabled = view || !line.length
 }
@@ -261,35 +261,44 @@ const pointBest = () => pointing.rest(answer, state.setup ? null : line[0]?.uci 
 /** Make the first moves of the line. */
 function advance(number, replace = false) {
     if (!line.length) return undefined
-    const made = line.slice(0, number)
-    const next = plies.slice(0, state.at + 1)
-    for (const ply of made) {
-        next.push({fen: after(next.at(-1).fen, ply.uci), san: ply.san, uci: ply.uci, accrued: ply.accrued, value: answer.value})
-    }
-    return extend(next, replace)
+    let {fen} = here()
+    const made = line.slice(0, number).map(({san, uci, accrued}) => {
+        fen = after(fen, uci)
+        return {fen, san, uci, accrued, value: answer.value}
+    })
+    return extend(made, replace)
 }
 
 function play(move) {
     running.stop()
     if (!answer?.moves.includes(move)) return undefined // of a position that is no longer shown
     guide.moved(here().fen, move)
-    const next = [...plies.slice(0, state.at + 1)]
-    next.push({fen: move.fen ?? after(here().fen, move.uci), san: move.san, uci: move.uci, accrued: move.accrued ?? null, value: move.value})
-    return extend(next)
+    const {uci, san, value} = move
+    return extend([{fen: move.fen ?? after(here().fen, uci), san, uci, accrued: move.accrued ?? null, value}])
 }
 
-function extend(next, replace = false) {
-    const change = {line: next.slice(1).map(ply => ply.san), at: next.length - 1, setup: false}
-    // A line that only goes on keeps what is known of what comes later.
-    const same = change.line.every((san, index) => state.line[index] === san)
-    if (same) return go({at: change.at, setup: false}, replace)
-    // The game of a head stays: one can go back to it, also by playing its moves.
-    const main = state.main ?? (state.head ? state.line : null)
-    if (main && common(change.line, main) === change.line.length) return go({...change, line: main, main: null}, replace)
-    change.main = main
+/** Go on by moves: by those that are there, or else by a variation. */
+function extend(made, replace = false) {
+    let next = plies
+    let {at} = state
+    for (const ply of made) ({plies: next, at} = added(next, at, ply))
+    return next === plies ? go({at, setup: false}, replace) : become(next, at, replace)
+}
+
+/** Go on with another tree of moves. A game that goes on otherwise ends no more as its head says. */
+function become(next, at, replace = false) {
+    const mainOf = all => lineThrough(all).map(number => all[number].san).join(" ")
+    const same = mainOf(next) === mainOf(plies)
+    const change = {line: lineOf(next), at, head: same ? state.head : openHead(state.head), setup: false}
     // What accrues is not known from a view: then the referee has to say it.
-    if (!isView(state.rules)) known.set(keyOf({...state, ...change}), {plies: next, refereed: null})
+    if (!isView(state.rules)) known.set(keyOf({...state, ...change}), {plies: next, refereed: same ? refereed : null})
     return go(change, replace)
+}
+
+function step(key) {
+    const next = towards(plies, state.at, key)
+    if (next !== undefined) return go({at: next})
+    return key === "ArrowRight" && line.length ? advance(1) : undefined
 }
 
 // The accrued score.
@@ -306,7 +315,7 @@ function accrue(accrued, done) {
     const own = accrued === slider.own
     const replace = slider.moving
     slider.moving = !done
-    return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0, head: "", main: null}, replace)
+    return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0, head: ""}, replace)
 }
 
 // The material.
@@ -335,10 +344,13 @@ on("clear", "click", () => fromAbove(() => setUp(EMPTY)))
 on("undo", "click", () => history.back())
 on("setup", "click", () => fromAbove(() => go({setup: !state.setup})))
 on("first", "click", () => go({at: 0}))
-on("back", "click", () => go({at: Math.max(0, state.at - 1)}))
-on("forward", "click", () => state.at < state.line.length ? go({at: state.at + 1}) : advance(1))
-on("last", "click", () => state.at < state.line.length ? go({at: state.line.length}) : advance(line.length))
-on("back-to-game", "click", () => go({line: state.main, at: common(state.line, state.main), main: null}))
+on("back", "click", () => step("ArrowLeft"))
+on("forward", "click", () => step("ArrowRight"))
+on("last", "click", () => {
+    const end = lineThrough(plies, state.at).at(-1)
+    return end === state.at ? advance(line.length) : go({at: end})
+})
+on("delete", "click", () => become(without(plies, state.at), plies[state.at].after))
 on("step", "click", () => advance(1))
 on("end", "click", () => advance(line.length))
 on("run", "click", () => running.toggle())
@@ -359,23 +371,16 @@ offerReferee(() => variantOf(state.rules), (game, change) => {
     fromAbove(() => go(change))
 })
 on("material", "toggle", () => answer && showMaterial(turn))
-on("copy-fen", "click", () => copy(fenOf(here(), answer), "FEN"))
-on("copy-pgn", "click", () => {
-    if (isDescribed(state.fen)) $("said").textContent = "PGN is of chess: copy the link instead"
-    else copy(pgnOf(state, state.line), "PGN")
+offerCopies({
+    fen: () => fenOf(here(), answer),
+    pgn: () => isDescribed(state.fen) ? null : pgnOf(state, plies),
+    link: () => location.href,
+    svg: () => svgOf(here().fen, state.flipped),
 })
-on("copy-link", "click", () => copy(location.href, "Link"))
-on("copy-svg", "click", async () => copy(await svgOf(here().fen, state.flipped), "SVG"))
 
 offerTools(board)
 
-onKey(key => {
-    if (key === "ArrowLeft" && state.at > 0) go({at: state.at - 1})
-    else if (key === "ArrowRight" && state.at < state.line.length) go({at: state.at + 1})
-    else if (key === "ArrowRight" && line.length) advance(1)
-    else return false
-    return true
-})
+onKey(step)
 addEventListener("popstate", () => {
     running.stop()
     state = read(location.search, location.hash)

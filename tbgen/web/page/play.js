@@ -13,6 +13,7 @@ import {showReview} from "./reviewing.js"
 import {amount, moverOf, otherSide, pointsOf, pointsText, rankOf, sentence, sideOf} from "./score.js"
 import {DEFAULT, read, written} from "./state.js"
 import {stockUp} from "./stock.js"
+import {inLine} from "./tree.js"
 import {offerTyping} from "./typing.js"
 
 const PAUSE_MS = 350
@@ -170,7 +171,7 @@ function show() {
     $("name").replaceChildren(...title())
     showHeld()
     const told = ended ? plies : plies.map(each => ({...each, value: null})) // what is to be found out
-    showGame(told, shown, ended !== null, go)
+    showGame(inLine(told), shown, ended !== null, go)
     $("review").hidden = !ended || plies.length < 2
     if (!$("review").hidden) showReview(plies, shown, go)
     $("back").disabled = $("first").disabled = shown === 0

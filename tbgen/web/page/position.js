@@ -102,15 +102,13 @@ export const opposite = score => score === null ? null : score.startsWith("-") ?
 
 export const numberOfMen = fen => parse(fen).men.size
 
-/** Return moves with their numbers: [["1...", "Kh5"], ["2.", "Kf4"], ["", "Kh6"]]. */
-export function numbered(fen, sans) {
+/** Return what stands before the move after so many others: "2.", "1..." where it has to be said, else nothing. */
+export function labelOf(fen, depth, fresh) {
     const {turn, number} = parse(fen)
-    let white = turn === "w"
-    let at = number
-    return sans.map((san, index) => {
-        const label = white ? `${at}.` : index === 0 ? `${at}...` : ""
-        if (!white) at++
-        white = !white
-        return [label, san]
-    })
+    const half = depth + (turn === "w" ? 0 : 1)
+    if (half % 2) return fresh ? `${number + (half >> 1)}...` : ""
+    return `${number + (half >> 1)}.`
 }
+
+/** Return moves with their numbers: [["1...", "Kh5"], ["2.", "Kf4"], ["", "Kh6"]]. */
+export const numbered = (fen, sans) => sans.map((san, index) => [labelOf(fen, index, index === 0), san])

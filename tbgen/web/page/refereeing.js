@@ -1,32 +1,75 @@
-// A game that is pasted as PGN, and refereed.
+// Games that are pasted, dropped or chosen as PGN, and refereed.
 
-import {attempt, post} from "./api.js"
+import {Refused, attempt, post} from "./api.js"
 import {$} from "./dom.js"
-import {headOf, variationsOf} from "./game_text.js"
-import {withScore} from "./position.js"
+import {headOf, pgnOf} from "./game_text.js"
+import {markGame, showGames} from "./games.js"
+import {describedIn, withScore} from "./position.js"
+import {replayed} from "./replaying.js"
+import {variantOf} from "./state.js"
+import {inLine, lineThrough, parsed, refereed, written} from "./tree.js"
+
+const MOST_BYTES = 2 << 20 // what the server takes
+
+/** Return the positions of a state's line, and what the referee says of it. */
+export async function referee(state) {
+    if (describedIn(state.fen).length) return {plies: await replayed(state), refereed: null}
+    const [start, ...moves] = parsed(state.line)
+    const told = [{...start, fen: state.fen}, ...moves]
+    const game = await post(`${variantOf(state.rules)}/game`, pgnOf(state, told))
+    const plies = refereed(told, game)
+    if (!plies) throw new Refused(400, {code: "bad_input", message: "a variation has a move that is not legal"})
+    return {plies, refereed: game}
+}
 
 /**
  * @param {() => string} variant returns the rules to referee by
- * @param {(game: object, change: object) => void} onGame told of its `plies` and what the referee says, and of the
+ * @param {(known: object, change: object) => void} onGame told of its `plies` and what the referee says, and of the
  *     state that shows it from the first position that tables hold
  */
 export function offerReferee(variant, onGame) {
+    const take = text => attempt($("pgn-problem"), async () => {
+        const size = text.size ?? text.length
+        if (size > MOST_BYTES) {
+            throw new Refused(413, {code: "too_large", message: `The PGN has ${(size / (1 << 20)).toFixed(1)} MiB: give at most 2 MiB at once.`})
+        }
+        const {games} = await post(`${variant()}/games`, text)
+        const sound = games.find(game => !game.error)
+        showGames(games, game => attempt($("pgn-problem"), () => open(game)))
+        if (!sound) throw new Refused(400, {code: "bad_input", message: games[0].error})
+        await open(sound)
+    })
+    const open = async listed => {
+        const game = await post(`${variant()}/game`, listed.pgn)
+        markGame(listed)
+        const plies = [...inLine(game.plies), ...game.variations]
+        onGame({plies, refereed: game}, stateOf(plies, headOf(listed)))
+    }
     $("refereeing").addEventListener("submit", event => {
         event.preventDefault()
-        const text = $("pgn").value
-        attempt($("pgn-problem"), async () => {
-            const game = await post(`${variant()}/game`, text)
-            onGame({plies: game.plies, refereed: {...game, variations: variationsOf(text)}}, stateOf(game.plies, headOf(text)))
-        })
+        take($("pgn").value)
+    })
+    $("pgn-file").addEventListener("change", () => $("pgn-file").files.length && take($("pgn-file").files[0]))
+    addEventListener("dragover", event => {
+        if (!isField(event)) event.preventDefault()
+    })
+    addEventListener("drop", event => {
+        if (isField(event)) return
+        event.preventDefault()
+        const {files} = event.dataTransfer
+        take(files.length ? files[0] : event.dataTransfer.getData("text"))
     })
 }
+
+/** Whether a text is dropped where one is typed: that is left to the browser. */
+const isField = ({target, dataTransfer}) => target.closest?.("input, textarea") && !dataTransfer.types.includes("Files")
 
 function stateOf(plies, head) {
     const [start] = plies
     const own = start.accrued === start.position_score
-    const first = plies.findIndex(ply => ply.value)
+    const main = lineThrough(plies)
     return {
-        fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: plies.slice(1).map(ply => ply.san),
-        head, main: null, setup: false, at: first < 0 ? plies.length - 1 : first,
+        fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: written(plies),
+        head, setup: false, at: main.find(number => plies[number].value) ?? main.at(-1),
     }
 }

@@ -6,19 +6,16 @@ const RULES = ["r", "wg", "classical", "stalemate-wins", "lasker"]
 
 /**
  * A state: `fen` and `accrued` (null for the position's own score) of the first position, `line` (the moves from
- * there, in SAN), `at` (how many of them are made), `head` (the tags of a game whose moves these are, and how it
- * ended, see game_text.js), `main` (the moves of that game while `line` is another one, else null), `rules`, `flipped`,
- * `setup`.
+ * there, see tree.js), `at` (the number of the position that is shown: without variations, how many moves are made),
+ * `head` (the tags of a game whose moves these are, and how it ended, see game_text.js), `rules`, `flipped`, `setup`.
  */
-export const DEFAULT = {fen: START, accrued: null, line: [], at: 0, head: "", main: null, rules: "r", flipped: false, setup: false}
+export const DEFAULT = {fen: START, accrued: null, line: [], at: 0, head: "", rules: "r", flipped: false, setup: false}
 
 export function read(search, hash = "") {
     const given = new URLSearchParams(search)
     const hidden = new URLSearchParams(hash.replace(/^#/, ""))
     const fields = (given.get("fen") ?? START).trim().split(/[\s_]+/)
-    const moves = name => (hidden.get(name) ?? given.get(name) ?? "").split("_").filter(Boolean)
-    const line = moves("line")
-    const main = moves("main")
+    const line = (hidden.get("line") ?? given.get("line") ?? "").split("_").filter(Boolean)
     const at = given.has("at") ? Number(given.get("at")) : line.length
     return {
         fen: [...fields, ...["w", "-", "-", "0", "1"].slice(Math.max(0, fields.length - 1))].slice(0, 6).join(" "),
@@ -26,7 +23,6 @@ export function read(search, hash = "") {
         line,
         at: Number.isInteger(at) ? Math.min(Math.max(at, 0), line.length) : line.length,
         head: line.length ? hidden.get("game") ?? "" : "",
-        main: line.length && main.length ? main : null,
         rules: RULES.includes(given.get("rules")) ? given.get("rules") : "r",
         flipped: given.get("side") === "black",
         setup: given.has("setup"),
@@ -37,10 +33,8 @@ export function written(state) {
     const query = [`fen=${state.fen.replaceAll(" ", "_")}`]
     if (state.accrued) query.push(`accrued=${state.accrued}`)
     const hidden = []
-    for (const name of ["line", "main"]) {
-        const moves = (state[name] ?? []).map(encodeURIComponent).join("_")
-        if (moves) (moves.length > LONG_LINE ? hidden : query).push(`${name}=${moves}`)
-    }
+    const moves = state.line.map(encodeURIComponent).join("_")
+    if (moves) (moves.length > LONG_LINE ? hidden : query).push(`line=${moves}`)
     if (state.line.length && state.head) hidden.push(new URLSearchParams({game: state.head}).toString())
     if (state.at !== state.line.length) query.push(`at=${state.at}`)
     if (state.rules !== "r") query.push(`rules=${state.rules}`)
@@ -48,9 +42,6 @@ export function written(state) {
     if (state.setup) query.push("setup")
     return `?${query.join("&")}${hidden.length ? `#${hidden.join("&")}` : ""}`
 }
-
-/** Return how many moves two lines begin with alike. */
-export const common = (one, other) => [...one, null].findIndex((san, index) => san !== other[index])
 
 /** The game that is played, whatever it is looked at as. */
 export const variantOf = rules => rules === "wg" ? "wg" : "r"

@@ -1,0 +1,59 @@
+"""The variations of a game of a PGN stream, which its result does not depend on."""
+
+from typing import NamedTuple
+
+import chess
+
+from tbgen.games.pgn.reader import TOKEN, Game, move_of
+from tbgen.games.pgn.splitter import RawGame
+
+
+class VariationMove(NamedTuple):
+    """A move of a variation."""
+
+    after: int
+    """The number of the position that it is made in: 0 for the first one, then those after the moves of the
+    main line, then those after the moves of variations, as they stand in the text."""
+    move: chess.Move
+
+
+class Variations(NamedTuple):
+    """Those of a game."""
+
+    moves: list[VariationMove]
+    cut: int
+    """How many of them go on with what is not a legal move, and are left out from there."""
+
+
+def read_variations(raw: RawGame, game: Game) -> Variations:
+    """Return the variations of a sound game that was read from bytes."""
+    board, here = game.start.board.copy(stack=False), 0
+    before: int | None = None  # the number of the position before the last move; None if there is none
+    readable, moves, cut = True, list[VariationMove](), 0
+    outer: list[tuple[chess.Board, int, int | None, bool]] = []
+    for token in TOKEN.finditer(raw.data[raw.movetext :].decode("utf-8", "replace")):
+        if token.lastgroup == "move" and readable:
+            try:
+                move = move_of(board, token)
+            except ValueError:
+                readable, cut = False, cut + 1
+                continue
+            before = here
+            if outer:
+                moves.append(VariationMove(here, move))
+                here = len(game.moves) + len(moves)
+            else:
+                here += 1
+            board.push(move)
+        elif token[0] == "(":
+            outer.append((board, here, before, readable))
+            readable = readable and before is not None
+            if before is not None:
+                board = board.copy(stack=1)
+                board.pop()
+                here, before = before, None
+        elif token[0] == "{":
+            break  # a comment that is not closed is the end
+        elif token.lastgroup == "close":
+            board, here, before, readable = outer.pop()
+    return Variations(moves, cut)

@@ -1,0 +1,107 @@
+// The moves from a position as a tree: a list of positions, of which each is `after` another one, by its number. The
+// first move after a position goes on, others are variations.
+
+import {labelOf} from "./position.js"
+
+/** Return the positions of what stands in an address: "3.Kf4" is made in the position 3, "Kf4" in the one before it. */
+export function parsed(tokens) {
+    const moves = tokens.map((token, index) => {
+        const [, after = index, san] = token.match(/^(?:(\d+)\.)?(.*)$/)
+        return {san, after: Math.min(Number(after), index)}
+    })
+    return [{san: null, after: null}, ...moves]
+}
+
+/** Return the positions of a game without variations. */
+export const inLine = plies => plies.map((ply, number) => ({...ply, after: number ? number - 1 : null}))
+
+/** Return what stands in an address for positions. */
+export const written = plies => plies.slice(1).map(({san, after}, index) => after === index ? san : `${after}.${san}`)
+
+/** Return for each position the numbers of those after it. */
+export function nextOf(plies) {
+    const found = plies.map(() => [])
+    plies.forEach(({after}, number) => after === null || found[after].push(number))
+    return found
+}
+
+/** Return the numbers of the positions up to one. */
+export function upTo(plies, at) {
+    const path = []
+    for (let here = at; here !== null; here = plies[here].after) path.unshift(here)
+    return path
+}
+
+/** Return the numbers of the line through a position: through the first one, of the main line. */
+export function lineThrough(plies, at = 0) {
+    const next = nextOf(plies)
+    const path = upTo(plies, at)
+    while (next[path.at(-1)].length) path.push(next[path.at(-1)][0])
+    return path
+}
+
+/** Return the number of the position that an arrow key leads to: back, forward, or to another move instead. */
+export function towards(plies, at, key) {
+    const next = nextOf(plies)
+    const {after} = plies[at]
+    if (key === "ArrowRight") return next[at][0]
+    if (after === null) return undefined
+    if (key === "ArrowLeft") return after
+    const step = {ArrowUp: -1, ArrowDown: 1}[key]
+    return step && next[after][next[after].indexOf(at) + step]
+}
+
+/** Return positions with one more, after that of a number, and its number; what is there is not added again. */
+export function added(plies, after, ply) {
+    const found = plies.findIndex(each => each.after === after && each.san === ply.san)
+    return found < 0 ? {plies: [...plies, {...ply, after}], at: plies.length} : {plies, at: found}
+}
+
+/** Return positions without one and all that come after it. */
+export function without(plies, number) {
+    const renumbered = new Map()
+    const left = []
+    plies.forEach((ply, old) => {
+        if (old === number || (ply.after !== null && !renumbered.has(ply.after))) return
+        renumbered.set(old, left.length)
+        left.push(ply.after === null ? ply : {...ply, after: renumbered.get(ply.after)})
+    })
+    return left
+}
+
+/** Yield the moves in the order of PGN as `{number, label}`, and "(" and ")" around variations. */
+export function* inOrder(plies) {
+    yield* from(plies, nextOf(plies), 0, 0, true)
+}
+
+function* from(plies, next, start, depth, fresh) {
+    const {fen} = plies[0]
+    for (let here = start; next[here].length; [here] = next[here], depth++) {
+        const [first, ...others] = next[here]
+        yield {number: first, label: labelOf(fen, depth, fresh)}
+        for (const number of others) {
+            yield "("
+            yield {number, label: labelOf(fen, depth, true)}
+            yield* from(plies, next, number, depth + 1, false)
+            yield ")"
+        }
+        fresh = others.length > 0
+    }
+}
+
+/**
+ * Return positions with all that the referee says of them; null if he counts others.
+ *
+ * @param {object} game the answer, which has the main line and then the variations as they stand in the text
+ */
+export function refereed(plies, {plies: main, variations}) {
+    const said = [...main, ...variations]
+    const mainLine = lineThrough(plies)
+    const inMain = new Set(mainLine)
+    const others = [...inOrder(plies)].map(each => each.number).filter(number => number && !inMain.has(number))
+    const order = [...mainLine, ...others]
+    if (said.length !== plies.length || main.length !== mainLine.length) return null
+    const found = []
+    order.forEach((number, index) => { found[number] = {...said[index], after: plies[number].after} })
+    return found
+}
