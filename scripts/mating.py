@@ -229,6 +229,8 @@ def _page(mating: Mating) -> Iterator[str]:
     yield _table(("", "source", "shares", ""), (_judged(mating, claim) for claim in CLAIMS))
     sources = "; ".join(f"({number}) {text}" for number, text in enumerate(SOURCES, 1))
     yield f"Sources, all by H. G. Muller: {sources}."
+    yield "## Beside other programs"
+    yield _beside(mating)
     yield "## What the wiki says"
     yield (
         f"Sentences of the [wiki of the rules]({WIKI}) on basic endings, and which part of the positions "
@@ -327,6 +329,23 @@ def _marks(mating: Mating, told: Sequence[MatingEntry]) -> Iterator[str]:
         verdict = entry.potential.truth[rule.leader or "white"].verdict
         right += rule.wins is None or rule.wins == (verdict is Verdict.GENERAL)
     yield f"With these marks the rule is right in {right} of the {len(told)} endings."
+
+
+def _beside(mating: Mating) -> str:
+    """Return how endings of which other programs tell something else are counted there."""
+    rook, queen = mating.of("Q", "R")[0].longest.white, mating.of("Q", "[WF]")[0].longest.white
+    pair = mating.of("[F][F]")[0].potential.truth.white
+    forced, opened = pair.to_move.forced + pair.waiting.forced, pair.to_move.open + pair.waiting.open
+    return (
+        "FairyGen, the generator of H. G. Muller, counts the same forced mates, by the moves that they take, "
+        "in all endings that were compared ([described.md](described.md#how-it-is-known-to-be-right)).\n\n"
+        "Longest ways count to mate. Some programs count to the capture that decides, FairyGen too unless it "
+        f"is told otherwise. So KQvKR takes {rook} plies here, and 62 where it ends with the rook; "
+        f"{_name('KQvK[WF]')} takes {queen} either way, for the longest way mates with the commoner on the "
+        f"board.\n\nTwo ferzes mate by force in {forced} of {opened:,} open positions on the full board, in "
+        "FairyGen as here. All are of one kind: in `8/8/8/8/[F]7/8/2K5/k1[F]5 w`, c1b2+ leaves Black a1a2 "
+        "alone, and a4b3 mates."
+    )
 
 
 def _judged(mating: Mating, claim: Claim) -> Sequence[str]:

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tbgen
@@ -74,6 +75,17 @@ def test_a_described_rook_is_a_rook(built: Path, rules: str) -> None:
         assert {str(tables.probe(board).value) for board in positions[:5].boards()} == {"G0.0"}
 
 
+def test_a_described_queen_among_queens(built: Path) -> None:
+    """Positions of KQ[Q]vK are those of KQQvK, whichever queen is the described one."""
+    assert main(["build", "KQ[Q]vK", "KQQvK", "--dir", str(built)]) == 0
+    with tbgen.open_tablebase(built) as tables:
+        found = tables.table("KQ[Q]vK").positions()
+        assert (len(found), found.men) == (2_415_063, "KkQ[Q]")
+        value, depth = tables.probe_arrays("KkQQ", found.squares(), found.side)
+    assert np.array_equal(value, found.value)
+    assert np.array_equal(depth, found.depth)
+
+
 def test_what_men_can_mate(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Shares and longest mates are those of an independent program for classical chess."""
     assert main(["build", "KQvK[WF]", "--dir", str(built)]) == 0
@@ -99,6 +111,8 @@ def test_what_men_can_mate(built: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert tables == mating_potential("K[WD]vK", built)
     assert mating_potential("K[WD]vK", built, marks=MatingMarks()).agrees is False
     assert mating_potential("KQvK[WF]", built, marks="tables").agrees is True
+    with pytest.raises(tbgen.UsageError, match=r"there are no marks 'table': give MatingMarks, or 'tables'"):
+        mating_potential("K[WD]vK", built, marks="table")  # type: ignore[arg-type]
 
 
 def test_a_described_rook_mates_as_a_rook_does(built: Path) -> None:

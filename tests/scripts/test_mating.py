@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chess import A1, A2, C2, parse_square
 
 from tbgen.board.material import Material
 from tbgen.errors import UsageError
@@ -71,9 +72,61 @@ def test_entries_are_those_of_tables(found: Any, three_men: Path) -> None:
 
 
 def test_two_ferzes_mate_by_force_in_64_positions(found: Any) -> None:
-    """Mates in two around a corner, such as c1b2+ a1a2 a4b3#; in general they do not."""
+    """Mates in two around a corner, such as c1b2+ a1a2 a4b3#; in general they do not.
+
+    That no other way is longer, and that 80 mates and 16 positions before a forced one are all that there are
+    with Black to move, FairyGen says (``tests/data/fairygen.csv``).
+    """
     truth = found.of("[F][F]")[0].potential.truth.white
-    assert (truth.verdict, truth.to_move.forced, truth.waiting.forced) == (Verdict.SOMETIMES, 48, 16)
+    assert (truth.verdict, truth.mates) == (Verdict.SOMETIMES, 80)
+    assert (truth.to_move.forced, truth.waiting.forced) == (48, 16)
+
+
+def test_mates_in_two_of_two_ferzes_are_real() -> None:
+    """Every reply to the check is answered by mate, in moves tried step by step."""
+    for first, second, check in (("a4", "c1", "b2"), ("c4", "a3", "b2"), ("a4", "c3", "b2")):
+        men = {C2: "K", parse_square(first): "F", parse_square(second): "F"}
+        assert not any(_mated(A1, after) for after in _moves(men, A1))
+        checked = {**men, parse_square(check): "F"}
+        del checked[parse_square(second)]
+        assert checked in _moves(men, A1)
+        replies = _king_moves(A1, checked)
+        assert replies == [A2]
+        assert any(_mated(A2, after) for after in _moves(checked, A2))
+
+
+def _steps(square: int, man: str) -> list[int]:
+    """Where a king or a ferz goes."""
+    file, rank = square % 8, square // 8
+    ways = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if (x and y) or (man == "K" and (x or y))]
+    found = [(file + x, rank + y) for x, y in ways]
+    return [8 * y + x for x, y in found if x in range(8) and y in range(8)]
+
+
+def _moves(men: dict[int, str], black: int) -> list[dict[int, str]]:
+    """White's men after each of his moves; his king keeps away from Black's."""
+    guarded = _steps(black, "K")
+    return [
+        {target if at == square else at: each for at, each in men.items()}
+        for square, man in men.items()
+        for target in _steps(square, man)
+        if target not in men and target != black and not (man == "K" and target in guarded)
+    ]
+
+
+def _king_moves(black: int, men: dict[int, str]) -> list[int]:
+    """Where Black's king goes."""
+    found = []
+    for target in _steps(black, "K"):
+        left = {at: man for at, man in men.items() if at != target}
+        if not any(target in _steps(at, man) for at, man in left.items()):
+            found.append(target)
+    return found
+
+
+def _mated(black: int, men: dict[int, str]) -> bool:
+    attacked = any(black in _steps(at, man) for at, man in men.items())
+    return attacked and not _king_moves(black, men)
 
 
 def test_a_list_is_saved(tmp_path: Path, found: Any) -> None:

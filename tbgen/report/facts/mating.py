@@ -14,7 +14,7 @@ from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.errors import default_directory
+from tbgen.errors import UsageError, default_directory, quote
 from tbgen.report.facts.endgames import typical_of, without_over
 from tbgen.report.facts.mating_rule import ENOUGH, MULLER, MatingMarks, is_bound, mating_rule, value_of
 from tbgen.report.facts.wording import NO_MATE, counted_pawns, meaning, percent
@@ -54,7 +54,7 @@ def mating_potential(
     :param values: what men are worth, in pawns, by name, as :func:`mating_rule` takes it.
     :param marks: what the rule is told about men; ``tables`` for :func:`marks_of_tables`.
 
-    :raises UsageError: if the name means nothing.
+    :raises UsageError: if the name or the marks mean nothing.
     :raises MissingTableError: if a table has not been built.
     :raises DamagedTableError: if its file cannot be used.
     """
@@ -62,6 +62,8 @@ def mating_potential(
         material = Material.parse(material)
     if marks == "tables":
         marks = marks_of_tables(material, directory, rules=rules, values=values)
+    if not isinstance(marks, MatingMarks):
+        raise UsageError(f"there are no marks {quote(str(marks))}: give MatingMarks, or 'tables'")
     return mating_facts(count_directory(material, directory, rules), values, marks)
 
 

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Compare tables with FairyGen, H. G. Muller's generator of endgame tables with fairy pieces.
+
+    git clone https://github.com/ceebo/fairygen
+    for men in 3 4; do cc -O2 -w -DMEN=$men -o fairygen/${men}men fairygen/EGTgen.c; done
+    scripts/check_fairygen.py fairygen data KQvKR "K[WD]vK"
+
+For each material and each side that has more than its king, FairyGen counts the positions in which the other
+side is to move and mated by force, by the number of moves that it takes; the counts of the table have to be
+the same. Materials of three or four men without pawns will do.
+
+Prints a line per side: the material, who mates, the longest way in moves, the positions on the full board,
+and whether all counts agree. Exit code 0 if all do, else 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from math import factorial, prod
+from pathlib import Path
+from time import sleep
+from typing import Final
+
+import chess
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.board.kinds import Kind
+from tbgen.board.material import Material, Men
+from tbgen.errors import TbgenError, UsageError
+from tbgen.probe.positions import Positions
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+
+Counts = Counter[int]
+"""Positions by the number of moves in which the side to move is mated; a quarter of those on the full board,
+where like men are told from each other: FairyGen counts so."""
+
+LETTERS: Final = "ACDE"
+"""Names of men in FairyGen; its kings are K."""
+_REPORT: Final = "rep2.txt"
+_ROW: Final = re.compile(r" *(\d+)\.((?: +\d+)+)$", re.MULTILINE)
+_MAN: Final = re.compile(r"\[[^]]*\]|.")
+_WAIT: Final = 0.05
+"""Seconds between looks whether the report is complete."""
+
+
+def definition(kind: Kind) -> str:
+    """Return how a man moves, in the words of FairyGen's ``piecedef.ini``."""
+    found = dict[str, None]()
+    for steps, slides in ((kind.leaps, ""), (kind.rides, "s")):
+        for step in steps:
+            less, more = sorted(map(abs, step))
+            found[f"{more},{less},{slides}*"] = None
+    return " ".join(found)
+
+
+def fairygen_counts(programs: Path, material: Material, white: bool) -> Counts:
+    """Return FairyGen's counts.
+
+    :param programs: directory of ``3men`` and ``4men``.
+    :param white: who mates, as the material names the sides.
+    :raises UsageError: if there is no program for it.
+    """
+    program = programs.absolute() / f"{material.men}men"
+    if not program.is_file():
+        raise UsageError(f"{program} is missing: compile EGTgen.c of FairyGen with -DMEN={material.men}")
+    kinds = {kind.name: kind for kind in material.kinds}
+    letters = dict(
+        zip(dict.fromkeys(_others(material, True) + _others(material, False)), LETTERS, strict=False)
+    )
+    men = ["K: 1,0,* 1,1,*", *(f"{letter}: {definition(kinds[man])}" for man, letter in letters.items())]
+    sides = ("K" + "".join(letters[man] for man in _others(material, each)) for each in (white, not white))
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "piecedef.ini").write_text("".join(f"{line}\n" for line in men))
+        command = [str(program), "-m", ".".join(sides)]
+        with subprocess.Popen(
+            command, cwd=place, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as running:  # it waits for moves when it has written its report
+            while "TOTAL" not in (text := _read(Path(place) / _REPORT)):
+                if running.poll() is not None:
+                    raise UsageError(f"{program} has ended without a report on {material}")
+                sleep(_WAIT)
+            running.kill()
+    return report_counts(text)
+
+
+def _read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def report_counts(text: str) -> Counts:
+    """Return the counts of a report: a column for each way to stand on colours, mates in row 1."""
+    rows = {int(row[1]) - 1: sum(map(int, row[2].split())) for row in _ROW.finditer(text)}
+    return +Counts({moves: count for moves, count in rows.items() if moves >= 0})
+
+
+def table_counts(tables: Tablebase, material: Material, white: bool) -> Counts:
+    """Return the counts of a table."""
+    alike = prod(factorial(number) for side in material.sides for number in Counter(side).values())
+    found = Counts()
+    for block in tables.table(material).blocks(value="G0.0" if white else "-G0.0", side=not white):
+        squares = _in_order(block, block.squares())
+        mirrored = _in_order(block, squares % 8 * 8 + squares // 8)
+        images = np.where((squares == mirrored).all(axis=1), 1, 2)
+        for plies, number in enumerate(np.bincount(block.depth, images).tolist()):
+            found[plies // 2] += int(number) * alike
+    return +found
+
+
+def _in_order(positions: Positions, squares: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the squares of men with those of like men in order."""
+    men, found = np.array(_MAN.findall(positions.men)), squares.copy()
+    for man in set(men):
+        found[:, men == man] = np.sort(squares[:, men == man], axis=1)
+    return found
+
+
+def _others(material: Material, white: bool) -> Men:
+    return material.sides[not white][1:]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compare what the arguments name; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("programs", type=Path, metavar="FAIRYGEN", help="directory of 3men and 4men")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the tables, of r-mobility")
+    parser.add_argument("materials", nargs="+", metavar="MATERIAL")
+    given = parser.parse_args(arguments)
+    try:
+        with open_tablebase(given.directory) as tables:
+            materials = [_checked(name) for name in given.materials]
+            agree = [compare(given.programs, tables, material) for material in materials]
+            return 0 if all(agree) else 1
+    except TbgenError as error:
+        print(f"check_fairygen: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def _checked(name: str) -> Material:
+    """Return a material that FairyGen knows.
+
+    :raises UsageError: if it is none.
+    """
+    material = Material.parse(name)
+    if material.pawns or material.men not in (3, 4):
+        raise UsageError(
+            f"{material} is none of FairyGen's: give materials of three or four men without pawns"
+        )
+    return material
+
+
+def compare(programs: Path, tables: Tablebase, material: Material) -> bool:
+    """Print how counts compare, for both sides; tell whether all agree."""
+    all_agree = True
+    for white in chess.COLORS[: 1 if material.symmetric else 2]:
+        if _others(material, white):
+            found = table_counts(tables, material, white)
+            agree = found == fairygen_counts(programs, material, white)
+            longest = f"{max(found)} moves" if found else "no mate"
+            said = "agree" if agree else "DIFFER"
+            side = chess.COLOR_NAMES[white].capitalize()
+            print(f"{material.name:14} {side}  {longest:>9}  {4 * found.total():>12,}  {said}", flush=True)
+            all_agree &= agree
+    return all_agree
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
