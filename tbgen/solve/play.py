@@ -5,6 +5,7 @@ may still hope for. In wider play they choose any move that may be worth more th
 Where such play leaves a cell for what is not exactly known, more has to be found out.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final, TypeAlias
@@ -49,26 +50,30 @@ class Play:
 
 
 class Follower:
-    """Follows the play that keeps ends apart.
+    """Follows the play that keeps ends apart, from a state of a solved canonical cell.
 
-    :param most: how many states to look at.
+    :param accrued: the state's accrued score.
     :param wide: whether to follow all moves that may be worth more than what is sure.
     """
 
-    def __init__(self, states: States, most: int, wide: bool) -> None:
-        self._states, self._most, self._wide = states, most, wide
+    def __init__(self, states: States, position: CellPosition, accrued: Code, wide: bool) -> None:
+        self._states, self._wide = states, wide
         self._play = Play()
         self._seen: set[tuple[Cell, int, int, Code]] = set()
         self._queue: list[tuple[int, int, CellPosition, Code]] = []
-
-    def follow(self, position: CellPosition, accrued: Code) -> Play:
-        """Return what play from a state of a solved canonical cell comes to, nearest first."""
+        self._looked_at = 0
         self._add(0, position, accrued)
-        for _ in range(self._most):
-            if not self._queue:
-                break
+
+    def follow(self, most: int, has_time: Callable[[], bool]) -> Play:
+        """Return what play comes to, nearest first; it goes on where it was.
+
+        :param most: how many states to look at, with those looked at before.
+        :param has_time: tells whether to look at one more.
+        """
+        while self._queue and self._looked_at < most and has_time():
             *_, here, score = heappop(self._queue)
             self._look_at(here, score)
+            self._looked_at += 1
         self._play.complete = not self._queue
         return self._play
 

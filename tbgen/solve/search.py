@@ -139,15 +139,19 @@ class Search:
         """Solve something that may narrow the bounds of the state; return whether there was anything."""
         root, accrued = self.given.seen_by(self._symmetry), seen_score(self.accrued, self._symmetry)
         for wide in (False, True):
-            most, complete = _STATES, False
-            while not complete and most <= _MOST_STATES and self._budget.left > 0:
-                play = self._plays[wide] = Follower(self._states, most, wide).follow(root, accrued)
+            follower, most, complete = Follower(self._states, root, accrued, wide), 0, False
+            while not complete and most < _MOST_STATES and self._has_time():
+                most = most * 2 or _STATES
+                play = self._plays[wide] = follower.follow(most, self._has_time)
                 if self._solve_again(play.states, play):
                     return True
                 if choices := self._choices(play):
                     return self._solve_new(choices, play)
-                most, complete = 2 * most, play.complete
+                complete = play.complete
         return False
+
+    def _has_time(self) -> bool:
+        return self._budget.left > 0
 
     def _narrow_promotions(self) -> bool:
         """Find the values after a promotion that leaves more mobile men than cells have, where it keeps the
