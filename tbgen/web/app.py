@@ -30,6 +30,7 @@ from tbgen.web.openapi import openapi
 from tbgen.web.opponent import Opponent
 from tbgen.web.page_files import Page
 from tbgen.web.pool import WorkerPool
+from tbgen.web.previews import Previews
 from tbgen.web.reports import Reports
 from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import Solving
@@ -63,8 +64,9 @@ class _Service:
         self._monitor = Monitor(tbgen.__version__)
         self._openapi = openapi(tbgen.__version__)
         fields = {"report": "report", "solve": "solve", "live": "live", "engine": "move_seconds"}
-        page = Page(name for name, field in fields.items() if getattr(settings, field) is not None)
-        self._pages: list[Page | Reports | LivePage] = [page]
+        offers = [name for name, field in fields.items() if getattr(settings, field) is not None]
+        previews = Previews(self._stock, self._slow, limiter)
+        self._pages: list[Page | Previews | Reports | LivePage] = [Page(previews.head, offers), previews]
         self._solving = Solving(settings.directories, settings.solve, Limiter(settings.limit, settings.burst))
         self._opponent = Opponent(
             settings.engine,

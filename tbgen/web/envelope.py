@@ -44,6 +44,8 @@ class Envelope:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                if headers["Content-Security-Policy"].endswith("frame-ancestors *"):
+                    del headers["X-Frame-Options"]  # it has no word for all
                 if scope["method"] in ("GET", "HEAD"):
                     headers.update(_CORS)
                 path = scope["route"].path.removesuffix("/{name:path}") if "route" in scope else _OTHER

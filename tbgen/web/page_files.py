@@ -2,11 +2,11 @@
 
 import gzip
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Final
+from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,11 +17,14 @@ from tbgen.html.men import picture_of_man
 from tbgen.html.style import men, style_sheet
 from tbgen.web.exchange import Endpoints, Handler, answer_file
 
-_MAY: Final = (
+_BY_ANYBODY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors "
 )
+_MAY: Final = f"{_BY_ANYBODY}'none'"
 """What the page may do: its own files and the API, and nothing that stands within it as text."""
+_MAY_IN_FRAMES: Final = f"{_BY_ANYBODY}*"
+"""The same for the page that other sites may have in a frame."""
 
 _INDEX: Final = "index.html"
 _TOLD: Final = (_INDEX, "play.html")
@@ -31,12 +34,16 @@ _TOLD: Final = (_INDEX, "play.html")
 class Page:
     """The page and the files that it asks for.
 
+    :param head: returns what belongs into the head of the explorer by its address.
     :param offers: what the server has besides tables: ``report``, ``solve``, ``live``, ``engine``; the page
         shows what is named.
     :raises UsageError: if there is a file of men, and something is wrong with it.
     """
 
-    def __init__(self, offers: Iterable[str] = ()) -> None:
+    def __init__(
+        self, head: Callable[[Request], Coroutine[Any, Any, str]], offers: Iterable[str] = ()
+    ) -> None:
+        self._head = head
         named_men()  # what is wrong with them is said before somebody waits for a picture
         self.files = dict(_read(files("tbgen.web").joinpath("page"), ""))
         """The contents by their names."""
@@ -49,24 +56,38 @@ class Page:
 
     def endpoints(self) -> Endpoints:
         """Return the endpoints by their paths."""
-        found = {"/": self._answering(_INDEX), "/page/men/{side}/{letters}.svg": _answer_man}
+        found: dict[str, Handler] = {"/": self._answer_index, "/page/men/{side}/{letters}.svg": _answer_man}
         found["/page/{name:path}"] = self._answering(None)
+        found["/embed"] = self._answering("embed.html", _MAY_IN_FRAMES)
         found |= {f"/{name}": self._answering(f"{name}.html") for name in ("play", "puzzles")}
         return found | ({"/live": self._answering("live.html")} if self._live else {})
 
-    def _answering(self, fixed: str | None) -> Handler:
+    async def _answer_index(self, request: Request) -> Response:
+        """Answer with the explorer, which says to other sites what its address shows."""
+        head = await self._head(request)
+        content = self.files[_INDEX].replace(b"</head>", f"{head}</head>".encode(), 1)
+        return _answer(request, _INDEX, content, _MAY, _pack)
+
+    def _answering(self, fixed: str | None, policy: str = _MAY) -> Handler:
         """Return what answers with a file, or with the one that the path names."""
 
         async def handler(request: Request) -> Response:
             name = fixed or request.path_params["name"]
             if name not in self.files:
                 raise HTTPException(404)
-            content, headers = self.files[name], {"Vary": "Accept-Encoding"}
-            if _takes_gzip(request.headers.get("accept-encoding", "")):
-                content, headers["Content-Encoding"] = _packed(content), "gzip"
-            return answer_file(request, name, content, _MAY, **headers)
+            return _answer(request, name, self.files[name], policy, _packed)
 
         return handler
+
+
+def _answer(
+    request: Request, name: str, content: bytes, policy: str, pack: Callable[[bytes], bytes]
+) -> Response:
+    """Answer with a file, packed where the client takes that."""
+    headers = {"Vary": "Accept-Encoding"}
+    if _takes_gzip(request.headers.get("accept-encoding", "")):
+        content, headers["Content-Encoding"] = pack(content), "gzip"
+    return answer_file(request, name, content, policy, **headers)
 
 
 async def _answer_man(request: Request) -> Response:
@@ -92,9 +113,12 @@ def _takes_gzip(accepted: str) -> bool:
     return False
 
 
-@cache
-def _packed(content: bytes) -> bytes:
+def _pack(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
+
+
+_packed = cache(_pack)
+"""For files, of which there are few."""
 
 
 def _read(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:

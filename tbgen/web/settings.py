@@ -19,6 +19,8 @@ MOST_BATCH: Final = 100
 """Positions of one batch."""
 MOST_PLIES: Final = 2000
 """Plies of a game, with its variations."""
+MOST_FRAMES: Final = 200
+"""Positions of a line as an animated GIF."""
 MOST_GAMES: Final = 500
 """Games of one text."""
 MOST_PLIES_OF_GAMES: Final = 50_000

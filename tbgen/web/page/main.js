@@ -19,6 +19,7 @@ import {offerReferee, referee} from "./refereeing.js"
 import {Running} from "./running.js"
 import {offerSamples} from "./sampling.js"
 import {moverOf} from "./score.js"
+import {offerSharing} from "./sharing.js"
 import {Slider} from "./slider.js"
 import {offerSolving, stopSolving} from "./solving.js"
 import {DEFAULT, isView, read, variantOf, written} from "./state.js"
@@ -377,6 +378,8 @@ offerCopies({
     link: () => location.href,
     svg: () => svgOf(here().fen, state.flipped),
 })
+
+offerSharing(() => ({state, plies, line}))
 
 offerTools(board)
 

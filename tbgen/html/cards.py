@@ -1,0 +1,170 @@
+"""Pictures of positions as bitmaps: PNG for previews of links, GIF for lines. All of it blocks."""
+
+import io
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import chess
+
+from tbgen.errors import needs_extra
+from tbgen.html.style import style_sheet
+
+with needs_extra("a picture", "web"):
+    from PIL import Image, ImageDraw, ImageFont
+
+MEN: Final = "kqrbnp"
+"""The order of the men in their file, White's in the upper row."""
+MEN_SIZE: Final = 120
+"""Width and height of one there, in pixels."""
+MEN_FILE: Final = Path(__file__).with_name("men.png")
+"""Made by ``scripts/men.py``."""
+
+SIZE: Final = (1200, 630)
+"""Of a picture that previews of links show as it is [1].
+
+[1] https://ogp.me and the pages on it of Facebook and X.
+"""
+_SQUARE: Final = 70
+_EDGE: Final = (SIZE[1] - 8 * _SQUARE) // 2
+_FILM_SQUARE: Final = 50
+_FOOT: Final = 40
+"""Height of the text under the board of a film."""
+_FRAME_MS: Final = 900
+_LAST_MS: Final = 3000
+_COLOURS: Final = 64
+_PAPER: Final = "#fbfaf6"
+_INK: Final = "#1c1c1c"
+_SOFT: Final = "#55595e"
+_MARKED: Final = "#c9a227"
+"""Laid over the squares of the last move."""
+
+
+class Shown(NamedTuple):
+    """A position as it is shown."""
+
+    board: chess.Board
+    last: chess.Move | None = None
+    """The move that led to it."""
+    flipped: bool = False
+    """Whether Black is below."""
+
+
+class Caption(NamedTuple):
+    """What is said of a position."""
+
+    headline: str
+    """Short and large, such as ``G1.5``."""
+    sentence: str
+    notes: str = ""
+    """What stands below, small."""
+
+
+def card(shown: Shown, caption: Caption) -> bytes:
+    """Return a position with what is said of it, as PNG."""
+    picture = Image.new("RGB", SIZE, _PAPER)
+    picture.paste(_board(shown, _SQUARE), (_EDGE, _EDGE))
+    draw = ImageDraw.Draw(picture)
+    left = 8 * _SQUARE + 2 * _EDGE + 10
+    width = SIZE[0] - left - _EDGE
+    draw.text((left, 70), caption.headline, _INK, _font(120 if len(caption.headline) < 7 else 96))
+    lines = _wrapped(caption.sentence, _font(42), width)
+    draw.multiline_text((left, 230), "\n".join(lines), _INK, _font(42), spacing=14)
+    draw.multiline_text(
+        (left, SIZE[1] - 150),
+        "\n".join(_wrapped(caption.notes, _font(30), width)),
+        _SOFT,
+        _font(30),
+        spacing=8,
+    )
+    draw.text((left, SIZE[1] - _EDGE - 30), "tbgen · r-mobility chess", _SOFT, _font(30))
+    return _written(picture, "PNG")
+
+
+def film(frames: Sequence[tuple[Shown, str]]) -> bytes:
+    """Return positions with a text below each, one after the other, as an animated GIF that begins anew.
+
+    :param frames: at least one.
+    """
+    size = 8 * _FILM_SQUARE
+    every = Shown(chess.Board(), chess.Move(chess.A3, chess.B3))  # men and squares of all kinds
+    colours = _board(every, _FILM_SQUARE).quantize(_COLOURS)
+    pictures = list[Image.Image]()
+    for shown, text in frames:
+        picture = Image.new("RGB", (size, size + _FOOT), _PAPER)
+        picture.paste(_board(shown, _FILM_SQUARE), (0, 0))
+        ImageDraw.Draw(picture).text((10, size + 8), text, _INK, _font(20))
+        pictures.append(picture.quantize(palette=colours, dither=Image.Dither.NONE))
+    times = [*[_FRAME_MS] * (len(pictures) - 1), _LAST_MS]
+    return _written(pictures[0], "GIF", save_all=True, append_images=pictures[1:], duration=times, loop=0)
+
+
+def _written(picture: Image.Image, form: str, **options: object) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, form, **options)
+    return file.getvalue()
+
+
+def _board(shown: Shown, size: int) -> Image.Image:
+    """Return a board whose squares have a size in pixels."""
+    light, dark = _colours()
+    picture = Image.new("RGB", (8 * size, 8 * size), light)
+    draw = ImageDraw.Draw(picture, "RGBA")
+    men = _men(size)
+    marked = () if shown.last is None else (shown.last.from_square, shown.last.to_square)
+    for square in chess.SQUARES:
+        file, rank = chess.square_file(square), chess.square_rank(square)
+        left, top = (7 - file, rank) if shown.flipped else (file, 7 - rank)
+        box = (left * size, top * size, (left + 1) * size - 1, (top + 1) * size - 1)
+        if (file + rank) % 2 == 0:
+            draw.rectangle(box, dark)
+        if square in marked:
+            draw.rectangle(box, f"{_MARKED}70")
+        man = shown.board.piece_at(square)
+        if man is not None:
+            picture.paste(men[man.symbol()], box[:2], men[man.symbol()])
+    return picture
+
+
+@cache
+def _colours() -> tuple[str, str]:
+    """Return the colours of light and dark squares, those of the page."""
+    light, dark = (re.search(rf"--{name}square: (#\w+)", style_sheet()) for name in ("light", "dark"))
+    assert light is not None
+    assert dark is not None
+    return light[1], dark[1]
+
+
+@cache
+def _men(size: int) -> dict[str, Image.Image]:
+    """Return the men by their letters in FENs, in a size in pixels."""
+    with Image.open(MEN_FILE) as file:
+        whole = file.convert("RGBA")
+    found = {}
+    for row, letters in enumerate((MEN.upper(), MEN)):
+        for column, letter in enumerate(letters):
+            left, top = column * MEN_SIZE, row * MEN_SIZE
+            man = whole.crop((left, top, left + MEN_SIZE, top + MEN_SIZE))
+            found[letter] = man.resize((size, size), Image.Resampling.LANCZOS)
+    return found
+
+
+@cache
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    found = ImageFont.load_default(size)
+    assert isinstance(found, ImageFont.FreeTypeFont)
+    return found
+
+
+def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int) -> list[str]:
+    """Return the lines of a text that are not wider than a width in pixels, if its words are not."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and font.getlength(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines

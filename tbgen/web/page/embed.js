@@ -1,0 +1,80 @@
+// A position and its line in a frame of another site: it is stepped through, and goes on by best play.
+
+import {Refused, ask, attempt} from "./api.js"
+import {Board} from "./board.js"
+import {$} from "./dom.js"
+import {onKey} from "./keys.js"
+import {after, numbered} from "./position.js"
+import {referee} from "./refereeing.js"
+import {headline, sentence} from "./score.js"
+import {isView, read, written} from "./state.js"
+import {lineThrough} from "./tree.js"
+
+const state = read(location.search, location.hash)
+const board = new Board($("board"), () => {}, () => {})
+let plies = [{fen: state.fen, san: null, accrued: state.accrued}]
+let at = 0
+/** Counts what is shown: answers for what is no longer shown are dropped. */
+let turn = 0
+
+const begin = () => attempt($("problem"), async () => {
+    if (state.line.length) {
+        const {plies: all} = await referee(state)
+        const path = lineThrough(all, state.at)
+        plies = path.map(number => all[number])
+        at = path.indexOf(state.at)
+    }
+    await show()
+})
+
+const go = number => attempt($("problem"), () => {
+    at = number
+    return show()
+})
+
+async function show() {
+    const mine = ++turn
+    const ply = plies[at]
+    board.show(ply.fen, state.flipped)
+    board.last(ply.uci ?? null)
+    $("move").textContent = at ? numbered(plies[at - 1].fen, [ply.san])[0].join(" ") : ""
+    $("explore").href = `./${written({...state, line: plies.slice(1).map(each => each.san), at, head: ""})}`
+    offerSteps()
+    try {
+        const found = await ask(state.rules, isView(state.rules) ? {fen: ply.fen} : {fen: ply.fen, accrued: ply.accrued})
+        if (mine !== turn) return
+        ply.accrued = found.accrued
+        $("value").textContent = headline(found)
+        $("sentence").textContent = sentence(found)
+        if (at === plies.length - 1 && !isView(state.rules)) await goOn(ply, found)
+    } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        if (mine !== turn) return
+        $("value").textContent = ply.accrued ?? "?"
+        $("sentence").textContent = ply.accrued ? "has accrued so far." : error.message
+    }
+}
+
+/** Let the line go on by best play. */
+async function goOn({fen, accrued}, {value}) {
+    const {mainline} = await ask(`${state.rules}/mainline`, {fen, accrued})
+    if (at !== plies.length - 1) return
+    for (const ply of mainline) plies.push({...ply, fen: after(plies.at(-1).fen, ply.uci), value})
+    offerSteps()
+}
+
+function offerSteps() {
+    $("first").disabled = $("back").disabled = at === 0
+    $("forward").disabled = $("last").disabled = at === plies.length - 1
+}
+
+const steps = {
+    first: () => go(0),
+    back: () => go(Math.max(0, at - 1)),
+    forward: () => go(Math.min(at + 1, plies.length - 1)),
+    last: () => go(plies.length - 1),
+}
+for (const [id, step] of Object.entries(steps)) $(id).addEventListener("click", step)
+onKey(key => ({ArrowLeft: steps.back, ArrowRight: steps.forward})[key]?.())
+
+begin()

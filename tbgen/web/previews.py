@@ -1,0 +1,186 @@
+"""What others see of a link to the page: a picture, and in words what the position comes to."""
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, NamedTuple
+
+import chess
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tbgen.board.variant import Variant
+from tbgen.compiler.cache import KernelsMissingError
+from tbgen.errors import TbgenError
+from tbgen.games.referee import Arbiter
+from tbgen.games.settings import FiftyMoveRule
+from tbgen.html.cards import SIZE, Caption, Shown, card, film
+from tbgen.probe.states import read_chess
+from tbgen.probe.views import View
+from tbgen.web.errors import Refusal
+from tbgen.web.exchange import KEPT, Endpoints, Handler, answer_content
+from tbgen.web.limits import Limiter, client_of
+from tbgen.web.lookups import question_of
+from tbgen.web.playing import GameState, Worth, worths
+from tbgen.web.pool import WorkerPool
+from tbgen.web.settings import MOST_FRAMES
+from tbgen.web.stock import Stock
+from tbgen.web.wording import sentence
+
+_START: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
+"""What the page shows without an address, as in ``state.js``."""
+_MOVE: Final = re.compile(r"(?:(\d{1,4})\.)?(.+)")
+"""A move of a line, maybe with the number of the position that it is made in."""
+_HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:]+\](:\d+)?")
+
+
+class Scene(NamedTuple):
+    """What an address of the page shows."""
+
+    variant: Variant
+    states: list[GameState]
+    """Those of the line through the position that is shown."""
+    at: int
+    """The number of the one that is shown."""
+    flipped: bool
+    in_view: bool
+    """Whether it is looked at by the rules of another game."""
+
+    def shown(self, at: int) -> Shown:
+        """Return one of the positions as it is drawn."""
+        state = self.states[at]
+        last = chess.Move.from_uci(state.uci) if state.uci else None
+        return Shown(state.board, last, self.flipped)
+
+
+def scene_of(query: Mapping[str, str]) -> Scene:
+    """Return what an address shows, by its parameters (``state.js``).
+
+    :raises UsageError: if it means nothing, has described men, or a move of its line is not legal.
+    :raises Refusal: if the line is too long.
+    """
+    rules = query.get("rules", Variant.R_MOBILITY)
+    variant = Variant.WHOLE_GAME if rules == Variant.WHOLE_GAME else Variant.R_MOBILITY
+    asked = question_of(query.get("fen", _START), query.get("accrued"), variant)
+    board, _ = read_chess(asked.board, None, variant)
+    arbiter = Arbiter(board, accrued=asked.accrued, rules=variant, fifty_move_rule=FiftyMoveRule.NONE)
+    sans, at = _line(query)
+    states = [GameState.of(arbiter)]
+    for san in sans:
+        arbiter.push_san(san)
+        states.append(GameState.of(arbiter, arbiter.moves[-1].uci(), san))
+    return Scene(variant, states, at, query.get("side") == "black", rules in list(View))
+
+
+def _line(query: Mapping[str, str]) -> tuple[list[str], int]:
+    """Return the moves of the line through the position that an address shows, and its number there."""
+    tokens = [token for token in query.get("line", "").split("_") if token]
+    before, sans = [0], [""]
+    for number, token in enumerate(tokens):
+        move = _MOVE.fullmatch(token)
+        before.append(min(int(move[1]), number) if move and move[1] else number)
+        sans.append(move[2] if move else token)
+    said = query.get("at", "")
+    here = min(int(said), len(tokens)) if re.fullmatch(r"\d{1,4}", said) else len(tokens)
+    path = [here]
+    while path[0]:
+        path.insert(0, before[path[0]])
+    at = len(path) - 1
+    for number in range(path[-1] + 1, len(before)):  # the first move after a position goes on
+        if before[number] == path[-1]:
+            path.append(number)
+    if len(path) > MOST_FRAMES:
+        raise Refusal(413, "too_large", f"the line has {len(path) - 1} moves: one may have {MOST_FRAMES - 1}")
+    return [sans[number] for number in path[1:]], at
+
+
+def caption_of(stock: Stock, scene: Scene) -> Caption:
+    """Return what is said of the position that is shown.
+
+    :raises TbgenError: if a table cannot be used.
+    """
+    state = scene.states[scene.at]
+    turn = state.board.turn
+    notes = f"{'White' if turn else 'Black'} to move. Accrued: {state.accrued}."
+    if scene.in_view:
+        return Caption("", "", notes)
+    worth = Worth(state.position_score)
+    if state.position_score.rank >= 2:
+        (worth,) = worths(stock.tables, [state])
+    if worth.value is None:
+        return Caption(str(state.accrued), f"{state.accrued} has accrued so far.", notes)
+    said = sentence(turn, state.position_score, state.accrued, worth.value, worth.depth)
+    return Caption(str(worth.value), said, notes)
+
+
+class Previews:
+    """The pictures, and what a page says of itself.
+
+    :param pool: where they are made.
+    """
+
+    def __init__(self, stocks: Mapping[Variant, Stock], pool: WorkerPool, limiter: Limiter) -> None:
+        self._stocks, self._pool, self._limiter = stocks, pool, limiter
+
+    def endpoints(self) -> Endpoints:
+        """Return the endpoints by their paths."""
+        return {
+            "/picture.png": self._answering(self._card, "image/png"),
+            "/line.gif": self._answering(self._film, "image/gif"),
+        }
+
+    async def head(self, request: Request) -> str:
+        """Return what belongs into the head of the page for others; nothing if its address shows nothing."""
+        try:
+            with self._limiter.charged(client_of(request)) as bill:
+                caption = await self._pool.run(partial(self._caption, dict(request.query_params)), bill)
+        except (TbgenError, Refusal, KernelsMissingError):
+            return ""
+        host = request.headers.get("host", "")
+        place = f"{request.url.scheme}://{host}/" if _HOST.fullmatch(host) else ""
+        query = f"?{request.url.query}" if request.url.query else ""
+        width, height = SIZE
+        said = {
+            "og:type": "website",
+            "og:site_name": "tbgen",
+            "og:title": f"{caption.headline} - r-mobility chess".removeprefix(" - "),
+            "og:description": f"{caption.sentence} {caption.notes}".strip(),
+            "og:url": f"{place}{query}",
+            "og:image": f"{place}picture.png{query}",
+            "og:image:width": str(width),
+            "og:image:height": str(height),
+            "og:image:alt": f"The position. {caption.sentence}".strip(),
+            "twitter:card": "summary_large_image",
+        }
+        tags = (f'<meta property="{name}" content="{html.escape(text)}">\n' for name, text in said.items())
+        return "".join(tags)
+
+    def _answering(self, draw: Callable[[Mapping[str, str]], bytes], media_type: str) -> Handler:
+        async def handler(request: Request) -> Response:
+            with self._limiter.charged(client_of(request)) as bill:
+                content = await self._pool.run(partial(draw, dict(request.query_params)), bill)
+            return answer_content(request, content, media_type, {"Cache-Control": KEPT})
+
+        return handler
+
+    def _caption(self, query: Mapping[str, str]) -> Caption:
+        scene = scene_of(query)
+        return caption_of(self._stocks[scene.variant], scene)
+
+    def _card(self, query: Mapping[str, str]) -> bytes:
+        scene = scene_of(query)
+        return card(scene.shown(scene.at), caption_of(self._stocks[scene.variant], scene))
+
+    def _film(self, query: Mapping[str, str]) -> bytes:
+        scene = scene_of(query)
+        frames = []
+        for number, state in enumerate(scene.states):
+            before = scene.states[number - 1].board
+            label = (
+                f"{before.fullmove_number}{'.' if before.turn else '...'} {state.san}"
+                if state.san
+                else "Start"
+            )
+            frames.append((scene.shown(number), f"{label}   accrued {state.accrued}"))
+        return film(frames)

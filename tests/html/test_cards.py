@@ -1,0 +1,106 @@
+"""Pictures of positions as bitmaps: squares, men and frames where they have to be."""
+
+import io
+import random
+
+import chess
+import pytest
+from PIL import Image, ImageChops
+
+from tbgen.html.cards import MEN, MEN_FILE, MEN_SIZE, SIZE, Caption, Shown, card, film
+
+EMPTY = chess.Board(None)
+EDGE, SQUARE = 35, 70
+"""Of the board on a card."""
+
+
+def opened(content: bytes) -> Image.Image:
+    picture = Image.open(io.BytesIO(content))
+    picture.load()
+    return picture
+
+
+def square_of(
+    picture: Image.Image, square: chess.Square, size: int, edge: int, *, flipped: bool
+) -> Image.Image:
+    """What is on a square: files from the left, ranks from below, or both the other way."""
+    file, rank = chess.square_file(square), chess.square_rank(square)
+    left, top = (7 - file, rank) if flipped else (file, 7 - rank)
+    corner = edge + left * size, edge + top * size
+    return picture.convert("RGB").crop((*corner, corner[0] + size, corner[1] + size))
+
+
+def random_board(seed: int) -> chess.Board:
+    rng, board = random.Random(seed), chess.Board()
+    for _ in range(60):
+        if moves := list(board.legal_moves):
+            board.push(rng.choice(moves))
+    return board
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_men_are_on_their_squares(flipped: bool) -> None:
+    """Equal men on squares of one colour look alike, others do not; nothing is on empty squares."""
+    seen: dict[tuple[str, bool], bytes] = {}
+    for seed in range(3):
+        board = random_board(seed)
+        picture = opened(card(Shown(board, flipped=flipped), Caption("G1.5", "White wins.")))
+        assert (picture.size, picture.format) == (SIZE, "PNG")
+        for square in chess.SQUARES:
+            man = board.piece_at(square)
+            dark = (chess.square_file(square) + chess.square_rank(square)) % 2 == 0
+            found = square_of(picture, square, SQUARE, EDGE, flipped=flipped)
+            assert seen.setdefault((man.symbol() if man else "", dark), found.tobytes()) == found.tobytes()
+            assert (man is None) == (len(found.getcolors(SQUARE**2) or ()) == 1)
+    assert len(seen) > 20
+    assert len(set(seen.values())) == len(seen)
+
+
+def test_the_last_move_is_marked() -> None:
+    move = chess.Move.from_uci("g1f3")
+    before, after = (opened(card(Shown(EMPTY, last), Caption("", ""))) for last in (None, move))
+    left, top, right, bottom = ImageChops.difference(before, after).getbbox() or (0, 0, 0, 0)
+    assert (left, right) == (EDGE + 5 * SQUARE, EDGE + 7 * SQUARE)
+    assert (top, bottom) == (EDGE + 5 * SQUARE, EDGE + 8 * SQUARE)
+
+
+def test_words_stay_on_the_card() -> None:
+    """Even the longest sentence ends before the notes, and no word is cut off at the edge."""
+    blank = opened(card(Shown(EMPTY), Caption("", "")))
+    sentence = "White keeps G10.0 and wins by very little: that has accrued, and best play leaves it at that."
+    for caption in (Caption("-G10.5", sentence), Caption("", "", "Black to move. Accrued: -G10.5.")):
+        box = ImageChops.difference(blank, opened(card(Shown(EMPTY), caption))).getbbox()
+        assert box is not None
+        assert box[0] > EDGE + 8 * SQUARE
+        assert box[2] <= SIZE[0] - EDGE
+        assert (box[3] < SIZE[1] - 150) == bool(caption.sentence)
+
+
+def test_a_film_has_a_frame_for_each_position() -> None:
+    board, frames = chess.Board(), []
+    for san in ("e4", "e5", "Nf3"):
+        last = board.push_san(san)
+        frames.append((Shown(board.copy(), last), san))
+    picture = opened(film(frames))
+    assert (picture.format, getattr(picture, "n_frames", 1), picture.info["loop"]) == ("GIF", 3, 0)
+    times = []
+    for number, (shown, _) in enumerate(frames):
+        picture.seek(number)
+        times.append(picture.info["duration"])
+        for square in chess.SQUARES:
+            found = square_of(picture, square, 50, 0, flipped=False)
+            assert (len(found.getcolors(2500) or ()) == 1) == (shown.board.piece_at(square) is None)
+    assert times == [900, 900, 3000]
+    marked, plain = (
+        square_of(picture, square, 50, 0, flipped=False).getpixel((1, 1)) for square in (chess.G1, chess.H4)
+    )
+    assert marked != plain  # the palette has the colours of marks
+    (alone,) = [film(frames[:1])]
+    assert getattr(opened(alone), "n_frames", 1) == 1
+
+
+def test_the_file_of_men() -> None:
+    with Image.open(MEN_FILE) as picture:
+        assert picture.size == (len(MEN) * MEN_SIZE, 2 * MEN_SIZE)
+        assert picture.mode == "RGBA"
+        assert picture.getpixel((0, 0)) == (0, 0, 0, 0)

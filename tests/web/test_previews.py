@@ -1,0 +1,111 @@
+"""What others see of a link: pictures, words, a frame."""
+
+import io
+from typing import Any
+
+import chess
+import html5lib
+import pytest
+from PIL import Image
+from starlette.testclient import TestClient
+
+from tbgen.web.previews import scene_of
+from tbgen.web.settings import MOST_FRAMES
+
+KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
+
+
+def said(api: TestClient, query: str, **headers: str) -> dict[str, str]:
+    """The properties that the page has for other sites."""
+    answer = api.get(f"/{query}", headers=headers)
+    assert answer.status_code == 200
+    root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(answer.text)
+    return {
+        each.get("property") or "": each.get("content") or ""
+        for each in root.iter("meta")
+        if each.get("property")
+    }
+
+
+def test_the_page_says_what_its_address_shows(api: TestClient) -> None:
+    found = said(api, f"?fen={KBK}")
+    assert found["og:title"] == "G1.5 - r-mobility chess"
+    assert found["og:description"] == (
+        "White wins by a little: Black gets down to one move in 4 plies. Black to move. Accrued: G3.5."
+    )
+    assert found["og:image"] == f"http://testserver/picture.png?fen={KBK}"
+    assert said(api, "")["og:title"] == "G1.5 - r-mobility chess"
+    for query, sentence in (
+        (f"?fen={KBK}&line=Kh5_Kf4_Kh6_1.Kf6&at=4", "Black gets down to"),
+        ("?fen=k7/8/1K6/8/8/8/8/7R_w&line=Rh8", "Black is mated."),
+        (f"?fen={chess.STARTING_FEN.replace(' ', '_')}", "G20.5 has accrued so far."),
+        (f"?fen={KBK}&rules=classical", "Black to move."),
+    ):
+        assert sentence in said(api, query)["og:description"]
+
+
+def test_addresses_that_show_nothing_have_the_page_alone(api: TestClient) -> None:
+    for query in ("?fen=nonsense", f"?fen={KBK}&line=Kh1", "?fen=8/8/8/4K[WD]k1/8/8/8/8_b"):
+        assert said(api, query) == {}
+        assert api.get(f"/picture.png{query}").status_code == 400
+
+
+def test_nothing_of_a_request_gets_into_the_page_as_html(api: TestClient) -> None:
+    text = api.get(f'/?fen={KBK}&x="><script>alert(1)</script>').text
+    assert "<script>" not in text
+    found = said(api, f"?fen={KBK}", host='evil"><script>')
+    assert found["og:image"] == f"picture.png?fen={KBK}"
+
+
+def test_pictures(api: TestClient) -> None:
+    query = f"?fen={KBK}&line=Kh5_Kf4&at=1"
+    answer = api.get(f"/picture.png{query}")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
+    assert Image.open(io.BytesIO(answer.content)).size == (1200, 630)
+    assert (
+        api.get(f"/picture.png{query}", headers={"if-none-match": answer.headers["etag"]}).status_code == 304
+    )
+    assert api.get(f"/picture.png{query}&side=black").content != answer.content
+    assert api.get(f"/picture.png?fen={KBK}&line=Kh5_Kf4").content != answer.content
+    answer = api.get(f"/line.gif{query}")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/gif")
+    picture: Any = Image.open(io.BytesIO(answer.content))
+    assert (picture.format, picture.n_frames) == ("GIF", 3)
+
+
+def test_lines_that_are_too_long(api: TestClient) -> None:
+    line = "_".join(["Nf3", "Nf6", "Ng1", "Ng8"] * (MOST_FRAMES // 4))
+    start = chess.STARTING_FEN.replace(" ", "_")
+    answer = api.get(f"/line.gif?fen={start}&line={line}")
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+    assert str(MOST_FRAMES - 1) in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("query", "sans", "at"),
+    [
+        ("", [], 0),
+        ("line=Kh5_Kf4_Kh6", ["Kh5", "Kf4", "Kh6"], 3),
+        ("line=Kh5_Kf4_Kh6&at=1", ["Kh5", "Kf4", "Kh6"], 1),
+        ("line=Kh5_Kf4_Kh6_1.Kf6_0.Kh4", ["Kh4"], 1),
+        ("line=Kh5_Kf4_Kh6_1.Kf6_0.Kh4&at=4", ["Kh5", "Kf6"], 2),
+        ("line=Kh5_Kf4_Kh6_1.Kf6_2.Kh4&at=2", ["Kh5", "Kf4", "Kh6"], 2),
+        ("line=Kh5&at=9", ["Kh5"], 1),
+        ("line=Kh5&at=x", ["Kh5"], 1),
+    ],
+)
+def test_the_line_of_an_address(query: str, sans: list[str], at: int) -> None:
+    scene = scene_of({"fen": KBK, **dict(part.split("=") for part in query.split("&") if part)})
+    assert [state.san for state in scene.states[1:]] == sans
+    assert scene.at == at
+
+
+def test_only_the_page_for_frames_may_be_in_one(api: TestClient) -> None:
+    answer = api.get(f"/embed?fen={KBK}")
+    assert answer.headers["content-security-policy"].endswith("frame-ancestors *")
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert "x-frame-options" not in answer.headers
+    for path in ("/", "/puzzles", "/play", f"/r?fen={KBK}"):
+        answer = api.get(path)
+        assert answer.headers["content-security-policy"].endswith("frame-ancestors 'none'")
+        assert answer.headers["x-frame-options"] == "DENY"
