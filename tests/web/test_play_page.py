@@ -256,5 +256,11 @@ def test_an_engine_plays_from_the_initial_position(browser: Browser, address: st
     expect(page.locator("#said")).to_contain_text("The page would play ")
     visit.press("r", "r")
     expect(page.locator("#no-mistakes")).to_have_text("No table says what could have been.")
+    home = "_".join(["Nf3", "Nf6", "Ng1", "Ng8"] * 2)
+    page.goto(f"{address}/play?fen={chess.STARTING_FEN.replace(' ', '_')}&line={home}&side=black")
+    expect(name).to_contain_text("-G20.5")
+    expect(page.locator("#said")).to_contain_text(
+        "You win by very little: the position has occurred three times."
+    )
     visit.close()
     assert visit.wrong == []

@@ -50,7 +50,14 @@ export function reviewed(plies) {
     })
 }
 
-/** Return what a game has come to: by mate or stalemate, or else by what ended it. */
+/** Whether the last position has occurred three times where no table says what to do: what has accrued stays then. */
+export function isRepeated(plies) {
+    const keyOf = ({fen}) => fen.split(" ").slice(0, 4).join(" ")
+    const here = plies.at(-1)
+    return here.value === null && plies.filter(ply => keyOf(ply) === keyOf(here)).length >= 3
+}
+
+/** Return what a game has come to: the accrued score, unless somebody has resigned. */
 export const resultOf = (plies, ended, side) => ended === "resigned" ? (side === "White" ? "-G0.0" : "G0.0") : plies.at(-1).accrued
 
 /** Return how many plies have to be taken back so that a side is to move again, 0 if it has made no move. */

@@ -5,6 +5,7 @@ import {plyOf} from "./contest.js"
 import {pgnOf} from "./game_text.js"
 import {after} from "./position.js"
 import {mayHold} from "./stock.js"
+import {inLine} from "./tree.js"
 
 /** Return what is known of a position: all if a table holds it, else its legal moves. */
 async function look(fen, accrued) {
@@ -30,6 +31,6 @@ export const made = async (ply, move) => plyOf(await look(move.fen ?? after(ply.
 export async function reply(plies, start) {
     const {value, answer: {moves}} = plies.at(-1)
     if (value !== null) return moves[0]
-    const {uci} = await post("r/reply", pgnOf({...start, head: "", main: null}, plies.slice(1).map(ply => ply.san)))
+    const {uci} = await post("r/reply", pgnOf({...start, head: ""}, inLine(plies)))
     return moves.find(move => move.uci === uci)
 }

@@ -3,7 +3,7 @@
 import {attempt} from "./api.js"
 import {Board} from "./board.js"
 import {challenge, offerChoices} from "./choosing.js"
-import {accepts, held, isOver, isSettled, resultOf, takenBack} from "./contest.js"
+import {accepts, held, isOver, isRepeated, isSettled, resultOf, takenBack} from "./contest.js"
 import {$, h, score} from "./dom.js"
 import {showGame} from "./game.js"
 import {onKey} from "./keys.js"
@@ -16,6 +16,8 @@ import {stockUp} from "./stock.js"
 import {inLine} from "./tree.js"
 import {offerTyping} from "./typing.js"
 
+/** What ends a game, in the words of its outcome; what mates or stalemates says it all. */
+const ENDS = {over: "", agreed: ": the result is agreed", resigned: ", as you have resigned", repeated: ": the position has occurred three times"}
 const PAUSE_MS = 350
 const AGAIN_MS = 5000
 const EASY = "easy"
@@ -29,7 +31,7 @@ let plies = []
 let side = "White"
 /** The ply that is shown. */
 let shown = 0
-/** How the game has ended: "over", "agreed" or "resigned"; null while it goes on. */
+/** How the game has ended, a key of ENDS; null while it goes on. */
 let ended = null
 /** What the visitor has been helped with. */
 let helped = {hints: 0, moves: 0}
@@ -37,13 +39,14 @@ let helped = {hints: 0, moves: 0}
 let sure = false
 /** Counts what is under way: what comes back for something else is dropped. */
 let turn = 0
+let begun = 0
 
 const last = () => plies.at(-1)
 const isMine = () => !ended && shown === plies.length - 1 && moverOf(last().fen) === side
 
 /** Begin a game, maybe with moves that have been made already. */
 async function begin(from, plays, line = []) {
-    const mine = ++turn
+    const mine = ++begun
     await stockUp()
     const found = [await opened(from.fen, from.accrued)]
     for (const san of line) {
@@ -51,11 +54,11 @@ async function begin(from, plays, line = []) {
         if (!move) break
         found.push(await made(found.at(-1), move))
     }
-    if (mine !== turn) return
+    if (mine !== begun) return
+    turn++
     start = from
     plies = found
     side = plays
-    ended = null
     helped = {hints: 0, moves: 0}
     arrive()
 }
@@ -64,11 +67,11 @@ async function begin(from, plays, line = []) {
 function arrive() {
     shown = plies.length - 1
     sure = false
-    if (isOver(last())) ended = "over"
+    ended = isOver(last()) ? "over" : isRepeated(plies) ? "repeated" : null
     const state = {...DEFAULT, ...start, line: plies.slice(1).map(ply => ply.san), flipped: side === "Black"}
     $("explore").href = `./${written({...state, at: shown})}`
     // The explorer's address with the side of the visitor, whichever it is.
-    history.replaceState(null, "", written({...state, at: shown}) + (side === "White" ? "&side=white" : ""))
+    history.replaceState(null, "", written({...state, at: shown}).replace("?", side === "White" ? "?side=white&" : "?"))
     say(advice())
     show()
     if (!ended && !isMine()) answer(++turn)
@@ -85,13 +88,13 @@ async function play(move) {
     if (mine === turn) show()
 }
 
-/** Make the page's move; a server that has too much to do is asked again. */
+/** Make the page's move; a server that cannot answer now is asked again. */
 async function answer(mine) {
     const again = await attempt($("problem"), async () => {
         const [move] = await Promise.all([reply(plies, start), pause(PAUSE_MS)])
         if (mine === turn) await play(move)
     })
-    if (again?.status !== 503) return
+    if (!again || [400, 404].includes(again.status)) return
     await pause(AGAIN_MS)
     if (mine === turn) await answer(mine)
 }
@@ -149,6 +152,7 @@ function finish(how) {
 }
 
 function go(at) {
+    if (!plies.length) return
     shown = Math.min(Math.max(at, 0), plies.length - 1)
     say(advice())
     show()
@@ -214,11 +218,10 @@ function advice() {
 function outcome() {
     const value = resultOf(plies, ended, side)
     const winner = sideOf(value) === side ? "You win" : "The page wins"
-    const how = ended === "resigned" ? ", as you have resigned" : ended === "agreed" ? ": the result is agreed" : rankOf(value) > 1 ? ": that had accrued" : ""
     const by = rankOf(value) === 0 ? "" : ` ${amount(pointsOf(value))}`
     const [{value: first}] = plies
     const could = first === null ? "" : ` Best play from the start was ${first}.`
-    return `${winner}${by}${how}.${could}${help()}`
+    return `${winner}${by}${ENDS[ended]}.${could}${help()}`
 }
 
 function help() {

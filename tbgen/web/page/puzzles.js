@@ -26,7 +26,9 @@ async function begin(wanted, name) {
         $("task").textContent = task()
         $("said").replaceChildren()
         $("give-up").disabled = false
-        $("explore").href = `./?fen=${puzzle.fen.replaceAll(" ", "_")}${isBlack() ? "&side=black" : ""}`
+        const query = `?fen=${puzzle.fen.replaceAll(" ", "_")}${isBlack() ? "&side=black" : ""}`
+        $("explore").href = `./${query}`
+        $("play-on").href = `play${query}`
         restore()
     })
     $("another").disabled = $("today").disabled = false
