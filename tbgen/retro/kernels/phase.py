@@ -149,8 +149,8 @@ def empty_record(keep: int, phase_size: int, of_slot: Names, side: int) -> Sweep
 def update_inner(attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int) -> int:
     """Carry an attacker's last inner sweep on to the layer of this rank, as ``update`` does; if that is more
     work than a new sweep, make its sets ready for one."""
-    room, steps = limits(attacker.phase)
-    updated = update(Layer(attacker, pool, fresh, 255 - rank), rank, room, steps)
+    most, steps = limits(attacker.phase)
+    updated = update(Layer(attacker, pool, fresh, 255 - rank), rank, most, steps)
     if updated < 0:
         begin_inner(attacker)
     return updated

@@ -14,7 +14,7 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ZERO, Ints, Word, bits_of, popcount
+from tbgen.retro.kernels.bits import ZERO, Ints, Word, bits_of, lowest, popcount, prefetch
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Phase, place_of
@@ -26,13 +26,17 @@ from tbgen.retro.kernels.resets import find_exit
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
 from tbgen.retro.kernels.targets import Pool
 
-_ROOM_SHARE = 200
-_STEPS_SHARE = 100
-"""What part of the positions alive may have left, wait or be looked at before a new sweep is less work
-(measured: a step costs some twenty to thirty times as much as a position in a sweep, and where many wait at
-the beginning, there will be many more steps than that)."""
+_LEFT_SHARE = 150
+_STEPS_SHARE = 20
+"""What part of the positions alive may have left with another level, or be looked at, before a new sweep is
+less work (measured: a change costs some twenty times as much as a position in a sweep, and there are up to
+five times as many as positions that have left so)."""
+_GROWTH = 5
+"""How many positions may change, or wait, for each that may have left."""
 _NODE_BITS = int64(38)
-_NODES = int64((1 << 38) - 1)
+_LOWERED = int64(1 << 37)
+"""Added to the node of an entry of the heap: a move's level has been lowered, to one ply less than the
+entry's."""
 
 
 class Layer(NamedTuple):
@@ -95,19 +99,32 @@ def _fresh_level(layer: Layer, side: int, word: int, bit: int) -> int:
     return _level(layer.attacker.side, layer.high, fresh.value[at], fresh.depth[at])
 
 
+@inlined
+def _prefetch_level(layer: Layer, side: int, word: int, bit: int) -> None:
+    """Have the memory fetch what the level of a position is read from."""
+    results = layer.attacker.results if layer.attacker.phase.alive[side, word] & BIT[bit] else layer.fresh
+    at = results.starts[side] + word * 64 + bit
+    prefetch(results.value, at)
+    prefetch(results.depth, at)
+
+
 @kernel
-def _by_moves(layer: Layer, node: int) -> int:
-    """The level that a position's moves give it."""
+def _by_moves(layer: Layer, node: int, enough: int) -> int:
+    """The level that a position's moves give it, or one that is ``enough`` to know: of the attacker's as low,
+    of the defender's as high."""
     frame, scratch, legal = layer.attacker.frame, layer.attacker.scratch, layer.attacker.phase.legal
     attacking, room = layer.attacker.side, room_of(scratch, int64(0))
     side, word, bit = place_of(frame, node)
     best = NEVER if side == attacking else int64(-1)
-    for number in range(quiet_targets(frame, word, bit, side, room)):
+    targets = quiet_targets(frame, word, bit, side, room)
+    for number in range(targets):
+        _prefetch_level(layer, 1 - side, room.word[number] >> 6, room.word[number] & 63)
+    for number in range(targets):
         target = solved_slot(frame, room.word[number], room.squares)
         if legal[1 - side, target >> 6] & BIT[target & 63]:
             level = _plus_one(_level_now(layer, 1 - side, target >> 6, target & 63))
             best = min(best, level) if side == attacking else max(best, level)
-            if side != attacking and best == NEVER:
+            if best <= enough if side == attacking else best >= enough:
                 return best
     find_exit(frame, layer.pool, node, scratch.exit)
     exits = scratch.exit.exits
@@ -161,7 +178,10 @@ def _tell(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -
     mover = 1 - side
     attacks = mover == attacker.side
     search = MoveSearch(frame, mover, True, scratch.live[0, ATTACKERS if attacks else DEFENDERS], found)
-    for entry in range(all_origins(search, target, BIT[at], False, ALL_MOVES, int64(0))):
+    origins = all_origins(search, target, BIT[at], False, ALL_MOVES, int64(0))
+    for entry in range(origins):
+        _prefetch_level(layer, mover, found.word[entry], lowest(found.bits[entry]) & 63)
+    for entry in range(origins):
         word = found.word[entry]
         for bit in bits_of(found.bits[entry] & attacker.phase.alive[mover, word]):
             level = _own_level(layer, layer.high, mover, word, bit)
@@ -171,7 +191,8 @@ def _tell(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -
             else:
                 affected = _plus_one(old) >= level if new < old else _plus_one(new) > level
             if affected:
-                count = _push(heap, count, least, (mover * frame.words + word) * 64 + bit)
+                origin = (mover * frame.words + word) * 64 + bit
+                count = _push(heap, count, least, origin + (_LOWERED if new < old else 0))
     return count
 
 
@@ -199,10 +220,10 @@ def _set_level(attacker: Attacker, node: int, level: int) -> None:
 
 
 @kernel
-def _tell_of_departed(layer: Layer, heap: Ints) -> int:
+def _tell_of_departed(layer: Layer, heap: Ints, most: int) -> int:
     """Put on the empty heap whatever may change since positions have left the layers with another level than
     they have had there, and remember which are alive. Returns the heap's count, more than it has room for if
-    it is full or too many have left."""
+    it is full or more than ``most`` have left."""
     attacker, room = layer.attacker, len(heap)
     words, seen, alive, found, count = attacker.frame.words, attacker.seen, attacker.phase.alive, 0, int64(0)
     mark_live(attacker.outer_sets.wanted, alive[1 - attacker.side], attacker.scratch.live[0])
@@ -217,7 +238,7 @@ def _tell_of_departed(layer: Layer, heap: Ints) -> int:
                 if old != new:
                     found += 1
                     node = (side * words + word) * 64 + bit
-                    count = _tell(layer, node, old, new, heap, count) if found <= room else room + 1
+                    count = _tell(layer, node, old, new, heap, count) if found <= most else room + 1
     return count
 
 
@@ -225,17 +246,27 @@ def _tell_of_departed(layer: Layer, heap: Ints) -> int:
 def _settle_down(layer: Layer, heap: Ints, count: int, before: Changes, steps: int) -> int:
     """Work the heap off; returns how many changes were noted in ``before`` (levels whatever their key), or
     -1 - that number if there was not enough room or more than ``steps`` steps were needed."""
-    changes = 0
+    changes, last, attacking = 0, int64(-1), layer.attacker.side
     while count > 0:
         steps -= 1
         if count > len(heap) or steps < 0 or changes + 1 > len(before.node):
             return -1 - changes
-        level, node = heap[0] >> _NODE_BITS, heap[0] & _NODES
+        entry = heap[0]
         _sink(heap, count)
         count -= 1
+        level, node = entry >> _NODE_BITS, entry & (_LOWERED - 1)
         side, word, bit = place_of(layer.attacker.frame, node)
-        old, new = _own_level(layer, layer.high, side, word, bit), _by_moves(layer, node)
-        if new == old:
+        old = _own_level(layer, layer.high, side, word, bit)
+        if entry == last or old < level:
+            continue  # lower levels are final
+        last = entry
+        if side != attacking:
+            new = _by_moves(layer, node, NEVER if old == level else old)
+        elif entry & _LOWERED:
+            new = level
+        else:
+            new = _by_moves(layer, node, level)
+        if new == old or new > old > level:
             continue
         if min(new, old) > level:
             count = _push(heap, count, min(new, old), node)
@@ -280,36 +311,37 @@ def _note_changes(layer: Layer, before: Changes, changes: int) -> None:
 
 @kernel
 def limits(phase: Phase) -> tuple[int, int]:
-    """Return how many positions may have left or change, and how many may be looked at, before a new sweep is
-    less work than an update."""
+    """Return how many positions may have left with another level, and how many may be looked at, before a new
+    sweep is less work than an update."""
     alive = int64(0)
     for side in range(2):
         for word in range(len(phase.canonical)):
             alive += popcount(phase.alive[side, word])
-    return alive // _ROOM_SHARE + 64, alive // _STEPS_SHARE + 64
+    return alive // _LEFT_SHARE + 64, alive // _STEPS_SHARE + 64
 
 
 @jit
-def update(layer: Layer, rank: int, room: int, steps: int) -> int:
-    """Bring the last inner sweep to the layer of this rank, if ``limits`` (``room`` and ``steps``) allow it.
+def update(layer: Layer, rank: int, most: int, steps: int) -> int:
+    """Bring the last inner sweep to the layer of this rank, if ``limits`` (``most`` and ``steps``) allow it.
 
     Returns -1 less the number of changes made and taken back if not (everything is as before then), 0 if
     nothing has changed, else 1: values, depths, ``changed`` and the sets are those of an inner sweep.
     """
+    room = _GROWTH * most
     before = Changes(np.empty(room, np.int64), np.empty(room, np.int64))
-    result = _follow(layer, rank, before, np.empty(room, np.int64), steps)
+    result = _follow(layer, rank, before, np.empty(room, np.int64), most, steps)
     for number in range(-2 - result, -1, -1):
         _set_level(layer.attacker, before.node[number], before.level[number])
     return result
 
 
 @kernel
-def _follow(layer: Layer, rank: int, before: Changes, heap: Ints, steps: int) -> int:
+def _follow(layer: Layer, rank: int, before: Changes, heap: Ints, most: int, steps: int) -> int:
     """``update``, in which ``before`` and ``heap`` are room; if it fails, changes that it has made are still
     to be taken back."""
     attacker = layer.attacker
     # Before the first layer, what is remembered is of another phase.
-    count = _tell_of_departed(layer, heap if rank > FIRST_LAYER else heap[:0])
+    count = _tell_of_departed(layer, heap if rank > FIRST_LAYER else heap[:0], most)
     dropped = attacker.last_key[0] >= layer.high
     if rank == FIRST_LAYER or count > len(heap):
         return int64(-1)
