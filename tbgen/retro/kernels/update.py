@@ -26,8 +26,8 @@ from tbgen.retro.kernels.resets import find_exit
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
 from tbgen.retro.kernels.targets import Pool
 
-_LEFT_SHARE = 150
-_STEPS_SHARE = 20
+_LEFT_SHARE = 200
+_STEPS_SHARE = 25
 """What part of the positions alive may have left with another level, or be looked at, before a new sweep is
 less work (measured: a change costs some twenty times as much as a position in a sweep, and there are up to
 five times as many as positions that have left so)."""
