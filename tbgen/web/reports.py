@@ -16,13 +16,13 @@ from tbgen.web.limits import Bill
 from tbgen.web.pool import WorkerPool
 
 _MAY: Final = (
-    "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""What a page of the report may do: it has no scripts."""
+"""What a page of the report may do: it has one script, which is a file of its own."""
 
 _NAME: Final = re.compile(
-    r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|svg|png|json|csv|pgn)", re.ASCII
+    r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|js|svg|png|json|csv|pgn)", re.ASCII
 )
 _DIAGRAM: Final = re.compile(r'<svg class="board" data-query="([^"]*)".*?</svg>', re.DOTALL)
 

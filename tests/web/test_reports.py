@@ -60,7 +60,7 @@ def test_diagrams_are_links_to_the_page(served: TestClient) -> None:
         found = links(answer.text)
         assert [unescape(link.get("href") or "") for link in found] == expected
         assert all(link[0].get("aria-label") for link in found)
-        assert "script-src" not in answer.headers["content-security-policy"]
+        assert "script-src 'self';" in answer.headers["content-security-policy"]
         assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from markupsafe import Markup, escape
@@ -57,14 +58,28 @@ def anchor(record: Record) -> str:
 
 def movetext(record: Record) -> Markup:
     """Return a record's line with the accrued score after every move."""
+    parts = [
+        f"{label}{label and chr(0xA0)}{escape(point.san)} <small>{point.accrued}</small>"
+        for label, point in zip(_labels(record), record.line, strict=True)
+    ]
+    return Markup(" ".join(parts))
+
+
+def steps(record: Record) -> str:
+    """Return a record's line for ``boards.js``: each move as UCI, as text, and what has accrued after it."""
+    return " ".join(
+        f"{point.uci}|{label}{point.san}|{point.accrued}"
+        for label, point in zip(_labels(record), record.line, strict=True)
+    )
+
+
+def _labels(record: Record) -> Iterator[str]:
+    """Yield what stands before each move of a record's line: its number, or nothing."""
     fields = record.fen.split()
     move, white = int(fields[5]), fields[1] == "w"
-    parts = []
-    for ply, point in enumerate(record.line):
-        turn = f"{move}.{'' if white else '..'}\N{NO-BREAK SPACE}" if white or not ply else ""
-        parts.append(f"{turn}{escape(point.san)} <small>{point.accrued}</small>")
+    for ply in range(len(record.line)):
+        yield f"{move}.{'' if white else '..'}" if white or not ply else ""
         move, white = move + (not white), not white
-    return Markup(" ".join(parts))
 
 
 def longest(report: TableReport, rank: int | None = None) -> str:
@@ -73,5 +88,5 @@ def longest(report: TableReport, rank: int | None = None) -> str:
     return number(max(depths)) if depths else "–"
 
 
-FILTERS: Final = (spelled, against, stem, anchor, movetext, longest)
+FILTERS: Final = (spelled, against, stem, anchor, movetext, steps, longest)
 """What templates call by these names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,7 +25,7 @@ from tbgen.report.facts.overview_highlights import (
     record_highlights,
 )
 from tbgen.report.model import Distribution, OverallRecord, TableReport
-from tbgen.report.site import filters
+from tbgen.report.site import filters, front
 from tbgen.report.site.plots import VALUE_GROUPS, by_group, plots
 
 PAGES: Final = {
@@ -85,8 +86,9 @@ class Site:
             remove_leftovers(folder)
 
     def write_style(self) -> None:
-        """Write what all pages look like."""
+        """Write what all pages look like, and the script of their boards."""
         self._write("style.css", style_sheet().encode())
+        self._write("boards.js", files("tbgen.report.site").joinpath("boards.js").read_bytes())
 
     def write_table(self, report: TableReport, other: Variant | None = None) -> None:
         """Write page, plots, lines and data of one table.
@@ -96,11 +98,11 @@ class Site:
         name = f"{TABLES}/{filters.stem(report)}"
         for ending, plot in plots(f"{report.material} by {report.variant.label}", report):
             self._write(f"{name}.{ending}", plot)
-        files = self._write_data(name, data.table_files(report))
+        written = self._write_data(name, data.table_files(report))
         games = "\n".join(record.pgn.rstrip("\n") + "\n" for record in report.records if record.pgn)
         if games:
             self._write(f"{name}.pgn", games.encode())
-            files.append((f"{Path(name).name}.pgn", "lines as PGN"))
+            written.append((f"{Path(name).name}.pgn", "lines as PGN"))
         own = report.distribution
         self._write_page(
             name,
@@ -108,7 +110,7 @@ class Site:
             title=f"{report.material}: {filters.against(report.material)}, by {report.variant.label}",
             report=report,
             other=other,
-            files=files,
+            files=written,
             has_pgn=bool(games),
             values=sorted({value for side in (*own.board, *own.en_passant) for value in side}, reverse=True),
             en_passant=sum(sum(counts.values()) for counts in own.en_passant),
@@ -126,17 +128,27 @@ class Site:
             variant: [report for report in reports if not report.material.pawns]
             for variant, reports in groups.items()
         }
-        self._write_overview("index", groups, index_highlights, data.overview_files(every))
+        self._write_front(groups, records)
         self._write_overview("records", records, record_highlights, data.record_files(every, records))
         self._write_overview("endgames", groups, endgame_highlights, data.endgame_files(every))
         self._write_overview("mating", pawnless, mating_highlights, data.mating_files(_all(pawnless)))
+
+    def _write_front(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
+        """Write the first page, which begins with a line and with facts about the first variant."""
+        variant, reports = next(iter(groups.items()))
+        facts = front.facts(reports, records[variant])
+        for number, fact in enumerate(facts, 1):
+            self._write(f"fact-{number}.png", fact.picture())
+        begin = {"hero": front.strangest(records[variant]), "facts": facts}
+        self._write_overview("index", groups, index_highlights, data.overview_files(_all(groups)), **begin)
 
     def _write_overview(
         self,
         name: str,
         groups: Mapping[Variant, Sequence[T]],
         highlights: Callable[[Sequence[T]], list[str]],
-        files: Mapping[str, str],
+        contents: Mapping[str, str],
+        **context: Any,
     ) -> None:
         """Write a page about all tables, which begins with what stands out by each variant."""
         self._write_page(
@@ -144,7 +156,8 @@ class Site:
             name,
             groups=groups,
             highlights={variant: highlights(found) for variant, found in groups.items()},
-            files=self._write_data(name, files),
+            files=self._write_data(name, contents),
+            **context,
         )
 
     def write_differences(self, differences: Sequence[Difference]) -> None:
