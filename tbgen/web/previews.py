@@ -117,11 +117,14 @@ def caption_of(stock: Stock, scene: Scene) -> Caption:
 class Previews:
     """The pictures, and what a page says of itself.
 
-    :param pool: where they are made.
+    :param quick: where a position is looked up, so that the page comes at once.
+    :param slow: where pictures are made.
     """
 
-    def __init__(self, stocks: Mapping[Variant, Stock], pool: WorkerPool, limiter: Limiter) -> None:
-        self._stocks, self._pool, self._limiter = stocks, pool, limiter
+    def __init__(
+        self, stocks: Mapping[Variant, Stock], quick: WorkerPool, slow: WorkerPool, limiter: Limiter
+    ) -> None:
+        self._stocks, self._quick, self._slow, self._limiter = stocks, quick, slow, limiter
 
     def endpoints(self) -> Endpoints:
         """Return the endpoints by their paths."""
@@ -134,7 +137,7 @@ class Previews:
         """Return what belongs into the head of the page for others; nothing if its address shows nothing."""
         try:
             with self._limiter.charged(client_of(request)) as bill:
-                caption = await self._pool.run(partial(self._caption, dict(request.query_params)), bill)
+                caption = await self._quick.run(partial(self._caption, dict(request.query_params)), bill)
         except (TbgenError, Refusal, KernelsMissingError):
             return ""
         host = request.headers.get("host", "")
@@ -159,7 +162,7 @@ class Previews:
     def _answering(self, draw: Callable[[Mapping[str, str]], bytes], media_type: str) -> Handler:
         async def handler(request: Request) -> Response:
             with self._limiter.charged(client_of(request)) as bill:
-                content = await self._pool.run(partial(draw, dict(request.query_params)), bill)
+                content = await self._slow.run(partial(draw, dict(request.query_params)), bill)
             return answer_content(request, content, media_type, {"Cache-Control": KEPT})
 
         return handler
