@@ -128,7 +128,7 @@ def test_a_material_is_found(browser: Browser, address: str) -> None:
     field, rows = visit.page.locator("#material"), visit.page.locator("table.materials tbody tr:visible th")
     for typed, names in (("kvkr", ["KRvK"]), ("p", ["KPvK"]), ("KNNvK", []), ("", None)):
         field.fill(typed)
-        expect(rows).to_have_text(names) if names else expect(rows).to_have_count(0 if names == [] else 5)
+        expect(rows).to_have_text(names) if names else expect(rows).to_have_count(0 if names == [] else 6)
     field.fill("KBvK")
     field.press("Enter")
     expect(visit.page).to_have_url(f"{address}/tables/KBvK.r.html")

@@ -33,10 +33,10 @@ class Fact(NamedTuple):
         return card(Shown(board), Caption(self.headline, self.sentence, f"{NAMES[not board.turn]} to move."))
 
 
-def strangest(records: Sequence[OverallRecord]) -> Record | None:
+def strangest(reports: Sequence[TableReport]) -> Record | None:
     """Return the record whose line is the strangest: the longest one by which the side with less gets a score
     other than mate, or else the longest one; None if there are no lines."""
-    lines = [record for overall in records for record in overall.holders if record.line]
+    lines = [record for report in reports for record in report.records if record.line]
 
     def strangeness(record: Record) -> tuple[bool, int]:
         behind = mating_rule(record.material).leader == SIDES[record.value.white]

@@ -139,7 +139,7 @@ class Site:
         facts = front.facts(reports, records[variant])
         for number, fact in enumerate(facts, 1):
             self._write(f"fact-{number}.png", fact.picture())
-        begin = {"hero": front.strangest(records[variant]), "facts": facts}
+        begin = {"hero": front.strangest(reports), "facts": facts}
         self._write_overview("index", groups, index_highlights, data.overview_files(_all(groups)), **begin)
 
     def _write_overview(
