@@ -23,7 +23,7 @@ _OPERATION: Final = re.compile(r"""\s*([A-Za-z]\w*)((?:[^;"]|"[^"]*")*);""")
 _MOST_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
-_CELLS: Final = r"(?:[1-8pnbrqkPNBRQK]|\[[A-Za-z]*\])+"
+_CELLS: Final = r"(?:[1-8pnbrqkPNBRQK]|\[[A-Za-z0-9-]*\])+"
 _BEGIN: Final = re.compile(rf"{_CELLS}(/{_CELLS}){{2,}}([\s_]|\Z)")
 _ROW: Final = re.compile("([1-8](?![1-8])|[pnbrqkPNBRQK]){1,8}")
 
@@ -88,8 +88,8 @@ def parse_fen(text: str) -> Fen:
     fields = _fields(text)
     if fields and "[" in fields[0] and "]" in fields[0]:
         raise UsageError(
-            f"{quote(text)} has described men in brackets: only tables have them (tbgen build, verify and "
-            "probe), while games, the engine and all else are of chess"
+            f"{quote(text)} has described men in brackets, which only tables have, while games and the "
+            "engine are of chess: ask them with tbgen probe"
         )
     if not 2 <= len(fields) <= 7:
         raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED}")

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from tbgen.board.betza import kind_of_letters
+from tbgen.board.kinds import Kind
 from tbgen.errors import UsageError, quote
 
 FILE: Final = "men.toml"
@@ -42,7 +43,7 @@ def named_men() -> Mapping[str, NamedMan]:
     try:
         return _read(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
-        if "TBGEN_MEN" in os.environ:
+        if os.environ.get("TBGEN_MEN"):
             raise UsageError(f"{quote(str(path))} of $TBGEN_MEN is missing: write it, or unset it") from None
         return {}
     except OSError as error:
@@ -100,7 +101,7 @@ def _check(name: str, man: NamedMan, directory: Path) -> None:
         raise UsageError(f"{quote(name)} is not a name: small letters, digits and hyphens make one")
     if kind_of_letters(name.upper()) is not None:
         raise UsageError(f"{quote(name)} describes a man itself")
-    if kind_of_letters(man.moves) is None:
+    if _kind(man) is None:
         raise UsageError(f"{quote(man.moves)} of {name} describes no man")
     if man.value is not None and not 0 < man.value < 1000:
         raise UsageError(f"{name} cannot be worth {man.value:g} pawns")
@@ -109,7 +110,12 @@ def _check(name: str, man: NamedMan, directory: Path) -> None:
             raise UsageError(f"{quote(picture)} of {name} is no file of SVG beside it")
 
 
+def _kind(man: NamedMan) -> Kind | None:
+    """Return the kind of a man, None if its letters describe none: they are all capital or all small."""
+    return kind_of_letters(man.moves.upper() if man.moves.islower() else man.moves)
+
+
 def _canonical(man: NamedMan) -> str:
-    kind = kind_of_letters(man.moves)
+    kind = _kind(man)
     assert kind is not None
     return kind.name

@@ -15,7 +15,7 @@ from typing import Any, Final
 from tbgen.board.material import Material, men_of
 from tbgen.board.variant import Variant
 from tbgen.costs import seconds_of
-from tbgen.errors import MissingTableError, UsageError, default_directory
+from tbgen.errors import MissingTableError, UsageError, default_directory, quote
 from tbgen.index.layout import layout_of
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.facts.mating import mating_entry
@@ -66,6 +66,19 @@ def mating_materials(men: Iterable[str]) -> list[Material]:
     return sorted(materials)
 
 
+def _named(word: str) -> Material:
+    """Return the material that a word names.
+
+    :raises UsageError: if it names none.
+    """
+    if "v" not in word.lower():
+        raise UsageError(
+            f"{quote(word)} is no man here: expected Q, R, B, N, or a description or name in brackets, such "
+            "as [WF]; or a material, such as KBNvK"
+        )
+    return Material.parse(word)
+
+
 def read_mating(
     directory: str | PathLike[str] | None,
     words: Iterable[str],
@@ -94,7 +107,7 @@ def read_mating(
     if not words:
         raise UsageError("no man is named: name some such as [WF] or N")
     men = [word for word in words if _MAN.fullmatch(word)]
-    named = {Material.parse(word) for word in words if word not in men}
+    named = {_named(word) for word in words if word not in men}
     there = set(tables_in(place, variant))
     for material in sorted(named - there):
         raise MissingTableError(material.name, place, variant)

@@ -6,7 +6,7 @@ import chess
 import pytest
 
 from tbgen.board.described import DescribedBoard, parse_described, parse_position
-from tbgen.board.fen import parse_fen
+from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.mobility import own_score
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
@@ -88,5 +88,7 @@ def test_what_is_no_fen_is_refused(text: str, reason: str) -> None:
 def test_only_tables_have_described_men() -> None:
     assert parse_position(FEN).board.fen() == FEN
     assert isinstance(parse_position("8/8/8/4KBk1/8/8/8/8 b").board, chess.Board)
-    with pytest.raises(UsageError, match="only tables have them"):
+    with pytest.raises(UsageError, match="which only tables have"):
         parse_fen(FEN)
+    assert is_fen("8/8/8/4K[WD]k1/8/8/8/8 b")
+    assert is_fen("8/8/8/4K[GHOST-2]k1/8/8/8/8 b")

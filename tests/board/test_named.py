@@ -66,6 +66,16 @@ def test_a_file_elsewhere(men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         described("moose")
     assert described("WN").name == "[WN]"  # no name: the file does not matter
     assert men.exists()
+    monkeypatch.setenv("TBGEN_MEN", "")  # as if it were not set
+    assert described("commoner").name == "[WF]"
+    men.unlink()
+    assert named_men() == {}
+
+
+def test_descriptions_may_have_small_letters(men: Path) -> None:
+    men.write_text('[elk]\nmoves = "nw"\nvalue = 4.5\n')
+    assert described("elk").name == "[WN]"
+    assert named_value("[WN]") == 4.5
 
 
 def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,8 +125,10 @@ def test_a_described_rook_mates_as_a_rook_does(built: Path) -> None:
     ("words", "code", "says"),
     [
         (["[fW]"], 2, "[fW] is not a man of tables"),
-        (["X"], 2, "'X' is not a material name"),
+        (["Xv"], 2, "'Xv' is not a material name"),
         ([""], 2, "no man is named: name some such as [WF] or N"),
+        (["WF"], 2, "'WF' is no man here: expected Q, R, B, N, or a description or name in brackets"),
+        (["P"], 2, "'P' is no man here"),
         (["[CC] [Z]"], 3, "has no table of these men; make some: tbgen build 'K[CC]vK' 'K[Z]vK' --dir "),
         (["[WD] KQvKR"], 3, "table KQvKR is missing"),
         (["[WD]", "--out", "x"], 2, "--mating prints a list from tables: leave out --out"),
