@@ -27,15 +27,12 @@ from tbgen.retro.kernels.frame import legal_words
 
 _LEVEL: Final = 6
 """Of compression: less costs more bytes than it saves time, more brings nothing."""
-_MOST_STATES: Final = 1 << 20
-"""There are a few thousand, 40,000 in the cells with most."""
+_ROOM: Final = 1 << 16
+"""States that there is room for at first: there are a few thousand, 40,000 in most of the largest cells."""
 
 
 def pack(bounds: Bounds) -> PackedBounds:
-    """Return bounds packed.
-
-    :raises OverflowError: if there are more than a million states.
-    """
+    """Return bounds packed."""
     with ThreadPoolExecutor(len(SIDES)) as threads:
         one, other = threads.map(lambda side: _packed_side(bounds, side), SIDES)
     return PackedBounds((one, other))
@@ -62,24 +59,32 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
 
 
 def _packed_side(bounds: Bounds, side: Side) -> PackedSide:
-    number, places = np.empty(bounds.cell.size, np.uint32), np.full(2 * _MOST_STATES, -1, np.int64)
-    keys, counts = np.zeros(_MOST_STATES, np.uint64), np.zeros(_MOST_STATES, np.int64)
-    value, depth = (tuple(array[end, side] for end in ENDS) for array in (bounds.value, bounds.depth))
-    worst = int(WORST[0]), int(WORST[1])
-    found = number_states(value, depth, worst, places, keys, counts, number)
-    if found < 0:
-        raise OverflowError(f"{bounds.cell} has more than {_MOST_STATES:,} states")
-    order = np.argsort(-counts[:found], kind="stable")
-    rank = np.empty(max(found, 1), np.uint32)
-    rank[order] = np.arange(found)
+    number, keys, counts = _numbered(bounds, side)
+    order = np.argsort(-counts, kind="stable")
+    rank = np.empty(max(len(keys), 1), np.uint32)
+    rank[order] = np.arange(len(keys))
     number = _turned(number, _order(bounds.cell, side))
     renumber(number, rank)
-    count = -(-max(found - 1, 1).bit_length() // 8)
+    count = -(-max(len(keys) - 1, 1).bit_length() // 8)
     planes = number.astype("<u4", copy=False).view(np.uint8).reshape(-1, 4).T[:count]
     return PackedSide(
         keys[order].astype("<u8").tobytes(),
         tuple(zlib_ng.compress(np.ascontiguousarray(plane), _LEVEL) for plane in planes),
     )
+
+
+def _numbered(bounds: Bounds, side: Side) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the numbers of the states of all slots, the words of the states, and how often each occurs."""
+    number, room = np.empty(bounds.cell.size, np.uint32), _ROOM
+    value, depth = (tuple(array[end, side] for end in ENDS) for array in (bounds.value, bounds.depth))
+    worst = int(WORST[0]), int(WORST[1])
+    while True:
+        keys, counts = np.zeros(room, np.uint64), np.zeros(room, np.int64)
+        places = np.full(2 * room, -1, np.int64)
+        found = number_states(value, depth, worst, places, keys, counts, number)
+        if found >= 0:
+            return number, keys[:found], counts[:found]
+        room *= 8
 
 
 def _numbers(packed: PackedSide, cell: Cell, side: Side) -> tuple[NDArray[np.uint64], Numbers]:

@@ -64,10 +64,7 @@ class SolvedCells(ExitSource):
         self._open.clear()
 
     def add(self, bounds: Bounds) -> None:
-        """Keep the bounds of a canonical cell, and what was known before where that is better.
-
-        Raises as :meth:`settle` does, about the cell before.
-        """
+        """Keep the bounds of a canonical cell, and what was known before where that is better."""
         cell = bounds.cell
         self.settle()
         if self._kept is not None and self._kept.changed(cell) and (other := self._read(cell)):
@@ -79,10 +76,7 @@ class SolvedCells(ExitSource):
         self._at_work = bounds, self._packer.submit(self._keep, bounds)
 
     def settle(self) -> None:
-        """Wait until all bounds are packed, and kept where that is possible.
-
-        :raises OverflowError: if a cell has too many states.
-        """
+        """Wait until all bounds are packed, and kept where that is possible."""
         if self._at_work is not None:
             _, packing = self._at_work
             wait([packing])  # an interruption leaves it at work
