@@ -54,6 +54,20 @@ def test_tables_have_the_mates_of_fairygen(script: ModuleType, built: Path) -> N
     assert sum(bool(row["positions"]) for row in ROWS) > 15
 
 
+def test_tables_are_those_that_were_proved(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``tbgen verify`` has proved tables of these digests in full."""
+    assert main(["info", "--manifest", "--dir", str(built)]) == 0
+    own = {line.split()[0]: line.split()[-1] for line in _listed(capsys.readouterr().out)}
+    proofs = _listed((ROOT / "docs" / "mating" / "proofs.txt").read_text())
+    proved = {name: digest for name, _, digest, *_ in map(str.split, proofs)}
+    assert len(own) > 20
+    assert own.items() <= proved.items()
+
+
+def _listed(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith(("#", "set "))]
+
+
 @pytest.mark.parametrize(
     ("letters", "words"),
     [("WF", "1,0,* 1,1,*"), ("BDD", "1,1,s* 2,0,s*"), ("RN", "2,1,* 1,0,s*"), ("Z", "3,2,*")],

@@ -21,6 +21,7 @@ mating = load_script("mating")
 PAGE = ROOT / "docs" / "mating.md"
 SAVED = ROOT / "docs" / "mating"
 TABLES = ROOT / "docs" / "tables"
+DESCRIBED = " ".join((ROOT / "docs" / "described.md").read_text().split())
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,15 @@ def test_every_man_meets_every_other(found: Any) -> None:
             *((man, other) for other in found.men if other != man),
         ):
             assert found.of(white, black)
+
+
+def test_all_tables_of_up_to_four_men_are_proved_in_full(found: Any) -> None:
+    proofs = [line.split() for line in (SAVED / "proofs.txt").read_text().splitlines()[1:]]
+    assert all(proved == positions for *_, proved, positions, _, _ in proofs)
+    assert {name for name, *_ in proofs} >= {str(each) for each in found.entries if each.men <= 4}
+    states = sum(int(states) for *_, states, _ in proofs)
+    assert f"{len(proofs)} tables" in DESCRIBED
+    assert f"{states / 1e9:.1f} billion states" in DESCRIBED
 
 
 def test_figures_of_an_independent_program(found: Any) -> None:
