@@ -32,6 +32,18 @@ class NotedMove:
         return self.move.uci()
 
 
+def move_number(number: int, white: bool) -> str:
+    """Return the number of a move as it stands before the move.
+
+    :param number: the full-move number of the position in which the move is made.
+    :param white: whether White makes it.
+
+    >>> move_number(12, True), move_number(12, False)
+    ('12.', '12...')
+    """
+    return f"{number}." if white else f"{number}..."
+
+
 def parse_san(board: chess.Board, san: str) -> chess.Move:
     """Return the move that a SAN without check and annotation marks means on a valid board.
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import chess
 
+from tbgen.board.san import move_number
 from tbgen.errors import printable
 from tbgen.games.pgn import tags
 from tbgen.games.tagging.outcome_tags import tags_of
@@ -72,7 +73,7 @@ def _words(game: PlayedGame) -> Iterator[str]:
     if not game.plies:
         yield f"{{{game.reason}}}"
     for at, ply in enumerate(game.plies, 1):
-        label = f"{number}. " if white else f"{number}... " if at == 1 else ""
+        label = f"{move_number(number, white)} " if white or at == 1 else ""
         comment = f"{ply.comment}, {game.reason}" if at == len(game.plies) else ply.comment
         yield f"{label}{ply.san} {{{comment}}}"
         number, white = number + (not white), not white

@@ -66,7 +66,10 @@ class _Service:
         fields = {"report": "report", "solve": "solve", "live": "live", "engine": "move_seconds"}
         offers = [name for name, field in fields.items() if getattr(settings, field) is not None]
         previews = Previews(self._stock, self._quick, self._slow, limiter)
-        self._pages: list[Page | Previews | Reports | LivePage] = [Page(previews.head, offers), previews]
+        self._pages: list[Page | Previews | Reports | LivePage] = [
+            Page(previews.introduction, offers),
+            previews,
+        ]
         self._solving = Solving(settings.directories, settings.solve, Limiter(settings.limit, settings.burst))
         self._opponent = Opponent(
             settings.engine,

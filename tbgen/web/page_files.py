@@ -1,12 +1,13 @@
 """The page: its files, held in memory, with what a browser may do with them."""
 
 import gzip
+import html
 import re
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,6 +17,7 @@ from tbgen.board.named import named_men
 from tbgen.html.men import picture_of_man
 from tbgen.html.style import men, style_sheet
 from tbgen.web.exchange import Endpoints, Handler, answer_file
+from tbgen.web.modules import with_modules
 
 _BY_ANYBODY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -31,19 +33,32 @@ _TOLD: Final = (_INDEX, "play.html")
 """Those that are told what the server has besides tables."""
 
 
+class Introduction(NamedTuple):
+    """What the explorer says before it has asked for anything."""
+
+    tags: str = ""
+    """For its head: what other sites show of a link."""
+    value: str = ""
+    """The value of the position."""
+    sentence: str = ""
+    """The same in words."""
+
+
 class Page:
     """The page and the files that it asks for.
 
-    :param head: returns what belongs into the head of the explorer by its address.
+    :param introduction: returns what the explorer says at once, by its address.
     :param offers: what the server has besides tables: ``report``, ``solve``, ``live``, ``engine``; the page
         shows what is named.
     :raises UsageError: if there is a file of men, and something is wrong with it.
     """
 
     def __init__(
-        self, head: Callable[[Request], Coroutine[Any, Any, str]], offers: Iterable[str] = ()
+        self,
+        introduction: Callable[[Request], Coroutine[Any, Any, Introduction]],
+        offers: Iterable[str] = (),
     ) -> None:
-        self._head = head
+        self._introduction = introduction
         named_men()  # what is wrong with them is said before somebody waits for a picture
         self.files = dict(_read(files("tbgen.web").joinpath("page"), ""))
         """The contents by their names."""
@@ -51,6 +66,8 @@ class Page:
         named = "".join(f' data-{offer}=""' for offer in offered)
         for name in _TOLD:
             self.files[name] = self.files[name].replace(b"<html", f"<html{named}".encode(), 1)
+        pages = [name for name in self.files if name.endswith(".html")]
+        self.files |= {name: with_modules(self.files[name], self.files) for name in pages}
         self.files |= {"style.css": style_sheet().encode(), "men.svg": men().encode()}
         self._live = "live" in offered
 
@@ -63,9 +80,12 @@ class Page:
         return found | ({"/live": self._answering("live.html")} if self._live else {})
 
     async def _answer_index(self, request: Request) -> Response:
-        """Answer with the explorer, which says to other sites what its address shows."""
-        head = await self._head(request)
-        content = self.files[_INDEX].replace(b"</head>", f"{head}</head>".encode(), 1)
+        """Answer with the explorer, which says at once what its address shows."""
+        said = await self._introduction(request)
+        content = self.files[_INDEX].replace(b"</head>", f"{said.tags}</head>".encode(), 1)
+        for name, text in (("value", said.value), ("sentence", said.sentence)):
+            begin = f'<p id="{name}">'
+            content = content.replace(begin.encode(), f"{begin}{html.escape(text)}".encode(), 1)
         return _answer(request, _INDEX, content, _MAY, _pack)
 
     def _answering(self, fixed: str | None, policy: str = _MAY) -> Handler:

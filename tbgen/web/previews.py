@@ -10,6 +10,7 @@ import chess
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tbgen.board.san import move_number
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import KernelsMissingError
 from tbgen.errors import TbgenError
@@ -22,6 +23,7 @@ from tbgen.web.errors import Refusal
 from tbgen.web.exchange import KEPT, Endpoints, Handler, answer_content
 from tbgen.web.limits import Limiter, client_of
 from tbgen.web.lookups import question_of
+from tbgen.web.page_files import Introduction
 from tbgen.web.playing import GameState, Worth, worths
 from tbgen.web.pool import WorkerPool
 from tbgen.web.settings import MOST_FRAMES
@@ -32,6 +34,7 @@ _START: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 """What the page shows without an address, as in ``state.js``."""
 _MOVE: Final = re.compile(r"(?:(\d{1,4})\.)?(.+)")
 """A move of a line, maybe with the number of the position that it is made in."""
+_PREFIX: Final = re.compile(r"(/[\w.~-]+)*", re.ASCII)
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:]+\](:\d+)?")
 
 
@@ -114,6 +117,37 @@ def caption_of(stock: Stock, scene: Scene) -> Caption:
     return Caption(str(worth.value), said, notes)
 
 
+def _tags(request: Request, caption: Caption) -> str:
+    """Return the tags for the head of the page, by which other sites preview a link to it."""
+    place, width, height = _place(request), *SIZE
+    query = f"?{request.url.query}" if request.url.query else ""
+    said = {
+        "og:type": "website",
+        "og:site_name": "tbgen",
+        "og:title": f"{caption.headline} - r-mobility chess".removeprefix(" - "),
+        "og:description": f"{caption.sentence} {caption.notes}".strip(),
+        "og:url": f"{place}{query}",
+        "og:image": f"{place}picture.png{query}",
+        "og:image:width": str(width),
+        "og:image:height": str(height),
+        "og:image:alt": f"The position. {caption.sentence}".strip(),
+        "twitter:card": "summary_large_image",
+    }
+    tags = (f'<meta property="{name}" content="{html.escape(text)}">\n' for name, text in said.items())
+    return "".join(tags)
+
+
+def _place(request: Request) -> str:
+    """Return the address of the page as clients see it, with the path that a proxy serves it under.
+
+    Nothing if the headers tell no address.
+    """
+    host, prefix = request.headers.get("host", ""), request.headers.get("x-forwarded-prefix", "").rstrip("/")
+    if not (_HOST.fullmatch(host) and _PREFIX.fullmatch(prefix)):
+        return ""
+    return f"{request.url.scheme}://{host}{prefix}/"
+
+
 class Previews:
     """The pictures, and what a page says of itself.
 
@@ -133,31 +167,14 @@ class Previews:
             "/line.gif": self._answering(self._film, "image/gif"),
         }
 
-    async def head(self, request: Request) -> str:
-        """Return what belongs into the head of the page for others; nothing if its address shows nothing."""
+    async def introduction(self, request: Request) -> Introduction:
+        """Return what the page says at once; nothing if its address shows nothing."""
         try:
             with self._limiter.charged(client_of(request)) as bill:
                 caption = await self._quick.run(partial(self._caption, dict(request.query_params)), bill)
         except (TbgenError, Refusal, KernelsMissingError):
-            return ""
-        host = request.headers.get("host", "")
-        place = f"{request.url.scheme}://{host}/" if _HOST.fullmatch(host) else ""
-        query = f"?{request.url.query}" if request.url.query else ""
-        width, height = SIZE
-        said = {
-            "og:type": "website",
-            "og:site_name": "tbgen",
-            "og:title": f"{caption.headline} - r-mobility chess".removeprefix(" - "),
-            "og:description": f"{caption.sentence} {caption.notes}".strip(),
-            "og:url": f"{place}{query}",
-            "og:image": f"{place}picture.png{query}",
-            "og:image:width": str(width),
-            "og:image:height": str(height),
-            "og:image:alt": f"The position. {caption.sentence}".strip(),
-            "twitter:card": "summary_large_image",
-        }
-        tags = (f'<meta property="{name}" content="{html.escape(text)}">\n' for name, text in said.items())
-        return "".join(tags)
+            return Introduction()
+        return Introduction(_tags(request, caption), caption.headline, caption.sentence)
 
     def _answering(self, draw: Callable[[Mapping[str, str]], bytes], media_type: str) -> Handler:
         async def handler(request: Request) -> Response:
@@ -180,10 +197,6 @@ class Previews:
         frames = []
         for number, state in enumerate(scene.states):
             before = scene.states[number - 1].board
-            label = (
-                f"{before.fullmove_number}{'.' if before.turn else '...'} {state.san}"
-                if state.san
-                else "Start"
-            )
-            frames.append((scene.shown(number), f"{label}   accrued {state.accrued}"))
+            move = f"{move_number(before.fullmove_number, before.turn)} {state.san}" if state.san else "Start"
+            frames.append((scene.shown(number), f"{move}   accrued {state.accrued}"))
         return film(frames)

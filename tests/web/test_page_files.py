@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 import tbgen.web
 from tbgen.web.app import make_app
-from tbgen.web.page_files import Page
+from tbgen.web.page_files import Introduction, Page
 from tbgen.web.settings import Settings
 
 MOST_BYTES = 360 << 10
@@ -106,13 +106,13 @@ def test_headers(page: TestClient) -> None:
         assert page.head(address).status_code == 200
 
 
-async def no_head(_: Request) -> str:
-    return ""
+async def nothing(_: Request) -> Introduction:
+    return Introduction()
 
 
 def test_what_the_server_offers_is_in_the_page() -> None:
     def tag(offers: frozenset[str]) -> str:
-        index = Page(no_head, offers).files["index.html"]
+        index = Page(nothing, offers).files["index.html"]
         return index.decode().partition("\n")[2].partition(">")[0]
 
     assert "data-report" not in tag(frozenset())

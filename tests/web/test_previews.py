@@ -44,6 +44,29 @@ def test_the_page_says_what_its_address_shows(api: TestClient) -> None:
         assert sentence in said(api, query)["og:description"]
 
 
+def test_the_page_says_what_it_comes_to_before_it_has_asked(api: TestClient) -> None:
+    def paragraphs(query: str) -> list[str | None]:
+        root = html5lib.parse(api.get(f"/{query}").text, namespaceHTMLElements=False)
+        return [
+            each.text for name in ("value", "sentence") for each in root.iter("p") if each.get("id") == name
+        ]
+
+    sentence = "White wins by a little: Black gets down to one move in 4 plies."
+    assert paragraphs(f"?fen={KBK}") == ["G1.5", sentence]
+    assert paragraphs("?fen=nonsense") == [None, None]
+
+
+def test_the_path_that_a_proxy_serves_the_page_under(api: TestClient) -> None:
+    for prefix in ("/tables", "/tables/", "/chess/tables"):
+        found = said(api, f"?fen={KBK}", **{"x-forwarded-prefix": prefix})
+        assert found["og:image"] == f"http://testserver{prefix.rstrip('/')}/picture.png?fen={KBK}"
+        assert found["og:url"] == f"http://testserver{prefix.rstrip('/')}/?fen={KBK}"
+    for prefix in ("tables", "//evil.org", '/"><script>', "/a b"):
+        assert (
+            said(api, f"?fen={KBK}", **{"x-forwarded-prefix": prefix})["og:image"] == f"picture.png?fen={KBK}"
+        )
+
+
 def test_addresses_that_show_nothing_have_the_page_alone(api: TestClient) -> None:
     for query in ("?fen=nonsense", f"?fen={KBK}&line=Kh1", "?fen=8/8/8/4K[WD]k1/8/8/8/8_b"):
         assert said(api, query) == {}

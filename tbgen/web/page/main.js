@@ -390,8 +390,6 @@ addEventListener("popstate", () => {
     showing = show()
 })
 
-$("live").hidden = offers.live === undefined
-$("reports").hidden = offers.report === undefined
 $("material").open = matchMedia("(min-width: 60rem)").matches
 
 showing = show()
