@@ -97,13 +97,16 @@ class GameStart(PairingLine, frozen=True, tag="started"):
 class Ply(Struct, frozen=True):
     """A move of a game, with the accrued score after it.
 
-    The comment has evaluation, depth and time as in the PGN; a move of the opening has ``book``.
+    The comment has evaluation, depth and time as in the PGN; a move of the opening has ``book``. The line
+    has the moves that the engine expects, its own first, in UCI notation, with blanks between them; empty if
+    it told none.
     """
 
     uci: str
     san: str
     accrued: str
     comment: str
+    line: str = ""
 
 
 class GameMove(GameLine, frozen=True, tag="moved"):

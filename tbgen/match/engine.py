@@ -117,6 +117,8 @@ class EngineReply:
     move: chess.Move
     seconds: float
     info: InfoDict
+    line: str = ""
+    """The moves that it expects, as :class:`tbgen.games.live_file.Ply` has them."""
 
     @property
     def centipawns(self) -> int | None:
@@ -238,7 +240,7 @@ class Engine:
             illegal = bool(uci.answer)
             fault = Fault.ILLEGAL_MOVE if illegal else Fault.ABANDONED
             raise EngineFault(fault, self._word() if illegal else str(error)) from None
-        return EngineReply(result.move, seconds, result.info)
+        return EngineReply(result.move, seconds, result.info, uci.line)
 
     async def close(self, *, kill: bool = False) -> None:
         """End the engine: ask it to quit, unless it is to be killed, and kill what is left of its group."""

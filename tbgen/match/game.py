@@ -67,12 +67,15 @@ class PlayedGame:
         for move in fixture.opening.moves:
             self.push(move, BOOK)
 
-    def push(self, move: chess.Move, comment: str) -> None:
-        """Make a move."""
+    def push(self, move: chess.Move, comment: str, line: str = "") -> None:
+        """Make a move.
+
+        :param line: what its engine expects, as in :class:`Ply`.
+        """
         san = self.board.san(move)
         self.arbiter.push(move)
         self.board.push(move)
-        ply = Ply(move.uci(), san, str(self.arbiter.accrued), comment)
+        ply = Ply(move.uci(), san, str(self.arbiter.accrued), comment, line)
         self.plies.append(ply)
         left = {str(chess.COLOR_NAMES[side]): clock.left for side, clock in self.clocks.items()}
         self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))
@@ -110,7 +113,7 @@ async def play_game(
         except EngineFault as fault:
             return await lost_game(play, judge, mover, fault)
         play.thinking += answer.seconds
-        play.push(answer.move, answer.comment)
+        play.push(answer.move, answer.comment, answer.line)
         evaluations.add(board, answer.centipawns)
 
 

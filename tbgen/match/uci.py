@@ -8,6 +8,7 @@ the move is parsed, and the times of ``go`` and ``bestmove`` are taken where byt
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,6 +27,8 @@ _LAST_WORDS: Final = 0.2
 """Seconds after the end of a process in which its output is read, should another process keep that open."""
 _STDOUT: Final = 1
 _BOUNDS: Final = (b" lowerbound", b" upperbound")
+_LINE: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
+"""The line that an engine expects, as far as it is told to others."""
 
 
 class Uci(chess.engine.UciProtocol):
@@ -52,6 +55,12 @@ class Uci(chess.engine.UciProtocol):
         self._info: bytes | None = None
         self._read = 0
         self._last = 0.0
+
+    @property
+    def line(self) -> str:
+        """The moves that the engine expects, by its last ``info``; empty if it has told none."""
+        found = _LINE.search(self._info or b"")
+        return "" if found is None else found[1].decode().strip()
 
     def send_line(self, line: str) -> None:
         """Send a line, and take the time of ``go``."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from time import time
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from msgspec.structs import asdict
+import chess
+from msgspec.structs import asdict, replace
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme
@@ -119,11 +121,13 @@ class LiveState:
                 self._encounters = Encounters([each.name for each in line.players], line.games, line.test)
                 return "event", asdict(line)
             case GameStart():
-                game = self._playing[line.key] = line, []
-                return "started", _in_play(*game)
+                self._playing[line.key] = line, []
+                return "started", _in_play(line, [])
             case GameMove():
-                if line.key in self._playing:
-                    self._playing[line.key][1].append(line)
+                game = self._playing.get(line.key)
+                if game is not None:
+                    line = _for_readers(line, _board(*game))
+                    game[1].append(line)
                 return "moved", asdict(line)
             case GameEnd():
                 self._playing.pop(line.key, None)
@@ -169,13 +173,34 @@ class LiveState:
         return {"total": len(self._finished), "games": self._finished[max(0, end - _MOST_GAMES) : end][::-1]}
 
 
+def _board(start: GameStart, moves: Sequence[GameMove]) -> str:
+    """Return the position of a game in play."""
+    return moves[-1].fen if moves else start.start.fen
+
+
+def _for_readers(move: GameMove, fen: str) -> GameMove:
+    """Return a move with the line that its engine expects in SAN, up to the first move that is not legal.
+
+    :param fen: the position before it.
+    """
+    return replace(move, ply=replace(move.ply, line=" ".join(_sans(fen, move.ply.line.split()))))
+
+
+def _sans(fen: str, moves: Iterable[str]) -> Iterator[str]:
+    """Yield moves in UCI notation as SAN, up to the first that is not legal."""
+    with suppress(ValueError):
+        board = chess.Board(fen, chess960=True)
+        for uci in moves:
+            yield board.san_and_push(board.parse_uci(uci))
+
+
 def _in_play(start: GameStart, moves: Sequence[GameMove]) -> dict[str, Any]:
     """Return a game in play."""
     last = moves[-1] if moves else None
     return asdict(start) | {
-        "fen": last.fen if last else start.start.fen,
+        "fen": _board(start, moves),
         "left": last.left if last else {},
-        "plies": [move.ply for move in moves],
+        "plies": [asdict(move.ply) | {"fen": move.fen} for move in moves],
         "since": round(max(0.0, time() - (last or start).time), 1),
     }
 

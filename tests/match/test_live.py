@@ -50,6 +50,7 @@ def test_anybody_can_read_an_event(tmp_path: Path) -> None:
     assert game[0]["start"]["accrued"] == "-G20.5"
     assert [line["ply"]["uci"] for line in game[1:5]] == MATE.split()
     assert game[1]["ply"]["comment"].startswith("+0.12/3 ")
+    assert game[1]["ply"]["line"] == "f2f3"
     assert game[1]["left"] == {"white": None, "black": None}
     assert (game[5]["value"], game[5]["reason"]) == ("-G0.0", "Black mates")
     assert 0 < game[5]["size"] < pgn.stat().st_size == lines[-2]["size"]

@@ -2,12 +2,22 @@
 
 import re
 import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import chess
 import pytest
-from playwright.sync_api import Browser, expect
+from msgspec.structs import replace
+from playwright.sync_api import Browser, Page, expect
 
+from tbgen.games.live_file import GameEnd, GameMove, GameStart, Outset, Ply
+from tbgen.games.referee.arbiter import Arbiter
+from tbgen.match.live import LiveWriter
+from tbgen.match.messages import Message
 from tests.match.engines import MATE, words
+from tests.match.test_live import START
 from tests.support.browsing import Visit
 from tests.support.matches import event
 from tests.support.processes import end, started
@@ -16,6 +26,43 @@ from tests.support.watching import awaited, lingers, shown
 
 pytestmark = pytest.mark.slow
 expect.set_options(timeout=60_000)
+
+
+@contextmanager
+def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable[..., None]]]:
+    """The page of an event that is made up, two games of which are played at once, and what tells of it."""
+    pgn = tmp_path / "games.pgn"
+    with LiveWriter(pgn, print) as writer, serving(tmp_path, "--live", str(pgn)) as (_, host, port):
+
+        def told(*messages: Message) -> None:
+            for message in messages:
+                writer(message)
+
+        told(replace(START, concurrency=2))
+        visit = Visit(browser, f"http://{host}:{port}", "live")
+        yield visit.page, told
+        assert visit.violations() == []
+        visit.close()
+        assert visit.wrong == []
+
+
+def start(key: str) -> GameStart:
+    return GameStart(time.time(), key, 1, "A", "B", Outset(chess.STARTING_FEN, "-G20.5"))
+
+
+def move(key: str, number: int) -> GameMove:
+    """A move of the game that ends in mate, by its number from 0."""
+    arbiter = Arbiter()
+    board = chess.Board()
+    for uci in MATE.split()[: number + 1]:
+        san = board.san(board.parse_uci(uci))
+        board.push_uci(uci)
+        arbiter.push_uci(uci)
+    return GameMove(time.time(), key, Ply(uci, san, str(arbiter.accrued), ""), board.fen(), {})
+
+
+def end_of(key: str) -> GameEnd:
+    return GameEnd(time.time(), key, 1, "A", "B", "-G0.0", "Black mates", 1, 0)
 
 
 def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, tables: Path) -> None:
@@ -28,20 +75,24 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, ta
             visit = Visit(
                 browser, address, "live", color_scheme=scheme, viewport={"width": width, "height": 844}
             )
-            visit.page.locator(".board [data-piece]").first.wait_for()
+            visit.page.locator("#board [data-piece]").first.wait_for()
             expect(visit.page.locator("#finished tbody tr")).to_have_count(2)
             assert not visit.too_wide()
             assert visit.violations() == []
             visit.close()
             assert visit.wrong == []
         page = watching.page
-        card = page.get_by_label("Game 2.1.1", exact=True)
-        expect(card.locator(".moves")).to_have_text("1. f3 e5 2. g4")
-        expect(card.locator(".now")).to_contain_text("Accrued G30.5")
-        expect(card.locator(".graph path.accrued")).to_have_attribute("d", re.compile(r"^M.*(H.*V.*){3}$"))
-        expect(card.locator(".board [data-piece]")).to_have_count(32)
-        expect(card.locator(".board .marker")).to_have_count(2)
-        expect(page.locator(".match:not(.over)")).to_have_count(1)
+        stage = page.get_by_label("Game 2.1.1", exact=True)
+        expect(stage.locator("#played")).to_have_text("1. f3 e5 2. g4")
+        expect(stage.locator(".now")).to_contain_text("Accrued G30.5")
+        expect(stage.locator("#white-evaluation")).to_have_text("+0.12")
+        expect(stage.locator("#white-depth")).to_have_text(re.compile(r"^depth 3, [\d.]+s$"))
+        expect(stage.locator("#white-line")).to_have_text("2. g4")
+        expect(stage.locator("#black-line")).to_have_text("1... e5")
+        expect(stage.locator(".graph path.accrued")).to_have_attribute("d", re.compile(r"^M.*(H.*V.*){3}$"))
+        expect(stage.locator("#board [data-piece]")).to_have_count(32)
+        expect(stage.locator("#board .marker")).to_have_count(2)
+        expect(page.locator(".match")).to_have_count(1)
         expect(page.locator("#event")).to_have_text("A, B; round-robin, 2 of 4 games played.")
         expect(page.locator("#standings tbody tr")).to_have_count(2)
         expect(page.locator("#score")).to_contain_text("Elo by pairs")  # the table has another one, by games
@@ -50,24 +101,65 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, ta
         explorer.page.get_by_role("link", name="Explore game 1.1.1").click()
         expect(explorer.page.locator("#played .step")).to_have_text(["start", "f3", "e5", "g4", "Qh4#"])
         explorer.page.get_by_role("link", name="Live").click()
-        expect(explorer.page.locator("#playing-label")).to_be_visible()
+        expect(explorer.page.locator("#stage")).to_be_visible()
         explorer.close()
         assert explorer.wrong == []
         running.send_signal(signal.SIGINT)
         expect(page.locator("#status")).to_contain_text("The event was stopped.")
         expect(page.locator("#playing-label")).to_have_text("Last games")
-        expect(card.locator(".moves")).to_have_text("1. f3 e5 2. g4")
+        expect(stage.locator("#played")).to_have_text("1. f3 e5 2. g4")
         assert end(running)[0] == 130
     port = int(address.rpartition(":")[2])
     with shown(tmp_path / "games.pgn", "--rounds", "4", tables=tables, port=port) as (running, _):
         expect(page.locator("#finished tbody tr")).to_have_count(4)  # the page goes on by itself
-        expect(page.get_by_label("Game 3.1.1", exact=True).locator(".moves")).to_have_text("1. f3 e5 2. g4")
+        expect(page.get_by_label("Game 3.1.1", exact=True).locator("#played")).to_have_text("1. f3 e5 2. g4")
         expect(page.locator("#status")).to_have_text("")
         expect(page.locator("#playing-label")).to_have_text("Games in play")
         running.kill()
         expect(page.locator("#status")).to_contain_text("The runner has ended without a word.")
     watching.close()
     assert watching.wrong == []
+
+
+def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: Path) -> None:
+    """By keys, buttons and moves; what the game does meanwhile is not shown, and its end is told."""
+    with following(browser, tmp_path) as (page, told):
+        shown = page.locator("#board svg.cm-chessboard")
+        told(start("1.1.1"), move("1.1.1", 0), move("1.1.1", 1))
+        expect(shown).to_have_attribute("aria-label", "Board after 2 plies, the last one e5")
+        page.keyboard.press("ArrowLeft")
+        told(move("1.1.1", 2))
+        expect(page.locator("#played .step")).to_have_text(["f3", "e5", "g4"])
+        expect(shown).to_have_attribute("aria-label", "Board after 1 plies, the last one f3")
+        expect(page.locator("#played [aria-current]")).to_have_text("f3")
+        page.locator("#played .step", has_text="e5").click()
+        expect(page.locator("#now")).to_have_text("Accrued -G19.5")
+        page.locator("#last").click()
+        expect(shown).to_have_attribute("aria-label", "Board after 3 plies, the last one g4")
+        told(move("1.1.1", 3), end_of("1.1.1"))
+        expect(page.locator("#banner")).to_have_text("Black mates")
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#banner")).to_be_hidden()
+
+
+def test_more_games_are_on_small_boards(browser: Browser, tmp_path: Path) -> None:
+    """A click brings one to the large board; a game that is over makes room unless it is walked through."""
+    with following(browser, tmp_path) as (page, told):
+        stage = page.locator("#stage")
+        told(start("1.1.1"), move("1.1.1", 0), start("1.1.2"))
+        expect(stage).to_have_attribute("aria-label", "Game 1.1.1")
+        page.get_by_role("button", name="Watch game 1.1.2").click()
+        expect(stage).to_have_attribute("aria-label", "Game 1.1.2")
+        expect(page.get_by_role("button", name="Watch game 1.1.1")).to_be_visible()
+        told(move("1.1.2", 0), end_of("1.1.2"), start("2.1.1"))
+        expect(stage).to_have_attribute("aria-label", "Game 2.1.1")
+        told(move("2.1.1", 0), move("2.1.1", 1))
+        expect(page.locator("#played .step")).to_have_count(2)
+        page.keyboard.press("ArrowLeft")
+        told(end_of("2.1.1"), start("2.1.2"))
+        expect(page.get_by_role("button", name="Watch game 2.1.2")).to_be_visible()
+        expect(stage).to_have_attribute("aria-label", "Game 2.1.1")
+        expect(page.locator("#playing .match")).to_have_count(2)
 
 
 def test_the_winner_of_an_event(browser: Browser, tmp_path: Path, tables: Path) -> None:

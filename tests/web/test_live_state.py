@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import chess
 import pytest
 from msgspec.structs import replace
 
-from tbgen.games.live_file import GameEnd, line_of, live_path
+from tbgen.games.live_file import GameEnd, GameMove, GameStart, Outset, Ply, line_of, live_path
 from tbgen.web.live_state import EventFiles, LiveState
 from tests.match.engines import MATE, words
 from tests.match.test_live import START
@@ -91,3 +92,20 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
         assert change is not None
         assert sorted(change[1]["leaders"]) == leaders
     files.live.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"), [("g8f6 e2e4 f6e4", "Nf6 e4 Nxe4"), ("g8f6 e2e5 f6e4", "Nf6"), ("", "")]
+)
+def test_what_an_engine_expects_is_told_as_far_as_it_is_legal(line: str, wanted: str) -> None:
+    state = LiveState()
+    state.take(START, ())
+    state.take(GameStart(0, "1.1.1", 1, "A", "B", Outset(chess.STARTING_FEN, "-G20.5")), ())
+    board = chess.Board()
+    for uci, told in (("g1f3", ""), ("g8f6", line)):
+        board.push_uci(uci)
+        _, change = state.take(GameMove(0, "1.1.1", Ply(uci, "", "", "", told), board.fen(), {}), ())
+    assert change["ply"].line == wanted
+    (game,) = state.document()["playing"]
+    assert [ply["fen"].split()[1] for ply in game["plies"]] == ["b", "w"]
+    assert game["plies"][1]["line"] == wanted

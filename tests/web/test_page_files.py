@@ -15,7 +15,7 @@ from tbgen.web.app import make_app
 from tbgen.web.page_files import Introduction, Page
 from tbgen.web.settings import Settings
 
-MOST_BYTES = 360 << 10
+MOST_BYTES = 384 << 10
 PLACE = Path(tbgen.web.__file__).parent / "page"
 NAMES = [path.relative_to(PLACE).as_posix() for path in PLACE.rglob("*") if path.is_file()]
 
@@ -29,8 +29,8 @@ PAGES = {
 }
 PARTS = {
     "embed.js": "/embed",
-    "live.js": "/live",
     "puzzles.js": "/puzzles",
+    **dict.fromkeys(("card.js", "live.js", "stage.js", "standings.js", "watched.js"), "/live"),
     **dict.fromkeys(("choosing.js", "play.js", "reviewing.js"), "/play"),
 }
 """Scripts of one page alone; the others are the explorer's."""

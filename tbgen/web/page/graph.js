@@ -7,6 +7,8 @@ import {height} from "./score.js"
 const LEAST_WIDTH = 320
 const HEIGHT = 150
 const LEFT = 44
+/** Above which scores are worth next to nothing; they are shown paler. */
+const DULL = "G6.0"
 const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
 
 /**
@@ -36,6 +38,7 @@ export function graph(plies, {width: wanted, at = null, whole = false, onGo = nu
         svg("path", {class: "accrued", d: steps(accrued.map(([ply, index]) => [x(index), y(ply.accrued)]))}),
         known.length ? svg("path", {class: "value", d: pieces(known, x, y)}) : [],
         known.filter(([ply, index]) => markOf(plies[index - 1], ply)).map(([ply, index]) => svg("circle", {class: "mistake", cx: x(index), cy: y(ply.value), r: 4})),
+        svg("rect", {class: "muted", x: LEFT, width: width - LEFT, y: y(DULL), height: y(`-${DULL}`) - y(DULL)}),
         at === null ? [] : svg("line", {class: "here", x1: x(at), x2: x(at), y1: 0, y2: HEIGHT}))
     if (onGo) drawn.addEventListener("click", event => {
         const box = drawn.getBoundingClientRect()

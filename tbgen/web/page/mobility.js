@@ -21,16 +21,21 @@ export class Mobility {
         const {fen, accrued, position_score: own} = answer
         $("count").textContent = `${moverOf(fen)} ${opponentHas(own)}`
         $("count-score").textContent = `: ${own}`
-        if (!accrued) return
-        $("accrued-bar").setAttribute("aria-label", `Accrued so far: ${accrued}`)
-        $("accrued-bar").title = `Accrued so far: ${accrued}`
-        $("accrued-bar").classList.toggle("flipped", flipped)
-        $("accrued-fill").style.height = `${50 * Math.abs(height(accrued))}%`
-        $("accrued-fill").className = isWhite(accrued) ? "white" : "black"
+        if (accrued) showBar(accrued, flipped)
     }
 
     mark(pressed) {
         $("count").setAttribute("aria-pressed", pressed)
         this.board.spot(pressed && this.answer ? this.answer.moves.map(move => move.uci.slice(2, 4)) : [])
     }
+}
+
+/** Show the accrued score as a bar in the colour of its holder. */
+export function showBar(accrued, flipped) {
+    $("accrued-bar").classList.remove("unknown")
+    $("accrued-bar").setAttribute("aria-label", `Accrued so far: ${accrued}`)
+    $("accrued-bar").title = `Accrued so far: ${accrued}`
+    $("accrued-bar").classList.toggle("flipped", flipped)
+    $("accrued-fill").style.height = `${50 * Math.abs(height(accrued))}%`
+    $("accrued-fill").className = isWhite(accrued) ? "white" : "black"
 }

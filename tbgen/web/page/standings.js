@@ -1,0 +1,54 @@
+// The standings of an event, and its finished games, as tables.
+
+import {$, h} from "./dom.js"
+import {pointsText} from "./score.js"
+
+export const games = number => number === 1 ? "1 game" : `${number} games`
+
+/**
+ * Show the standings.
+ *
+ * @param {object} found as docs/match.md describes them
+ * @param {number} perEncounter the games of an encounter
+ */
+export function showStandings({score, tables, games: whole}, perEncounter) {
+    $("score").textContent = score ? scoreText(score, perEncounter) : ""
+    if (!tables.length) return
+    $("standings").replaceChildren(...tables.map(each => table(each.columns, each.rows, `${each.title}, by ${games(whole)} of whole encounters`, each.note)))
+}
+
+function scoreText({player, opponent, points, games: played, elo, test}, perEncounter) {
+    const words = [`${player} against ${opponent}: ${points.toFixed(4)} of ${played}`]
+    if (elo) {
+        const kind = perEncounter === 2 ? "Elo by pairs" : "Elo"
+        words.push(`${kind} ${elo.difference === null ? "unbounded" : signed(elo.difference)} ± ${elo.margin === null ? "unbounded" : elo.margin.toFixed(1)}`)
+        words.push(`likelihood of superiority ${(100 * elo.los).toFixed(1)} %`)
+    }
+    if (test) words.push(`LLR ${test.llr.toFixed(2)} between ${test.lower.toFixed(2)} and ${test.upper.toFixed(2)}${test.verdict === "continue" ? "" : `, the test accepts ${test.verdict}`}`)
+    return words.join("; ")
+}
+
+const signed = number => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(1)
+
+/** Show the finished games, the last one first. */
+export function showFinished(listed) {
+    const head = ["Game", "White", "Black", "Result", "Points", "Plies", "How it ended", "Show"]
+    const words = new Set([0, 1, 2, 6, 7])
+    const rows = listed.map(game => {
+        const address = `live/games/${encodeURIComponent(game.key)}`
+        return [
+            game.key, game.white, game.black, game.value, pointsText(game.points), game.plies, `${game.reason} (${game.basis})`,
+            [h("a", {href: address, "aria-label": `Explore game ${game.key}`}, "explore"), " ", h("a", {href: `${address}.pgn`, "aria-label": `PGN of game ${game.key}`}, "PGN")],
+        ]
+    })
+    $("finished").replaceChildren(table(head.map((title, at) => ({title, word: words.has(at)})), rows, "Finished games, the last one first"))
+}
+
+function table(columns, rows, caption, note = "") {
+    const kind = at => columns[at].word ? "text" : false
+    return h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": caption},
+        h("table", {},
+            h("caption", {}, caption, note && h("details", {}, h("summary", {}, "How to read it"), note)),
+            h("thead", {}, h("tr", {}, columns.map(({title}, at) => title ? h("th", {scope: "col", class: kind(at)}, title) : h("td")))),
+            h("tbody", {}, rows.map(row => h("tr", {}, row.map((cell, at) => h("td", {class: kind(at)}, cell)))))))
+}
