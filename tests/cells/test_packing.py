@@ -66,6 +66,21 @@ def test_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pack(bounds) == packed
 
 
+def test_a_side_that_is_never_to_move() -> None:
+    """The king that stands still is always in check, so that White is never to move."""
+    board = chess.Board("8/3Rk3/8/8/8/8/1P6/4K3 b - - 0 1")
+    cell = Cell.of_board(board, [chess.E1])
+    white, black = packing.slots_there(cell)
+    assert not white.any()
+    assert black.any()
+    there = np.stack((white, black))
+    value = np.where(there, np.uint8(5), NONE) * np.ones((2, 1, 1), np.uint8)
+    bounds = Bounds(cell, value.astype(np.uint8), np.zeros(value.shape, np.uint16))
+    found = unpack(pack(bounds), cell)
+    assert np.array_equal(found.value, bounds.value)
+    assert np.array_equal(found.depth, bounds.depth)
+
+
 def test_names_tell_cells_apart() -> None:
     boards = ("4k3/p7/8/8/8/8/8/R3K3 w - - 0 1", "4k3/8/p7/8/8/8/8/R3K3 w - - 0 1")
     mobile = ([chess.A1, chess.E1, chess.E8], [chess.E1, chess.E8], [chess.A1, chess.E8])

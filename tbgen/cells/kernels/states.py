@@ -84,12 +84,14 @@ def spread_states(
     """Put values and depths of slots in their places, as ``number_states`` takes them, or ``NONE`` and 0
     where nothing is ``there``; return whether all states are known."""
     for slot in range(len(number)):
+        if not there[slot]:
+            value[0][slot] = value[1][slot] = np.uint8(NONE)
+            depth[0][slot] = depth[1][slot] = np.uint16(0)
+            continue
         state = np.uint64(number[slot])
         if state >= len(states):
             return False
         key = states[state]
-        value[0][slot] = np.uint8(key >> np.uint64(48)) if there[slot] else np.uint8(NONE)
-        value[1][slot] = np.uint8(key >> np.uint64(32)) if there[slot] else np.uint8(NONE)
-        depth[0][slot] = np.uint16(key >> np.uint64(16)) if there[slot] else np.uint16(0)
-        depth[1][slot] = np.uint16(key) if there[slot] else np.uint16(0)
+        value[0][slot], value[1][slot] = np.uint8(key >> np.uint64(48)), np.uint8(key >> np.uint64(32))
+        depth[0][slot], depth[1][slot] = np.uint16(key >> np.uint64(16)), np.uint16(key)
     return True
