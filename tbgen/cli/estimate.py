@@ -64,9 +64,13 @@ def _text(estimate: SolveEstimate) -> Iterator[str]:
     yield f"cells     {more}{number(len(estimate.cells))}, in {counted(len(structures), 'pawn structure')}"
     if promoted := estimate.promoted.total():
         yield f"          promotions lead to {number(promoted)} others, solved as far as the play needs them"
+    if estimate.wholes:
+        seconds, memory = estimate.wholes_take()
+        takes = f"{size_text(memory)}, {duration(seconds / len(estimate.wholes))} each"
+        yield f"          and at last to {number(len(estimate.wholes))} of five mobile men: {takes}"
     least = "" if estimate.complete else "more than "
-    seconds = duration(estimate.seconds_of(estimate.sizes))
-    yield f"time      {least}{seconds} on {counted(estimate.threads, 'thread')}"
+    time = duration(estimate.seconds_of(estimate.sizes))
+    yield f"time      {least}{time} on {counted(estimate.threads, 'thread')}"
     yield f"memory    {size_text(estimate.memory)} for a cell"
     yield f"disk      {least}{size_text(estimate.disk)} with --cells"
     yield ""

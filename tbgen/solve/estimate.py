@@ -9,13 +9,14 @@ from typing import Final, NamedTuple
 
 import chess
 
-from tbgen.cells.cell import Cell
+from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.costs import disk_of, seconds_of
 from tbgen.documents import Count, Document
 from tbgen.machine import processors
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.meter import memory_needed
 from tbgen.solve.plan import held_by
+from tbgen.solve.promotions import values_take, wholes_of
 from tbgen.solve.structures import Structures, homes_below
 
 MOST_CELLS: Final = 20_000
@@ -40,6 +41,16 @@ class StructureDocument(Document):
     seconds: float
 
 
+class WholesDocument(Document):
+    """Cells with a promoted man mobile too, where that is one more mobile man than cells have."""
+
+    cells: Count
+    seconds: float
+    """For all of them."""
+    memory: Count
+    """Bytes for the largest of them."""
+
+
 class EstimateDocument(Document):
     """What solving positions should take."""
 
@@ -49,6 +60,7 @@ class EstimateDocument(Document):
     structures: list[StructureDocument]
     promoted: dict[str, Count]
     """Other cells that promotions lead to, by slots."""
+    wholes: WholesDocument | None
     threads: Count
     seconds: float
     memory: Count
@@ -64,6 +76,8 @@ class SolveEstimate:
     :ivar complete: whether these are all of them.
     :ivar promoted: how many other cells promotions lead to from there, by slots; they are solved as far as
         the play needs it.
+    :ivar wholes: cells with the promoted man mobile too, where that is one more mobile man than cells have;
+        their values are found where nothing else is left (docs/solve.md, Promotions).
     :ivar threads: to solve with.
     """
 
@@ -71,6 +85,7 @@ class SolveEstimate:
     cells: frozenset[Cell]
     complete: bool
     promoted: Counter[int]
+    wholes: frozenset[Cell]
     threads: int
 
     @classmethod
@@ -99,7 +114,9 @@ class SolveEstimate:
             if home not in cells and not held(home)
         }
         sizes = Counter(home.size for home in promoted)
-        return cls(len(roots), frozenset(cells), complete, sizes, min(threads, processors()))
+        wholes = {whole.canonical()[0] for home in promoted for whole in wholes_of(home, MOST_MOBILE)}
+        allowed = min(threads, processors())
+        return cls(len(roots), frozenset(cells), complete, sizes, frozenset(wholes), allowed)
 
     @property
     def structures(self) -> dict[PawnStructure, Counter[int]]:
@@ -123,6 +140,10 @@ class SolveEstimate:
         """Bytes of memory that the largest cell takes while it is solved."""
         return memory_needed(max(self.sizes, default=0))
 
+    def wholes_take(self) -> tuple[float, int]:
+        """Return the wall time that all whole cells take, and the bytes of memory that the largest takes."""
+        return values_take([*self.wholes], MOST_MOBILE, self.threads)
+
     @property
     def disk(self) -> int:
         """Bytes that the cells take in a directory of cells."""
@@ -140,6 +161,7 @@ class SolveEstimate:
             complete=self.complete,
             structures=structures,
             promoted=_by_slots(self.promoted),
+            wholes=WholesDocument(len(self.wholes), *self.wholes_take()) if self.wholes else None,
             threads=self.threads,
             seconds=self.seconds_of(self.sizes),
             memory=self.memory,

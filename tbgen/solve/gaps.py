@@ -23,6 +23,7 @@ from tbgen.solve.answer import Answer
 from tbgen.solve.layers import UnmadeLayerError
 from tbgen.solve.meter import memory_needed
 from tbgen.solve.play import keeps_hope
+from tbgen.solve.promotions import values_take
 from tbgen.solve.search import Search
 from tbgen.solve.states import carried
 from tbgen.solve.structures import Structures
@@ -199,7 +200,7 @@ class Gaps:
                 memory_needed(cell.size),
             )
         elif wholes := known.promoted.unsolved(cell if step.zeroing else here.cell):
-            mobile, (seconds, memory) = pieces, known.promoted.takes(wholes)
+            mobile, (seconds, memory) = pieces, values_take(wholes, known.won.mobile)
         else:
             return Need.MEN, pieces, None, memory_needed(64**pieces)
         fits = memory <= self._memory - known.nbytes

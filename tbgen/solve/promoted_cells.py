@@ -23,11 +23,10 @@ from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.packing import slots_there
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.values import solve_values
-from tbgen.costs import RATES, memory_of, seconds_of
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Side
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.retro.kernels.bits import Codes
-from tbgen.solve.promotions import promoted_man, symmetries, wholes_of
+from tbgen.solve.promotions import large_routes, promoted_man, symmetries, wholes_of
 from tbgen.solve.solved_cells import end_of
 from tbgen.solve.tables import Tables
 from tbgen.solve.won_cells import WonCells
@@ -58,7 +57,7 @@ class PromotedCells:
         cells: dict[Cell, None] = {}
 
         def walk(cell: Cell) -> None:
-            for route in self._large_routes(cell):
+            for route in large_routes(cell, self._mobile):
                 if (
                     route.promoted is None
                     and route.destination not in cells
@@ -72,21 +71,6 @@ class PromotedCells:
             if self._solved.isdisjoint((whole.image(each), kind) for each in symmetries(SIDES[0])):
                 walk(whole)
         return list(cells)
-
-    def _large_routes(self, cell: Cell) -> list[Route]:
-        """Return the ways out of a whole cell on which no mobile man is captured."""
-        routes = routes_of(lineup_of_cell(cell))
-        return [route for route in routes if len(route.destination.mobile) > self._mobile]
-
-    def takes(self, cells: Sequence[Cell]) -> tuple[float, int]:
-        """Return about how many seconds, and bytes of memory, it takes to solve whole cells."""
-        seconds, memory = 0.0, 0
-        for cell in cells:
-            around = sum(route.part.size for route in self._large_routes(cell) if route.promoted is None)
-            games = len(ENDS) if any(cell.pawns) else 1  # without pawns all exits are values
-            seconds += games * seconds_of("values", cell.size)
-            memory = max(memory, memory_of("values", cell.size) + cell.size + around)
-        return seconds, memory + (RATES.process["cells"] << 20)
 
     def solve(
         self,
@@ -106,7 +90,9 @@ class PromotedCells:
         """
         wholes: dict[Cell, _Whole] = {}
         needed = {
-            (route.destination, side_after(route)) for cell in cells for route in self._large_routes(cell)
+            (route.destination, side_after(route))
+            for cell in cells
+            for route in large_routes(cell, self._mobile)
         }
         for cell in cells:
             around = _Around(known, self._tables, wholes, self._mobile)

@@ -3,12 +3,16 @@
 In such a *whole* cell all kings and pieces are mobile, and White is the side that has promoted.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import chess
 
 from tbgen.board.kinds import PIECE_ORDER
 from tbgen.cells.cell import Cell, Man, man_of
+from tbgen.cells.lineup import lineup_of_cell
+from tbgen.cells.routes import Route, routes_of
+from tbgen.costs import RATES, memory_of, seconds_of
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.symmetry import MIRROR_FILES, MIRROR_RANKS
 
@@ -48,3 +52,25 @@ def symmetries(winner: Side) -> tuple[int, int]:
     """Return the symmetries by which the side that has promoted is White."""
     swap = MIRROR_RANKS if winner else 0
     return swap, swap | MIRROR_FILES
+
+
+def large_routes(whole: Cell, mobile: int) -> list[Route]:
+    """Return the ways out of a whole cell on which no mobile man is captured.
+
+    :param mobile: as :func:`whole_cell` has it.
+    """
+    return [route for route in routes_of(lineup_of_cell(whole)) if len(route.destination.mobile) > mobile]
+
+
+def values_take(wholes: Sequence[Cell], mobile: int, threads: int = 2) -> tuple[float, int]:
+    """Return about how many seconds it takes to find the values of whole cells, and bytes of memory.
+
+    :param mobile: as :func:`whole_cell` has it.
+    """
+    seconds, memory = 0.0, 0
+    for whole in wholes:
+        around = sum(route.part.size for route in large_routes(whole, mobile) if route.promoted is None)
+        games = 2 if any(whole.pawns) else 1  # without pawns all exits are values
+        seconds += games * seconds_of("values", whole.size, threads)
+        memory = max(memory, memory_of("values", whole.size) + whole.size + around)
+    return seconds, memory + (RATES.process["cells"] << 20)

@@ -28,7 +28,7 @@ from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
 from tbgen.solve.play import Follower, Play, narrower_by_moves
-from tbgen.solve.promotions import is_to_queen
+from tbgen.solve.promotions import is_to_queen, values_take
 from tbgen.solve.states import States, seen_score
 from tbgen.solve.structures import cells_below, height, homes_below
 
@@ -174,7 +174,7 @@ class Search:
         """Find the values after the promotion that leads to a home; return whether there were time and memory
         for it."""
         cells, budget = self.known.promoted.unsolved(home), self._budget
-        seconds, memory = self.known.promoted.takes(cells)
+        seconds, memory = values_take(cells, self.known.won.mobile)
         try:
             budget.ask_for(seconds)
             if not budget.allows(memory) or not budget.allows(self.layers.drop_all() + memory):

@@ -27,6 +27,14 @@ def test_a_position(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert sum(sum(each["cells"].values()) for each in document["structures"]) == 6
 
 
+def test_promotions_beside_two_pieces(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lines = answer(
+        capsys, "solve", "k7/7P/8/8/8/8/r7/K6R w", "--estimate", "--dir", str(tmp_path)
+    ).splitlines()
+    assert lines[2].startswith("          and at last to 4 of five mobile men: 1")
+    assert lines[2].endswith(" each")
+
+
 def test_a_table_holds_it(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
     text = answer(capsys, "solve", "4k3/8/8/8/8/P7/8/4K3 w - - 0 1", "--estimate", "--dir", str(three_men))
     assert text == "cells     none: tables hold the position\n"

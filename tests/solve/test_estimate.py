@@ -68,3 +68,19 @@ def test_counting_ends(tmp_path: Path) -> None:
 
 def test_squares() -> None:
     assert squares_of(1 << chess.H2 | 1 << chess.A7) == ["h2", "a7"]
+
+
+def test_promotions_beside_two_pieces(tmp_path: Path) -> None:
+    """The pawn becomes one of four pieces, and then there are no pawns."""
+    estimate = SolveEstimate.of([root("k7/7P/8/8/8/8/r7/K6R w - - 0 1")], Tablebase(tmp_path), 1, 100)
+    assert {cell.size for cell in estimate.wholes} == {64**5}
+    assert len(estimate.wholes) == 4
+    seconds, memory = estimate.wholes_take()
+    document = estimate.document().wholes
+    assert document is not None
+    assert (document.cells, document.seconds, document.memory) == (4, seconds, memory)
+    assert seconds > 4 * 60
+    assert memory > 12 << 30
+    one = SolveEstimate.of([root(PAWNS)], Tablebase(tmp_path), 1, 100)
+    assert not one.wholes
+    assert one.document().wholes is None

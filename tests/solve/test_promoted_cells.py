@@ -20,7 +20,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget, Stop
 from tbgen.solve.gaps import Need
 from tbgen.solve.knowledge import Known
-from tbgen.solve.promotions import QUEEN
+from tbgen.solve.promotions import QUEEN, values_take
 from tbgen.solve.solution import Solution
 from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.statement import gap_text
@@ -175,7 +175,10 @@ def test_it_is_told_what_it_takes(known: Known) -> None:
     promoted = known.promoted
     (alone,) = promoted.unsolved(promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1")).destination)
     several = promoted.unsolved(promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")).destination)
-    (seconds, memory), (more_seconds, more_memory) = promoted.takes([alone]), promoted.takes(several)
+    mobile = known.won.mobile
+    (seconds, memory), (more_seconds, more_memory) = (
+        values_take(each, mobile) for each in ([alone], several)
+    )
     assert more_seconds == pytest.approx(2 * len(several) * seconds)
     assert more_memory > memory > 0
 
@@ -238,7 +241,7 @@ def test_what_promotions_take_is_told_where_memory_is_less(
 ) -> None:
     _, known = solved(kings, monkeypatch)
     whole = Cell.of_board(chess.Board("Q7/8/8/8/8/8/5k2/K7 b - - 0 1"), [0, 13, 56])
-    _, needed = known.promoted.takes([whole])
+    _, needed = values_take([whole], known.won.mobile)
     solution, _ = solved(kings, monkeypatch, needed - 1)
     assert solution.value is None
     assert solution.stopped_by is Stop.MEMORY
