@@ -247,7 +247,7 @@ def _page(mating: Mating) -> Iterator[str]:
         f'"{name}"' if "[" in name else name for name in map(str, filter(_is_mixed, mating.entries))
     )
     yield f'```\ntbgen report {named} \\\n  --mating "{" ".join(mating.men)}" --json > list.json\n```'
-    yield "All tables of up to four men are proved: `tbgen verify --proofs` wrote `docs/mating/proofs.txt`."
+    yield "All these tables are proved in full: `tbgen verify --proofs` wrote `docs/mating/proofs.txt`."
 
 
 def _is_mixed(material: Material) -> bool:
