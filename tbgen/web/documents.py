@@ -170,11 +170,13 @@ class BatchDocument(Document):
 
 
 class GamePlyDocument(StateDocument, kw_only=True):
-    """A position of a game with the move that led to it, and null for what no table says."""
+    """A position of a game with the move that led to it, what is said of it in the text, and null for what no
+    table says."""
 
     ply: Count
     uci: str | None
     san: str | None
+    comment: str
     position_score: ScoreText
     clock: Count
 

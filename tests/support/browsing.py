@@ -36,13 +36,17 @@ class Visit:
     """A page that is open.
 
     :param address: of the server.
+    :param script: what is run before those of the page.
     :param options: of the browser's context: ``viewport``, ``color_scheme`` and others.
     """
 
-    def __init__(self, browser: Browser, address: str, query: str = "", **options: Any) -> None:
+    def __init__(
+        self, browser: Browser, address: str, query: str = "", script: str = "", **options: Any
+    ) -> None:
         options.setdefault("viewport", {"width": 1200, "height": 900})
         options.setdefault("reduced_motion", "reduce")
         self._context = browser.new_context(**options)
+        self._context.add_init_script(script)
         self.page: Page = self._context.new_page()
         self.page.set_default_timeout(MOST_MS)
         self.wrong: list[str] = []

@@ -1,6 +1,8 @@
 """Games by the API: what has accrued, what tables say of it, and the outcome."""
 
+import io
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import chess
@@ -34,6 +36,28 @@ def test_a_drawn_game(api: TestClient) -> None:
     assert (outcome["value"], outcome["basis"], outcome["proven"]) == ("-G5.5", "tablebase", True)
     assert found["fifty_move_rule"] == "legacy"
     assert [ply["ply"] for ply in plies] == list(range(168))
+
+
+def test_comments(api: TestClient) -> None:
+    """Those that python-chess finds in the same text, of the main line and of variations."""
+    text = """{Start} 1. e4 {King's
+    pawn} e5 (1... c5 {Sicilian} 2. Nf3 (2. c3 {Alapin}) 2... d6) {open} 2. Nf3 {A} {B} *"""
+    found = api.post("/r/game", content=text).json()
+    game = chess.pgn.read_game(io.StringIO(text))
+    assert game is not None
+    wanted = {" ".join(node.comment.split()): node for node in walked(game) if node.comment}
+    assert len(wanted) == 6
+    said = {ply["comment"]: ply for ply in [*found["plies"], *found["variations"]] if ply["comment"]}
+    assert {comment: ply["fen"] for comment, ply in said.items()} == {
+        comment: node.board().fen() for comment, node in wanted.items()
+    }
+
+
+def walked(node: chess.pgn.GameNode) -> Iterator[chess.pgn.GameNode]:
+    """A node and all that come after it."""
+    yield node
+    for variation in node.variations:
+        yield from walked(variation)
 
 
 @pytest.mark.parametrize("rules", ["r", "wg"])

@@ -381,6 +381,11 @@ def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
     expect(page.locator("#played .step").last).to_have_text(re.compile(r"\?\?$"))
     expect(page.locator("#graph .mistake")).to_have_count(1)
     assert not visit.too_wide()
+    page.reload()
+    expect(rows).to_have_count(3)
+    expect(page.locator("#games-rows .here")).to_contain_text("Stockfish")
+    rows.nth(0).get_by_role("button").click()
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
     dropping = """text => {
         const dataTransfer = new DataTransfer()
         dataTransfer.items.add(new File([text], "one.pgn"))
@@ -391,6 +396,27 @@ def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
     expect(page.locator("#games")).to_be_hidden()
     page.evaluate(dropping, "x" * (3 << 20))
     expect(page.locator("#pgn-problem")).to_have_text("The PGN has 3.0 MiB: give at most 2 MiB at once.")
+
+
+def test_comments_of_a_game_are_kept(visit: Visit) -> None:
+    """Each is shown at its move, after a reload and after another move, too, and stands in the PGN."""
+    page, steps = visit.page, visit.page.locator("#played .step")
+    text = VARIED.replace("Kh5", "Kh5 {To the edge:} {safest}").replace("Kf6", "Kf6 {Or so}")
+    page.locator("#pgn").fill(text)
+    page.get_by_role("button", name="Referee it").click()
+    comment = page.locator("#comment")
+    steps.filter(has_text="Kh5").first.click()
+    expect(comment).to_have_text("To the edge: safest")
+    page.reload()
+    expect(comment).to_have_text("To the edge: safest")
+    steps.filter(has_text="Kf6").click()
+    expect(comment).to_have_text("Or so")
+    page.locator("#delete").click()
+    expect(comment).to_have_text("")
+    page.reload()
+    steps.filter(has_text="Kh5").click()
+    expect(comment).to_have_text("To the edge: safest")
+    expect(page.locator("#played .said")).to_have_text(["Kh5", "Kf4"])
 
 
 def test_a_game_may_have_long_pauses(visit: Visit) -> None:
@@ -520,7 +546,7 @@ def test_views_samples_values_and_copies(visit: Visit, address: str) -> None:
 
 def test_from_a_position_to_its_report_and_back(visit: Visit) -> None:
     page = visit.page
-    expect(page.locator("#reports")).to_be_visible()
+    expect(page.get_by_role("link", name="Reports")).to_be_visible()
     link = page.locator("#material-report")
     link.click()
     expect(page).to_have_title("tables/KBvK.r.html")

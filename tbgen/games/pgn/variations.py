@@ -1,4 +1,4 @@
-"""The variations of a game of a PGN stream, which its result does not depend on."""
+"""The variations and comments of a game of a PGN stream, which its result does not depend on."""
 
 from typing import NamedTuple
 
@@ -23,13 +23,16 @@ class Variations(NamedTuple):
     moves: list[VariationMove]
     cut: int
     """How many of them go on with what is not a legal move, and are left out from there."""
+    comments: dict[int, str]
+    """By the number of the position that they stand after, those of the main line included."""
 
 
 def read_variations(raw: RawGame, game: Game) -> Variations:
-    """Return the variations of a sound game that was read from bytes."""
+    """Return the variations and comments of a sound game that was read from bytes."""
     board, here = game.start.board.copy(stack=False), 0
     before: int | None = None  # the number of the position before the last move; None if there is none
     readable, moves, cut = True, list[VariationMove](), 0
+    comments: dict[int, str] = {}
     outer: list[tuple[chess.Board, int, int | None, bool]] = []
     for token in TOKEN.finditer(raw.data[raw.movetext :].decode("utf-8", "replace")):
         if token.lastgroup == "move" and readable:
@@ -45,6 +48,8 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
             else:
                 here += 1
             board.push(move)
+        elif token.lastgroup == "comment" and readable:
+            comments[here] = " ".join([*comments.get(here, "").split(), *token[0].strip("{};").split()])
         elif token[0] == "(":
             outer.append((board, here, before, readable))
             readable = readable and before is not None
@@ -56,4 +61,4 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
             break  # a comment that is not closed is the end
         elif token.lastgroup == "close":
             board, here, before, readable = outer.pop()
-    return Variations(moves, cut)
+    return Variations(moves, cut, comments)

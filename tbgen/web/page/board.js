@@ -9,6 +9,7 @@ import {PROMOTION_DIALOG_RESULT_TYPE, PromotionDialog} from "./cm-chessboard/src
 import {MOVE_CANCELED_REASON} from "./cm-chessboard/src/view/VisualMoveInput.js"
 import {fromBoard, onBoard} from "./men.js"
 import {EMPTY, isBoard, parse} from "./position.js"
+import {menFile, tick} from "./taste.js"
 
 const ASSETS = "page/cm-chessboard/assets/"
 const calm = matchMedia("(prefers-reduced-motion: reduce)")
@@ -18,7 +19,7 @@ export const look = () => ({
     assetsUrl: ASSETS,
     style: {
         cssClass: "tbgen",
-        pieces: {file: "../../men.svg"},
+        pieces: {file: `../../${menFile()}`},
         animationDuration: calm.matches ? 0 : 200,
     },
 })
@@ -61,6 +62,7 @@ export class Board {
         const orientation = flipped ? "b" : "w"
         if (this.board.getOrientation() !== orientation) this.board.setOrientation(orientation)
         const known = this.fen !== null
+        if (known && fen !== this.fen) tick()
         this.fen = fen
         this.board.setPosition(isBoard(fen) ? onBoard(fen) : EMPTY, known && !calm.matches)
     }

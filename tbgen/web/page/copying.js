@@ -3,6 +3,7 @@
 import {$} from "./dom.js"
 import {picture} from "./men.js"
 import {describedIn, parse, withScore} from "./position.js"
+import {menFile} from "./taste.js"
 
 const SQUARE = 40
 
@@ -14,7 +15,7 @@ export function fenOf(ply, answer) {
 
 /** Return the board as an SVG file that needs nothing else. */
 export async function svgOf(fen, flipped) {
-    const men = await (await fetch("page/men.svg")).text()
+    const men = await (await fetch(`page/${menFile()}`)).text()
     const style = getComputedStyle(document.documentElement)
     const [light, dark] = ["--lightsquare", "--darksquare"].map(name => style.getPropertyValue(name).trim())
     const place = square => {

@@ -8,7 +8,7 @@ import {inOrder, lineThrough} from "./tree.js"
 /**
  * Show the game.
  *
- * @param {object[]} plies positions with `fen`, `san`, `after`, `accrued`, and `value` where a table says it
+ * @param {object[]} plies positions with `fen`, `san`, `after`, `accrued`, maybe `comment`, and `value` where a table says it
  * @param {number} at the one that is shown
  * @param {boolean} whole whether values are there wherever tables say them
  * @param {(at: number) => void} onGo told where to go
@@ -43,16 +43,16 @@ function listed(plies, at, onGo) {
 
 /** Return a move with its mark, and the value of the position it leads to; of a mistake, that of the one before, too. */
 function made(plies, number, at, onGo) {
-    const {san, value, after} = plies[number]
+    const {san, value, after, comment} = plies[number]
     const before = plies[after]
     const mark = markOf(before, plies[number])
-    const shown = [step(san + mark, number, at, onGo)]
+    const shown = [step(san + mark, number, at, onGo, comment)]
     if (value) shown.push(" ", h("small", {class: mark ? "mistake" : "worth"}, mark ? [score(before.value), " → "] : "", score(value)))
     return shown
 }
 
-function step(text, at, shown, onGo) {
-    return h("button", {type: "button", class: "step", "aria-current": at === shown ? "step" : false, onclick: () => onGo(at)}, text)
+function step(text, at, shown, onGo, comment = "") {
+    return h("button", {type: "button", class: comment ? "step said" : "step", title: comment || false, "aria-current": at === shown ? "step" : false, onclick: () => onGo(at)}, text)
 }
 
 /** Say what a refereed game has come to. */

@@ -1,7 +1,7 @@
 // A game as PGN: what of it decides the result besides its moves, and the way back to text.
 
 import {withScore} from "./position.js"
-import {inOrder} from "./tree.js"
+import {inOrder, lineThrough} from "./tree.js"
 
 const MOST_HEAD = 6000
 const OF_START = ["FEN", "SetUp", "FENAccrued"]
@@ -35,6 +35,24 @@ export function titleOf({head}) {
     return white === "?" && black === "?" ? "The game so far" : `${white} – ${black}`
 }
 
+/** Return the comments of positions as they stand in an address; nothing if they are too long for it. */
+export function commentsOf(plies) {
+    const found = plies.flatMap(({comment}, number) => comment ? [[number, comment]] : [])
+    const text = found.length ? JSON.stringify(Object.fromEntries(found)) : ""
+    return text.length > MOST_HEAD ? "" : text
+}
+
+/** Return positions with the comments of an address. */
+export function withComments(plies, text) {
+    let found = {}
+    try {
+        found = JSON.parse(text || "{}")
+    } catch {
+        // an address that was cut
+    }
+    return plies.map((ply, number) => typeof found[number] === "string" ? {...ply, comment: found[number]} : ply)
+}
+
 /** Return moves from a position as PGN, with the head of their game. */
 export function pgnOf({fen, accrued, head}, plies) {
     const start = accrued ? `${withScore(fen)} ${accrued}` : fen
@@ -42,10 +60,15 @@ export function pgnOf({fen, accrued, head}, plies) {
     const known = tags.length ? tags : ROSTER.map(name => `[${name} "?"]`)
     const said = known.map(line => line.match(TAG)).find(([, name]) => name === "Result")
     const result = said ? [] : ['[Result "*"]']
-    const moves = [...inOrder(plies)].flatMap(each => each.number ? [each.label, plies[each.number].san] : [each])
-    const text = [...moves, comment, said?.[2] ?? "*"].filter(Boolean).join(" ").replaceAll("( ", "(").replaceAll(" )", ")")
+    const end = lineThrough(plies).at(-1)
+    // The last comment may say how the game ended: it is that of the head, or none.
+    const commentAfter = number => number === end ? "" : inBraces(plies[number].comment)
+    const moves = [...inOrder(plies)].flatMap(each => each.number ? [each.label, plies[each.number].san, commentAfter(each.number)] : [each])
+    const text = [commentAfter(0), ...moves, comment, said?.[2] ?? "*"].filter(Boolean).join(" ").replaceAll("( ", "(").replaceAll(" )", ")")
     return `${[...known, ...result, '[SetUp "1"]', `[FEN "${start}"]`].join("\n")}\n\n${text}\n`
 }
+
+const inBraces = comment => comment ? `{${comment.replaceAll("}", ")")}}` : ""
 
 function split(head) {
     const lines = head.split("\n")

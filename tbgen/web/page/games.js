@@ -2,7 +2,11 @@
 
 import {$, h, score} from "./dom.js"
 import {basisOf} from "./game.js"
+import {TAB, keep, kept} from "./kept.js"
 import {pointsText} from "./score.js"
+
+/** Where the games are for as long as the tab is open; they are too many for the address. */
+const NAME = "tbgen-games"
 
 /**
  * Show the games of an answer of /games.
@@ -10,14 +14,25 @@ import {pointsText} from "./score.js"
  * @param {(game: object) => void} onOpen told of the game that is chosen
  */
 export function showGames(games, onOpen) {
+    keep(NAME, games.length > 1 ? {games} : null, TAB)
     $("games").hidden = games.length < 2
     $("games-label").textContent = `${games.length} games`
     $("games-rows").replaceChildren(...games.map(game => row(game, onOpen)))
 }
 
 /** Mark the game that is open. */
-export function markGame(game) {
-    for (const each of $("games-rows").children) each.classList.toggle("here", each.dataset.number === String(game.number))
+export function markGame({number}) {
+    for (const each of $("games-rows").children) each.classList.toggle("here", each.dataset.number === String(number))
+    const known = kept(NAME, TAB)
+    if (known) keep(NAME, {...known, number}, TAB)
+}
+
+/** Show the games again that were there before the page was loaded anew. */
+export function showKept(onOpen) {
+    const known = kept(NAME, TAB)
+    if (!known) return
+    showGames(known.games, onOpen)
+    markGame(known)
 }
 
 function row(game, onOpen) {

@@ -6,7 +6,7 @@ import {fenOf, offerCopies, svgOf} from "./copying.js"
 import {$, h, settled} from "./dom.js"
 import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
-import {openHead, pgnOf, titleOf} from "./game_text.js"
+import {commentsOf, openHead, pgnOf, titleOf} from "./game_text.js"
 import {Guide} from "./guide.js"
 import {onKey} from "./keys.js"
 import {showLine} from "./line.js"
@@ -25,6 +25,7 @@ import {offerSolving, stopSolving} from "./solving.js"
 import {DEFAULT, isView, read, variantOf, written} from "./state.js"
 import {showReport, showStats} from "./stats.js"
 import {MOST_MEN, mayHold} from "./stock.js"
+import {offerTaste} from "./taste.js"
 import {added, lineThrough, nextOf, towards, without, written as lineOf} from "./tree.js"
 import {offerTyping} from "./typing.js"
 import {showBeyond, showProblem, showVerdict} from "./verdict.js"
@@ -144,6 +145,7 @@ function showPlace() {
     $(parse(fen).turn === "w" ? "white" : "black").checked = true
     showPlayed()
     $("game-label").textContent = titleOf(state)
+    $("comment").textContent = here().comment ?? ""
     showOutcome($("outcome"), refereed)
     offerSteps()
     offerDescribed(board, fen)
@@ -290,7 +292,7 @@ function extend(made, replace = false) {
 function become(next, at, replace = false) {
     const mainOf = all => lineThrough(all).map(number => all[number].san).join(" ")
     const same = mainOf(next) === mainOf(plies)
-    const change = {line: lineOf(next), at, head: same ? state.head : openHead(state.head), setup: false}
+    const change = {line: lineOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
     // What accrues is not known from a view: then the referee has to say it.
     if (!isView(state.rules)) known.set(keyOf({...state, ...change}), {plies: next, refereed: same ? refereed : null})
     return go(change, replace)
@@ -382,6 +384,7 @@ offerCopies({
 offerSharing(() => ({state, plies, line}))
 
 offerTools(board)
+offerTaste($("boards"), $("men"), $("sound"))
 
 onKey(step)
 addEventListener("popstate", () => {

@@ -3,6 +3,7 @@
 import {svg} from "./dom.js"
 import {parse} from "./position.js"
 import {height} from "./score.js"
+import {menFile} from "./taste.js"
 
 const SQUARE = 40
 const SIZE = 8 * SQUARE
@@ -34,7 +35,7 @@ export function ending(fen, moves, said) {
         svg("path", {class: "dark", d: dark.map(([x, y]) => `M${x * SQUARE} ${y * SQUARE}h${SQUARE}v${SQUARE}h-${SQUARE}z`).join("")}),
         [...men].map(([square, man]) => {
             const [x, y] = corner(square)
-            return svg("use", {href: `page/men.svg#${man === man.toLowerCase() ? "b" : "w"}${man.toLowerCase()}`, x, y})
+            return svg("use", {href: `page/${menFile()}#${man === man.toLowerCase() ? "b" : "w"}${man.toLowerCase()}`, x, y})
         }),
         arrows.reverse())
 }

@@ -2,8 +2,8 @@
 
 import {Refused, attempt, post} from "./api.js"
 import {$} from "./dom.js"
-import {headOf, pgnOf} from "./game_text.js"
-import {markGame, showGames} from "./games.js"
+import {commentsOf, headOf, pgnOf, withComments} from "./game_text.js"
+import {markGame, showGames, showKept} from "./games.js"
 import {describedIn, withScore} from "./position.js"
 import {replayed} from "./replaying.js"
 import {variantOf} from "./state.js"
@@ -15,11 +15,11 @@ const MOST_BYTES = 2 << 20 // what the server takes
 export async function referee(state) {
     if (describedIn(state.fen).length) return {plies: await replayed(state), refereed: null}
     const [start, ...moves] = parsed(state.line)
-    const told = [{...start, fen: state.fen}, ...moves]
+    const told = withComments([{...start, fen: state.fen}, ...moves], state.comments)
     const game = await post(`${variantOf(state.rules)}/game`, pgnOf(state, told))
     const plies = refereed(told, game)
     if (!plies) throw new Refused(400, {code: "bad_input", message: "a variation has a move that is not legal"})
-    return {plies, refereed: game}
+    return {plies: withComments(plies, state.comments), refereed: game}
 }
 
 /**
@@ -35,7 +35,7 @@ export function offerReferee(variant, onGame) {
         }
         const {games} = await post(`${variant()}/games`, text)
         const sound = games.find(game => !game.error)
-        showGames(games, game => attempt($("pgn-problem"), () => open(game)))
+        showGames(games, choose)
         if (!sound) throw new Refused(400, {code: "bad_input", message: games[0].error})
         await open(sound)
     })
@@ -45,6 +45,8 @@ export function offerReferee(variant, onGame) {
         const plies = [...inLine(game.plies), ...game.variations]
         onGame({plies, refereed: game}, stateOf(plies, headOf(listed)))
     }
+    const choose = game => attempt($("pgn-problem"), () => open(game))
+    showKept(choose)
     $("refereeing").addEventListener("submit", event => {
         event.preventDefault()
         take($("pgn").value)
@@ -70,6 +72,6 @@ function stateOf(plies, head) {
     const main = lineThrough(plies)
     return {
         fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: written(plies),
-        head, setup: false, at: main.find(number => plies[number].value) ?? main.at(-1),
+        head, comments: commentsOf(plies), setup: false, at: main.find(number => plies[number].value) ?? main.at(-1),
     }
 }

@@ -1,20 +1,10 @@
-// How many puzzles have been solved: kept in this browser only, if it keeps anything.
+// How many puzzles have been solved.
+
+import {keep, kept} from "./kept.js"
 
 const NAME = "tbgen-puzzles-solved"
 
-export function counted() {
-    try {
-        return Number(localStorage.getItem(NAME)) || 0
-    } catch {
-        return 0
-    }
-}
+export const counted = () => Number(kept(NAME)) || 0
 
 /** Count one more. */
-export function count() {
-    try {
-        localStorage.setItem(NAME, counted() + 1)
-    } catch {
-        // A browser that keeps nothing counts nothing.
-    }
-}
+export const count = () => keep(NAME, counted() + 1)

@@ -14,6 +14,7 @@ const TOLD = /^(\S+)\/(\d+) ([\d.]+s)$/
 export class Stage extends View {
     constructor() {
         super($("board"))
+        this.sounds = true
         /** The number of plies after which the game is shown; null for as many as there are. */
         this.at = null
         this.players = {black: $("black"), white: $("white")}

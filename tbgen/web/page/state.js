@@ -7,9 +7,9 @@ const RULES = ["r", "wg", "classical", "stalemate-wins", "lasker"]
 /**
  * A state: `fen` and `accrued` (null for the position's own score) of the first position, `line` (the moves from
  * there, see tree.js), `at` (the number of the position that is shown: without variations, how many moves are made),
- * `head` (the tags of a game whose moves these are, and how it ended, see game_text.js), `rules`, `flipped`, `setup`.
+ * `head` (the tags of a game whose moves these are, and how it ended) and its `comments`, see game_text.js, `rules`, `flipped`, `setup`.
  */
-export const DEFAULT = {fen: START, accrued: null, line: [], at: 0, head: "", rules: "r", flipped: false, setup: false}
+export const DEFAULT = {fen: START, accrued: null, line: [], at: 0, head: "", comments: "", rules: "r", flipped: false, setup: false}
 
 export function read(search, hash = "") {
     const given = new URLSearchParams(search)
@@ -23,6 +23,7 @@ export function read(search, hash = "") {
         line,
         at: Number.isInteger(at) ? Math.min(Math.max(at, 0), line.length) : line.length,
         head: line.length ? hidden.get("game") ?? "" : "",
+        comments: line.length ? hidden.get("comments") ?? "" : "",
         rules: RULES.includes(given.get("rules")) ? given.get("rules") : "r",
         flipped: given.get("side") === "black",
         setup: given.has("setup"),
@@ -36,6 +37,7 @@ export function written(state) {
     const moves = state.line.map(encodeURIComponent).join("_")
     if (moves) (moves.length > LONG_LINE ? hidden : query).push(`line=${moves}`)
     if (state.line.length && state.head) hidden.push(new URLSearchParams({game: state.head}).toString())
+    if (state.line.length && state.comments) hidden.push(new URLSearchParams({comments: state.comments}).toString())
     if (state.at !== state.line.length) query.push(`at=${state.at}`)
     if (state.rules !== "r") query.push(`rules=${state.rules}`)
     if (state.flipped) query.push("side=black")

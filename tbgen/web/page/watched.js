@@ -5,6 +5,7 @@ import {Chessboard} from "./cm-chessboard/src/Chessboard.js"
 import {MARKER_TYPE, Markers} from "./cm-chessboard/src/extensions/markers/Markers.js"
 import {h, score} from "./dom.js"
 import {pointsText} from "./score.js"
+import {tick} from "./taste.js"
 
 const SECOND = 1000
 
@@ -62,6 +63,8 @@ export class View {
         this.game = null
         this.scheduled = this.drawing = this.closed = false
         this.drawn = this.wanted = null
+        /** Whether its moves are heard. */
+        this.sounds = false
         this.place = place
         this.board = new Chessboard(place, {...look(), extensions: [{class: Markers}]})
     }
@@ -87,6 +90,7 @@ export class View {
         if (this.drawing) return
         this.drawing = true
         while (!this.closed && this.drawn !== this.wanted) {
+            if (this.drawn && this.sounds) tick()
             this.drawn = this.wanted
             await this.board.setPosition(this.drawn, true)
         }
