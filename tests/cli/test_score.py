@@ -4,32 +4,15 @@ import csv
 import io
 import json
 import re
-from base64 import b64decode
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
-from xml.etree import ElementTree
 
-import html5lib
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.games.standings.tables import KEYS
-from tests.support.paths import DATA
+from tests.support.commands import scored
+from tests.support.paths import KOMI, MATCH
 
-MATCH = str(DATA / "g01_exp_default.pgn")
-KOMI = str(DATA / "g04_komi_pgn.pgn")
-
-
-@pytest.fixture(autouse=True)
-def default_directory(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TBGEN_DIR", str(reference_dir))
-
-
-def answer(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(["score", "--jobs", "1", *words]) == 0
-    output = capsys.readouterr()
-    assert output.err == ""
-    return output.out
+pytestmark = pytest.mark.usefixtures("default_directory")
 
 
 def tagged_points(path: str) -> dict[str, float]:
@@ -46,7 +29,7 @@ def tagged_points(path: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("path", [MATCH, KOMI])
 def test_points_are_those_that_cutermob_wrote(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    document = json.loads(answer(capsys, path, "--json"))
+    document = json.loads(scored(capsys, path, "--json"))
     scoring = document["scoring"]
     assert scoring == ("komi" if path == KOMI else "exponential")
     expected = tagged_points(path)
@@ -56,7 +39,7 @@ def test_points_are_those_that_cutermob_wrote(path: str, capsys: pytest.CaptureF
 
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = answer(capsys, MATCH, "--sprt", "+0", "5e+1").splitlines()
+    lines = scored(capsys, MATCH, "--sprt", "+0", "5e+1").splitlines()
     rows = [line.split() for line in lines]
     assert [
         "1",
@@ -82,67 +65,6 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line for line in lines if line.endswith(" ")] == []
 
 
-def test_every_format_has_the_same_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    words = (MATCH, "--sprt", "0", "50", "--tables", "all", "--format")
-    markdown = answer(capsys, *words, "markdown").split("## ")[1:]
-    tables = {
-        part.splitlines()[0]: [
-            [cell.replace("\\", "") for cell in line[2:-2].split(" | ")]
-            for line in part.splitlines()
-            if line.startswith("| ")
-        ]
-        for part in markdown
-    }
-    assert list(tables)[:4] == ["Standings", "Crosstable", "Crosstable of points", "Points by every scoring"]
-    assert len(tables) == 12
-    assert all(len({len(row) for row in table}) == 1 for table in tables.values())
-    rows = [line.split() for line in answer(capsys, *words, "text").splitlines()]
-    page = html5lib.parse(answer(capsys, *words, "html"), namespaceHTMLElements=False)
-    sections = [part.splitlines() for part in answer(capsys, *words, "csv").strip().split("\n\n")]
-    titles = [heading.text for heading in page.iter("h2") if heading.text != "Points and Elo"]
-    assert titles == list(tables) == [section[0] for section in sections]
-    for section, drawn in zip(sections, page.iter("table"), strict=True):
-        hidden = section[0] == "Games"  # the file, which is the same in all rows
-        table, numbers = tables[section[0]], [row[hidden:] for row in csv.reader(section[1:])]
-        cells = [["".join(cell.itertext()).strip() for cell in row] for row in drawn.iter("tr")]
-        assert cells[1:] == [["" if set(cell) == {"·"} else cell for cell in row] for row in table[2:]]
-        assert [len(row) for row in numbers] == [len(row) for row in table if row[0] != "---"]
-        for row in table[2:]:
-            assert " ".join(row).split() in rows
-        for row, shown in zip(numbers[1:], table[2:], strict=True):
-            assert all(same(cell, text) for cell, text in zip(row, shown, strict=True)), row
-
-
-def same(cell: str, shown: str) -> bool:
-    """Whether a cell of a CSV file is what readers see, which may be rounded."""
-    if cell.lstrip("'") == shown or set(shown) == {"·"}:
-        return True
-    text = shown.strip("()%").replace("unbounded", "inf")
-    hundred = float(cell) == pytest.approx(float(text) / 100, abs=6e-4)
-    return hundred or float(cell) == pytest.approx(float(text), abs=0.051)
-
-
-def test_the_page_is_whole_and_safe(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    evil = '<script>alert("&")</script>'
-    path = tmp_path / "evil.pgn"
-    name = evil.replace('"', "'")
-    path.write_text(f'[White "{name}"]\n[Black "B|C*"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
-    page = answer(capsys, str(path), "--format", "html", "--title", evil)
-    html5lib.HTMLParser(strict=True).parse(page)
-    images = re.findall(r'<img src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)" alt="[^"<>]*">', page)
-    assert len(images) == page.count("<img") == 3  # no Elo of a single game that was lost
-    assert not re.search(r"(src|href)=(?!\"data:)|url\(|@import", page)
-    for image in images:
-        drawing = b64decode(image).decode()
-        assert not re.search(r"<script|href=\"(?!#)|@import", drawing)
-        ElementTree.fromstring(drawing)
-    assert page.startswith("<!DOCTYPE html>")
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
-    markdown = answer(capsys, str(path), "--format", "markdown")
-    assert "B\\|C\\*" in markdown
-
-
 def test_tags_are_believed_unless_told_otherwise(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "tagged.pgn"
     path.write_text(
@@ -150,17 +72,17 @@ def test_tags_are_believed_unless_told_otherwise(capsys: pytest.CaptureFixture[s
         '[RMobilityBasis "tablebase"]\n[RMobilityAccrued "G3.5"]\n[RMobilityFiftyMoveRule "legacy"]\n\n'
         "1. f3 e5 2. g4 1/2-1/2\n"
     )
-    document = json.loads(answer(capsys, str(path), "--json"))
+    document = json.loads(scored(capsys, str(path), "--json"))
     (game,) = document["games"]
     assert (game["value"], game["basis"], game["accrued"]) == ("-G0.5", "tablebase", "G3.5")
     assert document["gains"] == {"A": -0.25390625, "B": 0.25390625}
-    assert "What best play changed: games" in answer(capsys, str(path))
-    (game,) = json.loads(answer(capsys, str(path), "--json", "--judge-again"))["games"]
+    assert "What best play changed: games" in scored(capsys, str(path))
+    (game,) = json.loads(scored(capsys, str(path), "--json", "--judge-again"))["games"]
     assert (game["value"], game["basis"]) == ("G30.5", "played")
 
 
 def test_several_files_and_processes(capsys: pytest.CaptureFixture[str]) -> None:
-    alone = json.loads(answer(capsys, MATCH, KOMI, "--scoring", "winner", "--json"))
+    alone = json.loads(scored(capsys, MATCH, KOMI, "--scoring", "winner", "--json"))
     assert len(alone["games"]) == 24
     assert {game["file"] for game in alone["games"]} == {Path(MATCH).name, Path(KOMI).name}
     assert main(["score", MATCH, KOMI, "--scoring", "winner", "--json", "--jobs", "2"]) == 0
@@ -251,28 +173,21 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], words: list[str], code: i
 
 
 def test_files_may_follow_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    document = json.loads(answer(capsys, "--sprt", "-5", "5", "0.05", "0.1", MATCH, "--json"))
+    document = json.loads(scored(capsys, "--sprt", "-5", "5", "0.05", "0.1", MATCH, "--json"))
     assert document["sprt"]["player"] == "sf"
     assert (document["sprt"]["elo0"], document["sprt"]["beta"]) == (-5, 0.1)
     assert document["sprt"]["verdict"] == "continue"
     for words in (["elo0=-5 elo1=5 beta=0.1"], ["-5", "5", "beta=0.1"], ["elo1=5", "elo0=-5", "beta=.1"]):
-        assert json.loads(answer(capsys, "--sprt", *words, MATCH, "--json")) == document
+        assert json.loads(scored(capsys, "--sprt", *words, MATCH, "--json")) == document
 
 
 def test_a_test_by_games_says_that_there_are_pairs(capsys: pytest.CaptureFixture[str]) -> None:
     words = (MATCH, "--sprt", "0", "5", "--sprt-player", "greedy")
-    assert json.loads(answer(capsys, *words, "--json"))["sprt"]["player"] == "greedy"
-    told = " ".join(answer(capsys, *words, "--tables", "sprt").split())
+    assert json.loads(scored(capsys, *words, "--json"))["sprt"]["player"] == "greedy"
+    told = " ".join(scored(capsys, *words, "--tables", "sprt").split())
     assert "greedy against sf, by games;" in told
     assert "12 of these games make pairs of reversed colours; tbgen score --pairs tests these." in told
-    assert "these games" not in answer(capsys, *words, "--tables", "sprt", "--pairs")
-
-
-def test_csv_quotes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = tmp_path / "x.pgn"
-    path.write_text('[White "A, the first"]\n[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
-    rows = list(csv.reader(io.StringIO(answer(capsys, str(path), "--format", "csv"))))
-    assert ["2", "A, the first", "1"] in [row[:3] for row in rows]
+    assert "these games" not in scored(capsys, *words, "--tables", "sprt", "--pairs")
 
 
 def test_what_is_left_out_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -300,7 +215,7 @@ def test_json_is_exact_and_complete(capsys: pytest.CaptureFixture[str], tmp_path
         '[White "A"]\n[Black "B"]\n[RMobilityResult "-G8.5"]\n[RMobilityBasis "repetition"]\n'
         '[RMobilityAccrued "-G8.5"]\n[RMobilityFiftyMoveRule "legacy"]\n\n1/2-1/2\n'
     )
-    document = json.loads(answer(capsys, str(path), "--json", "--order", "tcec"))
+    document = json.loads(scored(capsys, str(path), "--json", "--order", "tcec"))
     assert (document["order"], document["games_per_player"]) == ("tcec", {"least": 1, "most": 1})
     assert document["left_out"] == {"unfinished": 0, "broken": 0}
     (game,) = document["games"]
@@ -317,13 +232,13 @@ def test_json_is_exact_and_complete(capsys: pytest.CaptureFixture[str], tmp_path
     }
     assert best["colours"]["white"]["games"] == 0
     assert best["meetings"]["A"]["pairs"] == {"count": 0, "pentanomial": [0] * 5, "elo": None}
-    rows = [line.split() for line in answer(capsys, str(path)).splitlines()]
+    rows = [line.split() for line in scored(capsys, str(path)).splitlines()]
     assert ["1", "B", "1", "0.5", "50.0", "0", "1", "0"] in [row[:8] for row in rows]
     assert ["2", "A", "1", "0.5", "50.0", "0", "1", "0"] in [row[:8] for row in rows]
 
 
 def test_pairs_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    document = json.loads(answer(capsys, MATCH, "--json", "--sprt", "0", "50", "--pairs"))
+    document = json.loads(scored(capsys, MATCH, "--json", "--sprt", "0", "50", "--pairs"))
     best = document["players"][0]
     assert best["pairs"]["count"] == 6
     assert best["pairs"]["pentanomial"] == [0, 0, 3, 1, 2]
@@ -338,82 +253,33 @@ def test_an_unbeaten_side_is_tested(capsys: pytest.CaptureFixture[str], tmp_path
     path = tmp_path / "x.pgn"
     path.write_text('[White "A"]\n[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n' * 30)
     words = (str(path), "--sprt", "0", "50")
-    assert "LLR" in answer(capsys, *words)
+    assert "LLR" in scored(capsys, *words)
     plain, other, old = (
-        json.loads(answer(capsys, *words, "--json", "--sprt-model", model))["sprt"]
+        json.loads(scored(capsys, *words, "--json", "--sprt-model", model))["sprt"]
         for model in ("logistic", "normalized", "bayesian")
     )
     assert (plain["verdict"], other["verdict"], old["verdict"]) == ("H0", "H0", "continue")
     assert old["llr"] == 0
-    told = " ".join(answer(capsys, *words, "--sprt-model", "bayesian").split())
+    told = " ".join(scored(capsys, *words, "--sprt-model", "bayesian").split())
     assert "There is no ratio before one win and one loss; the other models have one." in told
 
 
 def test_the_table_of_a_test(capsys: pytest.CaptureFixture[str]) -> None:
     words = (MATCH, "--sprt", "0", "50", "--sprt-model", "bayesian")
-    test = json.loads(answer(capsys, *words, "--json"))["sprt"]
-    found = answer(capsys, *words, "--format", "csv", "--tables", "sprt").splitlines()
+    test = json.loads(scored(capsys, *words, "--json"))["sprt"]
+    found = scored(capsys, *words, "--format", "csv", "--tables", "sprt").splitlines()
     rows = dict(csv.reader(found[1:-1]))
     assert rows["quantity"] == "value"
     told = {"LLR": "llr", "lower bound": "lower", "upper bound": "upper"}
     for name in ("elo0", "elo1", "alpha", "beta", "wins", "losses", "draws", *told):
         assert float(rows[name]) == test[told.get(name, name)]
     assert test["wins"] % 1
-    lines = answer(capsys, *words, "--tables", "sprt").splitlines()
+    lines = scored(capsys, *words, "--tables", "sprt").splitlines()
     blank = lines.index("")
     caption = " ".join(lines[:blank])
     assert "a game of p points is 2p - 1 wins and 2(1 - p) draws if p is 1/2 or more" in caption
     assert lines[blank + 1].split() == ["quantity", "value"]
     assert ["lower", "bound", "-2.9444"] in [line.split() for line in lines]
-
-
-def test_each_table_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    directory = tmp_path / "season" / "tables"
-    files = answer(capsys, MATCH, "--format", "csv", "--out", str(directory)).split()
-    assert files == [str(directory / f"{key}.csv") for key in KEYS if (directory / f"{key}.csv").exists()]
-    assert {Path(name) for name in files} == set(directory.iterdir())
-    found = {path.stem: list(csv.DictReader(io.StringIO(path.read_text()))) for path in directory.iterdir()}
-    absent = {"bounds", "left_out", "doubtful", "changed_games", "changed_players", "sprt"}
-    assert set(found) == set(KEYS) - absent
-    best = found["standings"][0]
-    assert (best["player"], best["place"], float(best["points"])) == ("sf", "1", 7.80859375)
-    assert float(best["share"]) == 7.80859375 / 12
-    for name, cell in (("crosstable", "'==111=====11"), ("crosspoints", "7.80859375")):
-        assert [(row["player"], row["greedy"]) for row in found[name]] == [("sf", cell), ("greedy", "")]
-    games = found["games"]
-    assert sum(float(game["points"]) for game in games if game["white"] == "sf") == 4.5625
-    assert [game["result"] for game in games][:4] == ["G1.5", "G3.5", "G0.0", "-G0.0"]
-    assert [row["points"] for row in found["colours"]][:2] == ["4.5625", "3.24609375"]
-    for rows in found.values():
-        assert all(None not in row and None not in row.values() for row in rows)
-    assert answer(capsys, MATCH, "--format", "csv", "--out", str(directory), "--tables", "games").split() == [
-        str(directory / "games.csv")
-    ]
-
-
-def test_an_event_is_published_by_one_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The page, its numbers as JSON and CSV, and with points in chess what TCEC's page reads."""
-    words = ("--order", "tcec", "--title", "An event", "--explorer", "https://example.org/", "--out")
-    names = [Path(line).name for line in answer(capsys, MATCH, *words, str(tmp_path / "site")).split()]
-    assert names[:3] == ["index.html", "standings.json", "standings.csv"]
-    assert names[-2:] == ["crosstable.json", "schedule.json"]
-    site = tmp_path / "site"
-    assert sorted(names) == sorted(path.name for path in site.iterdir())
-    assert "<h1>An event</h1>" in (site / "index.html").read_text()
-    found = json.loads((site / "standings.json").read_text())
-    assert found == json.loads(answer(capsys, MATCH, "--order", "tcec", "--json"))
-    assert answer(capsys, MATCH, "--out", str(tmp_path / "ours")).split()[-1].endswith("games.csv")
-
-
-@pytest.mark.parametrize(
-    ("form", "name"), [("text", "standings.txt"), ("markdown", "standings.md"), ("json", "standings.json")]
-)
-def test_one_format_to_a_file(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, form: str, name: str
-) -> None:
-    printed = answer(capsys, MATCH, "--format", form)
-    assert answer(capsys, MATCH, "--format", form, "--out", str(tmp_path)).split() == [str(tmp_path / name)]
-    assert (tmp_path / name).read_text() == printed
 
 
 def test_players_without_a_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -428,31 +294,8 @@ def test_players_without_a_name(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert output.err == "tbgen: 2 players without a name: each counts as a player of its own\n"
 
 
-def test_many_players_fit_the_terminal(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = [f"Engine {number:02}" for number in range(32)]
-    games = [
-        f'[White "{white}"]\n[Black "{black}"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n'
-        for white in names
-        for black in names
-        if white != black
-    ]
-    path = tmp_path / "x.pgn"
-    path.write_text("\n".join(games))
-    for columns in (80, 110):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        lines = answer(capsys, str(path)).splitlines()
-        assert columns - 20 < max(map(len, lines)) <= columns
-        heads = [
-            line.split() for line in lines if re.fullmatch(r" +player +sum( +\d+)+| +player( +\d+)+", line)
-        ]
-        numbers = [word for head in heads for word in head if word.isdecimal()]
-        assert numbers == 2 * [str(number) for number in range(1, 33)]
-
-
 def test_the_order_of_tcec_shows_what_it_looks_at(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = answer(capsys, MATCH, "--order", "tcec").splitlines()
+    lines = scored(capsys, MATCH, "--order", "tcec").splitlines()
     head = next(line.split() for line in lines if line.startswith("   player"))
     assert head[:8] == ["player", "games", "points", "%", "+", "=", "-", "direct"]
     assert ["1", "sf", "12", "8.5", "70.8", "5", "7", "0", "7.8086"] in [line.split()[:9] for line in lines]
@@ -479,43 +322,24 @@ def test_the_order_of_tcec_keeps_r_mobility_by_any_scoring(
     path.write_text("".join(tagged.format(name, name, value, value) for name, value in games))
     for scoring in ("classical", "exponential", "winner"):
         words = (str(path), "--order", "tcec", "--scoring", scoring)
-        players = json.loads(answer(capsys, *words, "--json"))["players"]
+        players = json.loads(scored(capsys, *words, "--json"))["players"]
         sums = [(player["place"], player["name"], player["tiebreaks"]["rmobility"]) for player in players]
         assert sums[:2] == [(1, "B", 1.1875), (2, "A", 1.125)]
-        assert "1.1875" in answer(capsys, *words, "--tables", "standings")
-
-
-def test_every_format_says_what_is_not_proved(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = tmp_path / "x.pgn"
-    path.write_text('[White "A"]\n[Black "B"]\n[Result "1/2-1/2"]\n\n1. e4 e5 2. Nf3 1/2-1/2\n')
-    sentence = "1 of 1 value is not proved, and places 1 to 2 may depend on that."
-    words = (str(path), "--order", "tcec", "--tables", "standings,bounds", "--format")
-    found = {form: answer(capsys, *words, form) for form in ("text", "markdown", "html", "csv", "json")}
-    for form in ("text", "markdown", "html"):
-        assert sentence in " ".join(found[form].split())
-        assert "at least" in found[form]
-    bounds = csv.DictReader(io.StringIO(found["csv"].partition("What is proved of places and sums\n")[2]))
-    row = next(bounds)
-    assert [row[key] for key in ("place", "player", "best", "worst", "unproven", "least", "most")] == [
-        *("1", "B", "1", "2", "1", "0.0", "1.0"),
-    ]
-    document = json.loads(found["json"])
-    assert document["unproven"] == {"count": 1, "games": ["x.pgn 1"], "sentence": sentence}
-    assert document["rules"] == "TCEC's leagues since season 20 (December 2020)"
+        assert "1.1875" in scored(capsys, *words, "--tables", "standings")
 
 
 def test_tiebreaks_in_any_order_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
     words = (MATCH, "--order", "tcec", "--tiebreaks", "sb,Black-wins, g1.5,direct,sb")
-    document = json.loads(answer(capsys, *words, "--json"))
+    document = json.loads(scored(capsys, *words, "--json"))
     assert (document["order"], document["tiebreaks"]) == ("tcec", ["sb", "black-wins", "g1.5", "direct"])
     numbers = [player["tiebreaks"] for player in document["players"]]
     assert numbers[0] == {"classical": 8.5, "sb": 29.75, "black-wins": 2, "g1.5": 1, "direct": None}
-    lines = answer(capsys, *words).splitlines()
+    lines = scored(capsys, *words).splitlines()
     head = next(line for line in lines if line.startswith("   player"))
     assert head.split()[7:13] == ["SB", "B", "wins", "G1.5", "+-", "direct"]
     assert "by Sonneborn-Berger (SB), then wins with Black, then G1.5 given minus" in " ".join(lines)
     rows = csv.DictReader(
-        io.StringIO(answer(capsys, *words, "--tables", "standings", "--format", "csv")[10:])
+        io.StringIO(scored(capsys, *words, "--tables", "standings", "--format", "csv")[10:])
     )
     assert next(rows)["sb"] == "29.75"
 
@@ -524,11 +348,11 @@ def test_unequal_numbers_of_games_are_told(capsys: pytest.CaptureFixture[str], t
     path = tmp_path / "x.pgn"
     pairings = [("A", "D"), ("B", "D"), ("B", "C"), ("C", "B")]
     path.write_text("\n".join(f'[White "{w}"]\n[Black "{b}"]\n\n1. e4 e5 1-0\n' for w, b in pairings))
-    told = " ".join(answer(capsys, str(path)).split())
+    told = " ".join(scored(capsys, str(path)).split())
     assert "broken by points of direct encounters (direct), then exponential points" in told
     assert "G1.0, and so on, all of them per game." in told
     assert "unequal numbers of games, 1 to 3: they are ordered by points per game (%), not by points" in told
-    told = " ".join(answer(capsys, str(path), "--order", "points").split())
+    told = " ".join(scored(capsys, str(path), "--order", "points").split())
     assert "ordered by points, although they have unequal numbers of games, 1 to 3" in told
     assert "broken by points of direct encounters (direct), then" in told
     assert "per game" not in told
@@ -546,48 +370,3 @@ def test_what_is_odd_about_games_is_in_the_document(
     document = json.loads(capsys.readouterr().out)
     assert document["unknown_scorings"] == {"Elo": 1}
     assert document["missing_tables"] == {"KBBvK": 1}
-
-
-def test_what_the_page_of_tcec_reads(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    out = tmp_path / "event"
-    words = ("--format", "tcec-json", "--order", "tcec", "--out", str(out))
-    assert answer(capsys, MATCH, *words).splitlines() == [
-        str(out / "crosstable.json"),
-        str(out / "schedule.json"),
-    ]
-    crosstable, schedule = (
-        json.loads((out / f"{name}.json").read_text()) for name in ("crosstable", "schedule")
-    )
-    assert len(schedule) == 12
-    assert (
-        schedule[0] | {"Game": 1, "White": "sf", "Result": "1/2-1/2", "RMobilityResult": "G1.5"}
-        == schedule[0]
-    )
-    assert schedule[0]["Termination"] == "3-fold repetition"
-    assert (schedule[0]["Moves"], schedule[0]["Start"]) == (11, "07:00:17 on 2026.11.20")
-    assert crosstable["Table"]["sf"]["RMobilityScore"] == 7.8086
-
-
-def test_results_lead_to_the_explorer(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = tmp_path / "x.pgn"
-    path.write_text(
-        '[White "A & B"]\n[Black "C"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n[White "C"]\n[Black "D"]\n\n1. e4 1-0\n'
-    )
-    words = (str(path), "--format", "html", "--explorer", "https://example.org/explorer/")
-    page = html5lib.parse(answer(capsys, *words), namespaceHTMLElements=False)
-    links = [(link.text, urlsplit(str(link.get("href")))) for link in page.iter("a")]
-    assert [(text, url.netloc, url.path) for text, url in links] == [
-        ("-G0.0", "example.org", "/explorer/"),
-        ("G0.0", "example.org", "/explorer/"),
-    ]
-    assert parse_qs(links[0][1].query)["line"] == ["f3_e5_g4_Qh4"]
-    assert parse_qs(links[0][1].fragment)["game"] == ['[White "A & B"]\n[Black "C"]']
-    assert "<a " not in answer(capsys, str(path), "--format", "html", "--tables", "all")
-
-
-def test_an_explorer_is_an_address_and_for_pages(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["score", MATCH, "--explorer", "http://localhost:8042/"]) == 2
-    assert capsys.readouterr().err == "tbgen: --explorer is for the links of a page: add --format html\n"
-    assert main(["score", MATCH, "--explorer", "javascript:alert(1)", "--format", "html"]) == 2
-    expected = "is no address of an explorer: expected one such as https://example.org/\n"
-    assert capsys.readouterr().err.endswith(expected)

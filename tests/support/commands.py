@@ -29,3 +29,8 @@ def failure(capsys: pytest.CaptureFixture[str], code: int, *words: str) -> str:
     assert sentence.startswith("tbgen: ")
     assert sentence.count("\n") == 1
     return sentence
+
+
+def scored(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Standard output of ``tbgen score`` in this process alone."""
+    return answer(capsys, "score", "--jobs", "1", *words)
