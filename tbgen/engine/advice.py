@@ -1,11 +1,22 @@
 """What somebody knows of the state to move from."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import chess
 
 from tbgen.board.score import GScore
+
+
+class Candidate(NamedTuple):
+    """A move to choose where the game is drawn in chess.
+
+    :ivar cost: points, from 0 to 1, that it gives up by the rules of chess.
+    :ivar answer: that the other side is expected to give; None if nobody knows.
+    """
+
+    cost: float = 0
+    answer: chess.Move | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The compiled search of one state: what it is told of the game, and what it finds."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from typing import Final
@@ -9,13 +9,15 @@ from typing import Final
 import chess
 import numpy as np
 
+from tbgen.board.score import GScore
 from tbgen.engine import room as at
+from tbgen.engine.advice import Candidate
 from tbgen.engine.game import SearchGame
 from tbgen.engine.kernels import board as row
 from tbgen.engine.kernels.search import begin, search_root
 from tbgen.engine.leaves import LeafValues
-from tbgen.engine.room import HISTORY, PLIES, SearchRoom
-from tbgen.engine.scale import mate_plies
+from tbgen.engine.room import DRAWN_WORTH, HISTORY, PLAIN_WORTH, PLIES, SearchRoom
+from tbgen.engine.scale import MATE, mate_plies
 from tbgen.engine.search import RootLine
 from tbgen.engine.tables import EngineTables
 from tbgen.games.settings import FiftyMoveRule
@@ -36,6 +38,11 @@ _CASTLING: Final = {
     (chess.E8, chess.A8): chess.C8,
 }
 """Where the king goes who castles with a rook, as chess writes it."""
+_HOPE: Final = GScore("G1.5")
+"""What a drawn game may still come to against a side that plays chess only."""
+_COST: Final = 6 * MATE
+"""What a point is worth that a move gives up by the rules of chess: three times as much as one of r-mobility,
+for whoever says so may not look deep."""
 
 
 class CompiledSearch:
@@ -47,7 +54,8 @@ class CompiledSearch:
     :param over: tells by the number of nodes whether to stop.
     :param lines: how many of the best moves are looked for, each with its line.
     :param most_nodes: after how many nodes to stop; None for no limit.
-    :param drawn: whether the game is known to be drawn in chess, so that nobody hopes for a mate.
+    :param candidates: where the game is known to be drawn in chess, and the other side plays chess only: the
+        moves with what is known of them.
     :param patience: seconds to wait for tables in the first iterations.
 
     :ivar game: the game, which is not changed.
@@ -63,9 +71,9 @@ class CompiledSearch:
         lines: int = 1,
         most_nodes: int | None = None,
         patience: float = _PATIENCE,
-        drawn: bool = False,
+        candidates: Mapping[chess.Move, Candidate] | None = None,
     ) -> None:
-        self._patience, self._drawn = patience, drawn
+        self._patience, self._candidates = patience, candidates
         self.game, self._room, self._over = game, room, over
         self._places, self._most_nodes = min(lines, len(moves)), most_nodes or _NO_LIMIT
         self._leaves = LeafValues(room, tables, game.settings.fifty_move_rule)
@@ -109,6 +117,8 @@ class CompiledSearch:
                     while iteration <= _AGAIN and not self._stopped and self._told_more():
                         self._room.keys[:] = 0  # what has been found without
                         self._iterate(iteration, place, tell)
+                if self._candidates is not None and not self._stopped:
+                    self._told_more()  # where trades decide, the next iteration should know their worth
                 plies = mate_plies(self.best.value)
                 if self._stopped or enough() or (plies is not None and plies <= iteration):
                     break
@@ -127,7 +137,7 @@ class CompiledSearch:
             there = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
             room.rows[number] = [
                 *men, white, there & ~white, rights, 1 << passing if passing >= 0 else 0, int(not turn), 0,
-                ply.accrued.rank << 1 | int(not ply.accrued.white), ply.score.rank, ply.clock, 0, 0,
+                ply.accrued.rank << 1 | int(not ply.accrued.white), ply.score.rank, ply.clock, 0, 0, 0,
             ]  # fmt: skip
         last = len(played) - 1
         room.rows[last, row.QUIET] = min(game.live.halfmove_clock, last)
@@ -138,13 +148,20 @@ class CompiledSearch:
         control[at.RULE] = rule is not FiftyMoveRule.NONE
         control[at.LIMIT], control[at.LAST] = _LIMITS.get(rule, 0), _LAST.get(rule, 0)
         control[at.BARE_KINGS] = game.settings.bare_kings
-        control[at.DRAWN] = self._drawn
+        room.worth[:] = PLAIN_WORTH if self._candidates is None else DRAWN_WORTH
+        if self._candidates is not None:
+            control[at.DRAWN] = 1 if game.live.turn else 2
+            control[at.HOPE] = room.worth[_HOPE.rank] if game.live.turn else -room.worth[_HOPE.rank]
         control[at.TABLE_MEN] = self._leaves.most_men
         count = begin(room, last)
         wanted = set(moves)
         kept = [move for move in map(int, room.moves[0, :count]) if self._move(game.live, move) in wanted]
         room.moves[0, : len(kept)] = kept
         self._count = len(kept)
+        candidates = self._candidates or {}
+        known = [candidates.get(self._move(game.live, move), Candidate()) for move in kept]
+        room.answers[: len(kept)] = [0 if each.answer is None else _code(each.answer) for each in known]
+        room.costs[: len(kept)] = [int(_COST * each.cost) for each in known]
 
     def _iterate(self, iteration: int, place: int, tell: Callable[[RootLine], None]) -> None:
         """Search for the move that takes a place, unless the search is stopped."""
@@ -152,16 +169,25 @@ class CompiledSearch:
         if self._stopped:
             return
         room.control[at.ITERATION] = iteration
+        if self.best.depth:
+            room.control[at.MOST_NODES] = self._most_nodes
         value = self._wait(self._pool.submit(search_root, room, iteration, place - 1, self._count))
         length = int(room.length[0])
         if length and not (self._stopped and place > 1):
-            seen = value if self.game.live.turn else -value
+            seen = self._plain(value if self.game.live.turn else -value)
             best = RootLine(self._line(room.line[0, :length].tolist()), int(seen), iteration, place)
             if place == 1:
                 self.best = best
             tell(best)
         elif self._stopped and place == 1:
             tell(self.best)
+
+    def _plain(self, value: int) -> int:
+        """Return a value on the scale of :mod:`tbgen.engine.scale`."""
+        if self._candidates is None or abs(value) >= MATE:
+            return value
+        plain = int(np.interp(abs(value), DRAWN_WORTH[::-1], PLAIN_WORTH[::-1]))
+        return plain if value > 0 else -plain
 
     def _told_more(self) -> bool:
         """Wait a little for tables that have been asked, and tell whether they have answered."""
@@ -176,10 +202,8 @@ class CompiledSearch:
         """Wait for an iteration, and stop it when it is time, but not before there is a best move."""
         control = self._room.control
         while not wait([searching], _GLANCE).done:
-            if self.best.depth:
-                control[at.MOST_NODES] = self._most_nodes
-                if self._over(self.nodes):
-                    control[at.STOP] = 1
+            if self.best.depth and self._over(self.nodes):
+                control[at.STOP] = 1
         return searching.result()
 
     def _line(self, moves: Sequence[int]) -> tuple[chess.Move, ...]:
@@ -195,3 +219,8 @@ class CompiledSearch:
         if move & row.CASTLES and not board.chess960:
             target = _CASTLING.get((start, target), target)
         return chess.Move(start, target, (move >> 12 & 7) + 1 if move & row.PROMOTED else None)
+
+
+def _code(move: chess.Move) -> int:
+    """Return what kernels have of a move: squares and promotion."""
+    return move.from_square | move.to_square << 6 | (move.promotion - 1 if move.promotion else 0) << 12

@@ -16,7 +16,7 @@ from tbgen.engine.scale import MATE, REACH
 from tbgen.engine.tables import EngineTables
 from tbgen.games.settings import PLIES, FiftyMoveRule
 
-_PAUSE: Final = 0.003
+_PAUSE: Final = 0.001
 """Seconds between two looks for questions."""
 _LETTERS: Final = "PNBRQKpnbrqk"
 _NO_VALUE: Final = 4 * MATE
@@ -69,7 +69,11 @@ class LeafValues:
             side = asked[rows, row.TURN].astype(np.int64)
             accrued = _codes(asked[rows, row.ACCRUED].astype(np.int64))
             told = None if self._closed.is_set() else tables.values(letters, squares, side, accrued)
-            value = np.full(len(rows), _NO_VALUE) if told is None else _values(*told, asked[rows], self._rule)
+            value = (
+                np.full(len(rows), _NO_VALUE)
+                if told is None
+                else _values(*told, asked[rows], room.worth, self._rule)
+            )
             if self._closed.is_set():
                 return
             places = (asked[rows, row.KEY] & np.uint64(len(room.known) - 1)).astype(np.int64)
@@ -98,18 +102,22 @@ def _codes(accrued: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _values(
-    codes: NDArray[np.uint8], depths: NDArray[np.int32], asked: NDArray[np.uint64], rule: FiftyMoveRule
+    codes: NDArray[np.uint8],
+    depths: NDArray[np.int32],
+    asked: NDArray[np.uint64],
+    worth: NDArray[np.int64],
+    rule: FiftyMoveRule,
 ) -> NDArray[np.int64]:
-    """Return what values of tables are worth to White on the scale of the search.
+    """Return what values of tables are worth to White, by what the ranks of scores are worth.
 
     For each ply to them they are worth less to who prefers them to what has accrued.
     """
     white, accrued = codes < NONE, _codes(asked[:, row.ACCRUED].astype(np.int64))
     rank = np.where(white, codes, 255 - codes).astype(np.int64)
-    worth = np.where(rank == 0, MATE + REACH, MATE // (1 + rank)) * np.where(white, 1, -1)
+    lead = np.where(rank == 0, MATE + REACH, worth[rank]) * np.where(white, 1, -1)
     # Codes are in the order of scores, White's best one first.
     plies = np.where(depths < 0, _UNKNOWN_DEPTH, depths)
-    value = worth + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
+    value = lead + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
     if rule is not FiftyMoveRule.NONE:
         clock = np.maximum(asked[:, row.CLOCK].astype(np.int64), CLOCK_TOLD)
         value[(plies + clock >= PLIES) & (codes != accrued)] = _NO_VALUE

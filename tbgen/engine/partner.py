@@ -4,6 +4,7 @@ Where the partner sees that a side may win, its move is made. Where it sees a dr
 could reset the accrued score, it says which moves keep the draw, and r-mobility chooses among them.
 """
 
+import math
 import shlex
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -15,6 +16,7 @@ import chess
 import chess.engine
 from chess.engine import InfoDict
 
+from tbgen.engine.advice import Candidate
 from tbgen.engine.game import SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.errors import TbgenError, quote
@@ -22,19 +24,25 @@ from tbgen.errors import TbgenError, quote
 _START_SECONDS: Final = 30.0
 _GLANCE: Final = 0.002
 """Seconds between two looks at the timer."""
-_LINES: Final = 6
+_LINES: Final = 10
 """Moves that the partner judges where the game is a draw."""
 _MOST_MEN: Final = 16
 """With more men what has accrued is reset before the game ends."""
-_DRAWN: Final = 950
+_DRAWN: Final = 900
 """Permille of draws from which on a game is one."""
-_MARGIN: Final = 5
-"""Permille of a point that a move may be worse than the best one, and may lose more often."""
-_SHARE: Final = 0.6
+_MOST_COST: Final = 0.08
+"""Points that a move may be worse than the best one."""
+_DOUBT: Final = 0.004
+"""Points that a closer look may find it to be worse than thought."""
+_SHARE: Final = 0.45
 """Part of the clock that the partner is told of where it has more to do than to find its move."""
-_GLIMPSE: Final = 0.2
+_GLIMPSE: Final = 0.45
 """Time for the judgement of several moves, as a part of what the partner took for its move."""
-_LOOK: Final = 0.5
+_CHEAPER: Final = 3
+"""How many nodes of this search take as long as one of the partner's."""
+_SEARCH: Final = 0.45
+"""Time for the search in which r-mobility chooses among them, likewise."""
+_LOOK: Final = 0.3
 """Time for a closer look at one move, likewise."""
 _LESS_DEPTH: Final = 3
 """Plies that this look may be less deep."""
@@ -55,11 +63,15 @@ class Judgement:
     :ivar found: what it has found about the best move.
     :ivar kept: the moves that keep the draw, the best one first; only that one where the game is none.
     :ivar seconds: that it took to find the best move.
+    :ivar search_seconds: that the search among the kept moves may take; infinite with a limit of nodes.
+    :ivar search_nodes: that it may take, None without such a limit.
     """
 
     found: InfoDict
-    kept: tuple[chess.Move, ...]
+    kept: dict[chess.Move, Candidate]
     seconds: float
+    search_seconds: float
+    search_nodes: int | None
 
     @property
     def best(self) -> Sequence[chess.Move]:
@@ -111,15 +123,20 @@ class Partner:
             )
             seconds = timer.elapsed - began
             self._drawn = _wdl(best, board).draws >= _DRAWN
-            kept = [best["pv"][0]]
+            lines: tuple[InfoDict, ...] = ()
             if drawn and self._drawn and not timer.stopped:
                 glimpse = _further(timer, _GLIMPSE, seconds)
                 lines = self._analyse(game, allowed, timer, glimpse, _LINES)
-                good = (line["pv"][0] for line in lines if _as_good(line, lines[0], board))
-                kept += [move for move in good if move != kept[0]]
         except (chess.engine.EngineError, TimeoutError) as error:
             raise self._failure(error) from None
-        return Judgement(best, tuple(kept), seconds)
+        costs = [_cost(line, lines[0], board) for line in lines]
+        known = [(line["pv"], cost) for line, cost in zip(lines, costs, strict=True) if cost <= _MOST_COST]
+        kept = {best["pv"][0]: Candidate(0, *best["pv"][1:2])}
+        for line, cost in known:
+            kept.setdefault(line[0], Candidate(cost, *line[1:2]))
+        nodes = _nodes(timer, _SHARE * _SEARCH * _CHEAPER)
+        more = max(_SEARCH * seconds, _LEAST) if nodes is None else math.inf
+        return Judgement(best, kept, seconds, more, nodes)
 
     def holds(self, game: SearchGame, move: chess.Move, judged: Judgement, timer: Timer) -> bool:
         """Tell whether a move keeps the draw after a closer look; not where the move is wanted at once.
@@ -134,7 +151,7 @@ class Partner:
         except (chess.engine.EngineError, TimeoutError) as error:
             raise self._failure(error) from None
         deep = line.get("depth", 0) >= judged.found.get("depth", 0) - _LESS_DEPTH
-        return deep and _as_good(line, judged.found, game.live)
+        return deep and _cost(line, judged.found, game.live) <= judged.kept[move].cost + _DOUBT
 
     def _failure(self, error: Exception) -> PartnerError:
         self.failed = True
@@ -207,8 +224,6 @@ def _wdl(line: InfoDict, board: chess.Board) -> chess.engine.Wdl:
     return told.pov(board.turn)
 
 
-def _as_good(line: InfoDict, best: InfoDict, board: chess.Board) -> bool:
-    """Tell whether a line is hardly worse than the best one."""
-    ours, theirs = _wdl(line, board), _wdl(best, board)
-    lost = (2 * theirs.wins + theirs.draws) - (2 * ours.wins + ours.draws)
-    return lost <= 2 * _MARGIN and ours.losses <= theirs.losses + _MARGIN
+def _cost(line: InfoDict, best: InfoDict, board: chess.Board) -> float:
+    """Return how many points a line gives up against the best one."""
+    return max(_wdl(best, board).expectation() - _wdl(line, board).expectation(), 0)

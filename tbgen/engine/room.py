@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tbgen.board.score import GScore
 from tbgen.compiler.structs import Struct
 from tbgen.engine.kernels.board import WORDS
-from tbgen.engine.scale import LAST_RANK, worth
+from tbgen.engine.scale import LAST_RANK, MATE, worth
 
 PLIES: Final = 128
 """Plies that the search looks ahead at most."""
@@ -23,14 +23,22 @@ CLOCK_TOLD: Final = 70
 ENTRY_BYTES: Final = 16
 """What a state takes in the transposition table."""
 STOP, NODES, MOST_NODES, ROOT, ITERATION, DEEPEST, ASKED, ANSWERED, HITS, ABORTED = range(10)
-GENERATION, PLAIN, RULE, LIMIT, LAST, BARE_KINGS, TABLE_MEN, DRAWN = range(10, 18)
-_CONTROL: Final = 18
+GENERATION, PLAIN, RULE, LIMIT, LAST, BARE_KINGS, TABLE_MEN, DRAWN, EVEN, HOPE = range(10, 20)
+_CONTROL: Final = 20
 """Places of orders and counts: whether to stop; nodes, and how many at most; row of the current position;
 plies of the iteration, and most plies looked ahead; positions asked for and answered, and how often an
 answer was met; whether the search was stopped; number of the search; whether to do without what is not
 exact; whether there is a 50-move rule, the rank below which an improvement is progress, and which scores
 count at its end (0 for all, 1 for mate and stalemate, 2 for none); whether bare kings end the game; most
-men of positions to ask for."""
+men of positions to ask for; whether the game is known to be drawn in chess (1 with White to move, 2 with
+Black), White's lead in hundredths of a pawn where the search begins, and what a drawn game may come to."""
+
+
+PLAIN_WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(LAST_RANK + 1)])
+"""What scores are worth, by their ranks."""
+DRAWN_WORTH: Final = PLAIN_WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(LAST_RANK + 1)).astype(np.int64)
+"""The same where nobody mates: nearly as exponential scoring has it (``Scheme.EXPONENTIAL`` of
+:mod:`tbgen.board.scoring`), so that a chance of a low score outweighs a better one of many moves."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,8 @@ class SearchRoom(Struct):
 
     :ivar rows: uint64 (n, WORDS): the positions of the game, the current one and those on the way from it.
     :ivar moves: int32 (PLIES, 256): legal moves at each ply.
+    :ivar answers: int32 (256,): squares and promotion of the answer expected to each move at ply 0, or 0.
+    :ivar costs: int64 (256,): what each of these moves gives up in chess, on the scale of the search.
     :ivar order: int32 (PLIES, 256): the greater, the earlier a move is tried.
     :ivar line: int32 (PLIES, PLIES): the best line from each ply on.
     :ivar length: int64 (PLIES,): how long each of them is.
@@ -55,6 +65,8 @@ class SearchRoom(Struct):
 
     rows: NDArray[np.uint64]
     moves: NDArray[np.int32]
+    answers: NDArray[np.int32]
+    costs: NDArray[np.int64]
     order: NDArray[np.int32]
     line: NDArray[np.int32]
     length: NDArray[np.int64]
@@ -75,6 +87,8 @@ class SearchRoom(Struct):
         return cls(
             np.zeros((HISTORY + PLIES + 1, WORDS), np.uint64),
             np.zeros((PLIES, _MOVES), np.int32),
+            np.zeros(_MOVES, np.int32),
+            np.zeros(_MOVES, np.int64),
             np.zeros((PLIES, _MOVES), np.int32),
             np.zeros((PLIES, PLIES), np.int32),
             np.zeros(PLIES, np.int64),
@@ -85,6 +99,6 @@ class SearchRoom(Struct):
             np.zeros(_KNOWN, np.uint64),
             np.zeros(_KNOWN, np.int64),
             np.zeros((_ASKED, WORDS), np.uint64),
-            np.array([worth(GScore(rank, True)) for rank in range(LAST_RANK + 1)]),
+            PLAIN_WORTH.copy(),
             np.zeros(_CONTROL, np.int64),
         )

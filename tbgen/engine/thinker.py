@@ -24,14 +24,11 @@ from tbgen.games.settings import FiftyMoveRule
 
 if TYPE_CHECKING:
     from tbgen.engine.compiled import CompiledSearch
-    from tbgen.engine.partner import Partner
+    from tbgen.engine.partner import Judgement, Partner
     from tbgen.engine.room import SearchRoom
 
 AUTO_SECONDS: Final = 30.0
 """What a move must have before ``auto`` solves: the kernels alone may take that long at first."""
-_DRAWN_PART: Final = 0.4
-"""Time to choose a move in a drawn game, as a part of what the partner took for its move."""
-_LEAST_SECONDS: Final = 0.01
 _LINE_SECONDS: Final = 0.5
 """What a move must have before best play is followed to its end, to be shown."""
 
@@ -143,13 +140,9 @@ class Thinker:
         judged = partner.judge(game, allowed, timer)
         self._tell(report.of_partner(game, judged, timer.elapsed))
         if len(judged.kept) == 1:
-            follows = judged.best[1:2] if judged.kept[0] == judged.best[0] else ()
-            return MoveChoice(judged.kept[0], *follows)
-        seconds = max(_DRAWN_PART * judged.seconds, _LEAST_SECONDS)
-        if "nodes" in timer.go.numbers:
-            seconds = timer.share or math.inf
-        chosen = self._by_search(game, judged.kept, timer, drawn=seconds)
-        sure = chosen.move == judged.kept[0] or partner.holds(game, chosen.move, judged, timer)
+            return MoveChoice(*judged.best[:2])
+        chosen = self._by_search(game, list(judged.kept), timer, judged=judged)
+        sure = chosen.move == judged.best[0] or partner.holds(game, chosen.move, judged, timer)
         return chosen if sure else MoveChoice(*judged.best[:2])
 
     def _by_search(
@@ -159,24 +152,24 @@ class Thinker:
         timer: Timer,
         interrupted: Callable[[], bool] = lambda: False,
         sure: Advice | None = None,
-        drawn: float | None = None,
+        judged: "Judgement | None" = None,
     ) -> MoveChoice:
         """Search until the timer says so, or until something else is known.
 
         :param sure: what is proved; if the search promises less, the move is the one that is sure.
-        :param drawn: seconds to take where the game is known to be drawn in chess; else None.
+        :param judged: what the partner says where the game is drawn in chess; else None.
         """
-        until = None if drawn is None else timer.elapsed + drawn
+        until = math.inf if judged is None else timer.elapsed + judged.search_seconds
 
         def over(nodes: int) -> bool:
-            if until is not None:
-                return timer.stopped or timer.elapsed >= until
+            if judged is not None:
+                return timer.stopped or timer.elapsed >= min(until, timer.share or math.inf)
             return timer.over(nodes) or (nodes & 63 == 0 and interrupted())
 
         def enough() -> bool:
-            return over(0) if until is not None else timer.enough() or interrupted()
+            return over(0) if judged is not None else timer.enough() or interrupted()
 
-        search = self._search(game, allowed, timer, over, drawn is not None)
+        search = self._search(game, allowed, timer, over, judged)
 
         def tell(best: RootLine) -> None:
             self._tell(report.of_search(search, best, timer.elapsed, self._place(best.place)))
@@ -195,7 +188,7 @@ class Thinker:
         allowed: Sequence[chess.Move],
         timer: Timer,
         over: Callable[[int], bool],
-        drawn: bool,
+        judged: "Judgement | None",
     ) -> "TreeSearch | CompiledSearch":
         """Return the compiled search if it is loaded, else that in Python."""
         room = self.room()
@@ -204,8 +197,11 @@ class Thinker:
             return TreeSearch(game, allowed, known, self.memory, over, self.options.best)
         from tbgen.engine.compiled import CompiledSearch  # takes numba, which is loaded by now
 
-        nodes = timer.go.numbers.get("nodes")
-        return CompiledSearch(game, allowed, room, self.tables, over, self.options.best, nodes, drawn=drawn)
+        nodes = timer.go.numbers.get("nodes") if judged is None else judged.search_nodes
+        candidates = None if judged is None else judged.kept
+        return CompiledSearch(
+            game, allowed, room, self.tables, over, self.options.best, nodes, candidates=candidates
+        )
 
     def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
         """Return an attempt to solve the state if there is time for it; a 50-move rule is not solved with."""

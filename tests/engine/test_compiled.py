@@ -1,17 +1,19 @@
 """The compiled search: its values are those of a search without any shortcut, and it does as it is told."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import chess
 import numpy as np
 import pytest
 
+from tbgen.engine.advice import Candidate
 from tbgen.engine.compiled import CompiledSearch
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.kernels.board import NOISY, enter, make
-from tbgen.engine.kernels.estimate import estimate
-from tbgen.engine.room import PLAIN, ROOT, SearchRoom
+from tbgen.engine.kernels.estimate import estimate, estimate_drawn
+from tbgen.engine.kernels.search import search_root
+from tbgen.engine.room import DRAWN_WORTH, EVEN, HOPE, ITERATION, PLAIN, ROOT, SearchRoom
 from tbgen.engine.scale import MATE, REACH, mate_plies, worth
 from tbgen.engine.search import RootLine
 from tbgen.games.settings import FiftyMoveRule
@@ -20,11 +22,18 @@ from tests.support.engines import game
 ROOM = SearchRoom.of(4)
 
 
-def search_of(arbiter: SearchGame, *, plain: bool = False, lines: int = 1, moves: str = "") -> CompiledSearch:
+def search_of(
+    arbiter: SearchGame,
+    *,
+    plain: bool = False,
+    lines: int = 1,
+    moves: str = "",
+    candidates: Mapping[chess.Move, Candidate] | None = None,
+) -> CompiledSearch:
     """A search that remembers nothing of those before."""
     ROOM.keys[:] = 0
     chosen = [move for move in arbiter.live.legal_moves if not moves or move.uci() in moves.split()]
-    search = CompiledSearch(arbiter, chosen, ROOM, None, lambda _: False, lines)
+    search = CompiledSearch(arbiter, chosen, ROOM, None, lambda _: False, lines, candidates=candidates)
     ROOM.control[PLAIN] = plain
     return search
 
@@ -37,11 +46,15 @@ def found(search: CompiledSearch, depth: int) -> list[RootLine]:
 
 
 class FullSearch:
-    """Minimax by the games' arbiter, each move of it; only its estimates are those of the compiled search."""
+    """Minimax by the games' arbiter, each move of it; only its estimates are those of the compiled search.
 
-    def __init__(self, arbiter: SearchGame) -> None:
-        self.game, self.first = arbiter, arbiter.length - 1
-        search_of(arbiter)
+    :param drawn: whether the game is known to be drawn in chess.
+    """
+
+    def __init__(self, arbiter: SearchGame, drawn: bool = False) -> None:
+        self.game, self.first, self.drawn = arbiter, arbiter.length - 1, drawn
+        search_of(arbiter, candidates={} if drawn else None)
+        self.even, self.hope = int(ROOM.control[EVEN]), int(ROOM.control[HOPE])
         self.rows, self.at = ROOM.rows.copy(), int(ROOM.control[ROOT])
         self.moves = np.zeros((1, 256), np.int32)
         self.ends = 0
@@ -54,22 +67,66 @@ class FullSearch:
         sign = 1 if game.live.turn else -1
         if not legal:
             self.ends += 1
-            return -(MATE + REACH) if game.live.is_check() else sign * worth(game.accrued)
+            return -(MATE + REACH) if game.live.is_check() else sign * self.held
         if game.length - 1 > self.first and (game.basis is not None or game.returns(self.first)):
             self.ends += 1
-            return sign * worth(game.accrued)
-        best = sign * int(estimate(self.rows, self.at, ROOM.worth, False)) if depth <= 0 else -2 * MATE
-        held = sign * worth(game.accrued)
+            return sign * self.held
+        best = sign * self.estimate if depth <= 0 else -2 * MATE
+        held = sign * self.held
         for move in self.moves[0, : len(legal)].copy():
             if depth <= 0 and not move & NOISY:
                 continue
-            make(self.rows, self.at, int(move))
-            self.at += 1
-            game.play(CompiledSearch._move(game.live, int(move)))
+            self.make(int(move))
             value = -self.value(depth - 1)
-            game.pop()
-            self.at -= 1
+            self.unmake()
             best = max(best, value - 1 if value > held else value + 1 if value < held else value)
+        return best
+
+    @property
+    def held(self) -> int:
+        """What has accrued is worth so much to White."""
+        if not self.drawn:
+            return worth(self.game.accrued)
+        value = int(DRAWN_WORTH[self.game.accrued.rank])
+        return value if self.game.accrued.white else -value
+
+    @property
+    def estimate(self) -> int:
+        """The estimate to White."""
+        if self.drawn:
+            return int(estimate_drawn(self.rows, self.at, ROOM.worth, self.even, self.hope))
+        return int(estimate(self.rows, self.at, ROOM.worth))
+
+    def make(self, move: int) -> None:
+        """Make a move on both boards."""
+        make(self.rows, self.at, move)
+        self.at += 1
+        self.game.play(CompiledSearch._move(self.game.live, move))
+
+    def unmake(self) -> None:
+        """Take it back."""
+        self.game.pop()
+        self.at -= 1
+
+    def expecting(self, depth: int, candidates: Mapping[chess.Move, Candidate]) -> int:
+        """The value of the current state to the side to move if the other one may answer as expected."""
+        enter(self.rows, self.at, self.moves, 0)
+        sign = 1 if self.game.live.turn else -1
+        best, held = -2 * MATE, sign * self.held
+        for move in self.moves[0, : self.game.live.legal_moves.count()].copy():
+            candidate = candidates[CompiledSearch._move(self.game.live, int(move))]
+            self.make(int(move))
+            value = -self.value(depth - 1)
+            value = value - 1 if value > held else value + 1 if value < held else value
+            over = self.game.basis is not None or self.game.returns(self.first)
+            replies = 0 if over else enter(self.rows, self.at, self.moves, 0)
+            for reply in self.moves[0, :replies].copy():
+                if CompiledSearch._move(self.game.live, int(reply)) == candidate.answer:
+                    self.make(int(reply))
+                    value = (value + self.value(depth - 1)) // 2
+                    self.unmake()
+            self.unmake()
+            best = max(best, value - int(6 * MATE * candidate.cost))
         return best
 
 
@@ -109,6 +166,22 @@ def test_values_are_those_of_minimax() -> None:
             ends, seen = ends + full.ends, seen + 1
     assert ends > 20
     assert seen > 30
+
+
+def test_in_a_drawn_game_moves_are_worth_the_mean_of_best_and_expected_answers_less_their_cost() -> None:
+    rng = random.Random(64)
+    for arbiter in states(39, 20):
+        candidates = {}
+        for move in list(arbiter.live.legal_moves):
+            arbiter.play(move)
+            answers = list(arbiter.live.legal_moves)
+            candidates[move] = Candidate(rng.random() / 20, rng.choice(answers) if answers else None)
+            arbiter.pop()
+        for depth in (1, 2):
+            expected = FullSearch(arbiter, drawn=True).expecting(depth, candidates)
+            search_of(arbiter, plain=True, candidates=candidates)
+            ROOM.control[ITERATION] = depth
+            assert search_root(ROOM, depth, 0, arbiter.live.legal_moves.count()) == expected
 
 
 def test_the_best_lines_descend_and_begin_with_different_moves() -> None:

@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 
 STALEMATE = "7k/5K2/8/6P1/8/8/8/8 w - - 0 60"
 """With g5g6 White leaves Black no move, which is a draw in chess and G0.5 in r-mobility."""
-DRAWS = ("f7f8,0,5-990-5", "f7e7,0,4-991-5", "g5g6,0,5-990-5", "f7f6,-30,1-900-99")
+DRAWS = ("f7f8,0,5-990-5", "f7e7,0,4-991-5", "g5g6,0,5-990-5", "f7f6,-90,1-800-199")
 WINS = ("f7f8,400,990-10-0", "g5g6,0,5-990-5")
 
 
@@ -60,6 +60,16 @@ def test_in_a_draw_r_mobility_chooses_among_the_moves_that_keep_it() -> None:
         assert engine.move(f"position fen {STALEMATE}", "go movetime 200") == "f7f8"
         assert engine.move(f"position fen {STALEMATE}", "go movetime 200") == "g5g6"
         assert kept(engine) == ["f7f8", "f7e7", "g5g6"]
+
+
+@pytest.mark.parametrize(("told", "played"), [("-30,2-956-42", "g5g6"), ("-60,1-850-149", "f7f8")])
+def test_what_a_move_gains_has_to_outweigh_what_it_costs_in_chess(told: str, played: str) -> None:
+    """A stalemate is a quarter of a point; a cost counts threefold, and is 0.02 or 0.074 points."""
+    with partnered("plain", "f7f8,0,5-990-5", f"g5g6,{told}") as engine:
+        for _ in range(2):
+            move = engine.move(f"position fen {STALEMATE}", "go movetime 200")
+        assert move == played
+        assert kept(engine) == ["f7f8", "g5g6"]
 
 
 def test_it_chooses_among_searchmoves_with_a_partner_too() -> None:

@@ -35,10 +35,11 @@ Moves = NDArray[np.int32]
 
 PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS = range(6)
 OF_WHITE, OF_BLACK, CASTLING, EN_PASSANT = range(6, 10)
-TURN, KEY, ACCRUED, RANK, CLOCK, QUIET, STEP = range(10, 17)
+TURN, KEY, ACCRUED, RANK, CLOCK, QUIET, STEP, KINGS_ROOM = range(10, 18)
 """Side to move; key; accrued score (twice its rank, 1 more if Black holds it); rank of the own score; 50-move
-counter; plies since a reset; how the position has come about (``RESET``, ``NULL`` or neither)."""
-WORDS = 17
+counter; plies since a reset; how the position has come about (``RESET``, ``NULL`` or neither); moves of the
+king."""
+WORDS = 18
 RESET, NULL = 1, 2
 
 FROM, TO = 63, 4032
@@ -221,7 +222,8 @@ def _castling_moves(
 
 @kernel
 def generate(rows: Rows, at: int, moves: Moves, ply: int) -> tuple[int, bool]:
-    """Write the legal moves of a position, and return how many there are, and whether it is check."""
+    """Write the legal moves of a position and how many its king has, and return how many there are, and
+    whether it is check."""
     side = int64(rows[at, TURN])
     ours, theirs = rows[at, OF_WHITE + side], rows[at, OF_BLACK - side]
     occupied = ours | theirs
@@ -229,6 +231,7 @@ def generate(rows: Rows, at: int, moves: Moves, ply: int) -> tuple[int, bool]:
     attacked = _attacked(rows, at, 1 - side, occupied & ~bit(king))
     checkers = attackers(rows, at, king, occupied) & theirs
     count = _add(moves, ply, int64(0), king, KING[king] & ~ours & ~attacked, theirs, KINGS)
+    rows[at, KINGS_ROOM] = count
     if checkers & (checkers - ONE):
         return count, True
     within = ~ours

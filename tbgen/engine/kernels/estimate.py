@@ -3,6 +3,10 @@
 It mixes two things. What has accrued counts the more, the less likely it is to be reset: pawns and captures
 wipe it out. The other part is what the game may still come to: the side with better men, on better squares
 and with more moves wins, or drives the other king into a corner, where it has few.
+
+In a game that is known to be drawn in chess, men count only as far as they are won or lost, and so does how
+little room is left to the other side. Whoever searches hopes for more than what has accrued, because the
+other side plays chess.
 """
 
 import numpy as np
@@ -13,6 +17,7 @@ from tbgen.engine.kernels.board import (
     ACCRUED,
     BISHOPS,
     KINGS,
+    KINGS_ROOM,
     OF_BLACK,
     OF_WHITE,
     PAWNS,
@@ -42,8 +47,14 @@ _TO_WIN = 400
 """Without pawns a side wins hardly ever by less than this lead."""
 _CERTAIN = 90
 """Per cent that the accrued score counts at most, which is more where nobody has pawns or can mate."""
-_LASTING, _LESS = 50, 6
-"""In a drawn game the accrued score counts for so many per cent at least, and hopes so many times less."""
+_LASTS, _PER_PAWN, _LEAST_LASTS = 92, 4, 60
+"""In a drawn game a good score counts for so many per cent, less for each pawn, and at least."""
+_IMPROVES = 60
+"""So many per cent does a score count for that is worse than what is hoped for."""
+_FREE = 150
+"""Hundredths of a pawn that may be won or lost while the game remains drawn."""
+_ROOM = MATE // 8
+"""What it is worth to leave the other side no room at all."""
 _DARK = np.uint64(0xAA55AA55AA55AA55)
 
 
@@ -110,17 +121,41 @@ def lead(rows: Rows, at: int) -> int:
 
 
 @kernel
-def estimate(rows: Rows, at: int, worth: Ints, drawn: bool) -> int:
+def estimate(rows: Rows, at: int, worth: Ints) -> int:
     """Return what a position with its accrued score may be worth to White.
 
     :param worth: what scores are worth, by their ranks.
-    :param drawn: whether nobody hopes for a mate.
     """
     ahead = lead(rows, at)
     hopes = _MOST * ahead // (abs(ahead) + _EVEN)
     lasts = lasting(rows, at)
-    if drawn:
-        lasts, hopes = max(lasts, _LASTING), hopes // _LESS
-    elif not rows[at, PAWNS] and abs(ahead) < _CORNERED:
+    if not rows[at, PAWNS] and abs(ahead) < _CORNERED:
         lasts = min(2 * lasts, _CERTAIN)
     return (lasts * worth_of(worth, int64(rows[at, ACCRUED])) + (100 - lasts) * hopes) // 100
+
+
+@inlined
+def _lack_of_room(rows: Rows, at: int) -> int:
+    """Return what it is worth to the other side how little room the side to move has."""
+    moves, of_king = int64(rows[at, RANK]) >> 1, int64(rows[at, KINGS_ROOM])
+    return _ROOM // (2 + of_king) + _ROOM // (2 + moves // 2)
+
+
+@kernel
+def estimate_drawn(rows: Rows, at: int, worth: Ints, even: int, hope: int) -> int:
+    """Return what a position may be worth to White where the game is known to be drawn in chess.
+
+    :param worth: what scores are worth, by their ranks.
+    :param even: White's lead in the drawn position from which the search began, in hundredths of a pawn.
+    :param hope: what the game may still come to.
+    """
+    won = lead(rows, at) - even
+    won = won - _FREE if won > _FREE else won + _FREE if won < -_FREE else int64(0)
+    held = worth_of(worth, int64(rows[at, ACCRUED]))
+    lasts = int64(_IMPROVES)
+    if abs(held) >= abs(hope):
+        lasts = max(_LASTS - _PER_PAWN * popcount(rows[at, PAWNS]), int64(_LEAST_LASTS))
+    room = _lack_of_room(rows, at - 1) - _lack_of_room(rows, at)
+    drawn = (lasts * held + (100 - lasts) * hope) // 100
+    drawn += -room if rows[at, TURN] else room
+    return (_EVEN * drawn + _MOST * won) // (abs(won) + _EVEN)

@@ -15,82 +15,54 @@ same wherever a state is met.
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.engine.geometry import PAWN
+from tbgen.engine.kernels.arrival import NOTHING, arrive, held_by_mover, state_key
 from tbgen.engine.kernels.board import (
-    ACCRUED,
     BISHOPS,
-    CAPTURE,
-    CASTLING,
-    CLOCK,
-    EN_PASSANT,
     KEY,
-    KINGS,
     KNIGHTS,
     NOISY,
     NULL,
-    OF_BLACK,
     OF_WHITE,
     PAWNS,
     QUEENS,
-    QUIET,
     RANK,
-    RESET,
     ROOKS,
     STEP,
     TURN,
-    WORDS,
     Rows,
     enter,
     key_of,
-    kind_at,
     make,
     make_nothing,
 )
-from tbgen.engine.kernels.estimate import estimate, lasting, worth_of
+from tbgen.engine.kernels.estimate import estimate, estimate_drawn, lasting, lead
+from tbgen.engine.kernels.ordering import HINT, next_move, rank_moves, remember
 from tbgen.engine.room import (
     ABORTED,
-    ANSWERED,
-    ASKED,
-    BARE_KINGS,
-    CLOCK_TOLD,
-    DEEPEST,
     DRAWN,
+    EVEN,
     GENERATION,
-    HITS,
+    HOPE,
     ITERATION,
-    LAST,
-    LIMIT,
-    MOST_NODES,
-    NODES,
     PLAIN,
     PLIES,
     ROOT,
-    RULE,
-    STOP,
-    TABLE_MEN,
     SearchRoom,
 )
-from tbgen.engine.scale import MATE, REACH
-from tbgen.retro.kernels.bits import ONE, ZERO, Word, popcount
+from tbgen.engine.scale import MATE
+from tbgen.retro.kernels.bits import Word, popcount
 
 INFINITE = 2 * MATE
-_NOTHING = 4 * MATE
-"""Says that a state has no value yet."""
 _FEW_MOVES = 2
 """An answer to so few moves is searched a ply deeper: low counts decide games."""
 _QUIET_PLIES = 10
 """Captures in a row at a leaf."""
 _LOWER, _UPPER = 1, 2
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_HINT = 0x7FFF
-"""What the transposition table keeps of a move: squares and promotion."""
-_VALUES = np.array([100, 320, 330, 500, 950, 0, 0])
 _MARGIN = MATE // 12
 """What a ply may change, where the search looks only a few plies further."""
 _FEW_PLIES = 4
 _RESETS = 12
 """Per cent: where what has accrued counts for less, one estimate is much like the next."""
-_KINGS_MOVES = 17
 
 
 @inlined
@@ -106,164 +78,12 @@ def nearer(value: int, held: int) -> int:
 
 
 @inlined
-def _state_key(room: SearchRoom, at: int) -> Word:
-    rows = room.rows
-    key = rows[at, KEY] ^ (rows[at, ACCRUED] + ONE) * _SPREAD
-    if room.control[RULE] and int64(rows[at, CLOCK]) > CLOCK_TOLD:
-        key ^= rows[at, CLOCK] * ~_SPREAD
-    return key
-
-
-@inlined
-def _held(room: SearchRoom, at: int) -> int:
-    """Return what the accrued score is worth to the side to move."""
-    value = worth_of(room.worth, int64(room.rows[at, ACCRUED]))
-    return -value if room.rows[at, TURN] else value
-
-
-@kernel
-def _repeated(room: SearchRoom, at: int) -> bool:
-    """Tell whether the position has been on the board twice before, or its state since the search began."""
-    rows, root, met = room.rows, room.control[ROOT], 0
-    for before in range(at - 2, max(at - int64(rows[at, QUIET]), 0) - 1, -2):
-        if rows[before, KEY] == rows[at, KEY]:
-            met += 1
-            if met == 2 or (before >= root and rows[before, ACCRUED] == rows[at, ACCRUED]):
-                return True
-    return False
-
-
-@kernel
-def _ended(room: SearchRoom, at: int, count: int) -> int:
-    """Return the value of a position in which the game is over, _NOTHING in others."""
-    rows, control = room.rows, room.control
-    if count == 0:
-        return -(MATE + REACH) if rows[at, RANK] == ZERO else -room.worth[1]
-    if rows[at, STEP] == NULL:
-        return _NOTHING
-    over = control[RULE] != 0 and int64(rows[at, CLOCK]) >= 100
-    if control[BARE_KINGS] and not (rows[at, OF_WHITE] | rows[at, OF_BLACK]) & ~rows[at, KINGS]:
-        over |= rows[at, RANK] == _KINGS_MOVES and rows[at - 1, RANK] == _KINGS_MOVES
-    return _held(room, at) if over or _repeated(room, at) else _NOTHING
-
-
-@kernel
-def _table_value(room: SearchRoom, at: int) -> int:
-    """Return the value that tables have told for a state, _NOTHING where they have not; then they are asked
-    for it."""
-    rows, control = room.rows, room.control
-    key = _state_key(room, at)
-    place = int64(key & np.uint64(len(room.known_keys) - 1))
-    if room.known_keys[place] == key:
-        value = room.known[place]
-        if value == _NOTHING:
-            return value
-        control[HITS] += 1
-        return -value if rows[at, TURN] else value
-    if control[ASKED] - control[ANSWERED] < len(room.asked):
-        to = control[ASKED] % len(room.asked)
-        for word in range(WORDS):
-            room.asked[to, word] = rows[at, word]
-        room.asked[to, KEY] = key
-        control[ASKED] += 1
-    return _NOTHING
-
-
-@kernel
-def _progress(room: SearchRoom, at: int, accrued: int) -> None:
-    """Have a 50-move rule count a score that has just improved.
-
-    :param accrued: the accrued score before.
-    """
-    rows, control = room.rows, room.control
-    if rows[at, STEP] == RESET or int64(rows[at, ACCRUED]) == accrued:
-        return
-    if int64(rows[at, CLOCK]) >= 100 and (
-        control[LAST] == 2 or (control[LAST] == 1 and rows[at, RANK] > ONE)
-    ):
-        rows[at, ACCRUED] = accrued
-    elif int64(rows[at, RANK]) < control[LIMIT]:
-        rows[at, CLOCK] = 0
-
-
-@kernel
-def _arrive(room: SearchRoom, at: int, ply: int) -> tuple[int, int]:
-    """Count a position and write its moves; return how many there are, and its value, if nobody has to search
-    for it, else _NOTHING."""
-    rows, control = room.rows, room.control
-    control[NODES] += 1
-    control[DEEPEST] = max(control[DEEPEST], ply)
-    if control[STOP] or control[NODES] > control[MOST_NODES]:
-        control[ABORTED] = 1
-    room.length[ply] = 0
-    accrued = int64(rows[at, ACCRUED])
-    count = enter(rows, at, room.moves, ply)
-    if control[RULE]:
-        _progress(room, at, accrued)
-    value = _ended(room, at, count)
-    men = popcount(rows[at, OF_WHITE] | rows[at, OF_BLACK])
-    held = (
-        men <= control[TABLE_MEN] and rows[at, STEP] != NULL and not rows[at, CASTLING] | rows[at, EN_PASSANT]
-    )
-    return count, _table_value(room, at) if value == _NOTHING and held else value
-
-
-@kernel
-def _rank_moves(room: SearchRoom, at: int, ply: int, count: int, hint: int) -> None:
-    """Say in which order moves are tried: the hint, much taken by little, what refuted others."""
-    rows, turn = room.rows, int64(room.rows[at, TURN])
-    for number in range(count):
-        move = int64(room.moves[ply, number])
-        order = int64(room.history[turn, move & 63, move >> 6 & 63])
-        if hint and move & _HINT == hint:
-            order = 1 << 30
-        elif move & NOISY:
-            taken = kind_at(rows, at, move >> 6 & 63) if move & CAPTURE else 6
-            gain = _VALUES[0 if move & CAPTURE and taken == 6 else taken] + _VALUES[move >> 12 & 7]
-            order = (1 << 28) + 16 * gain - _VALUES[move >> 15 & 7]
-            if not (move >> 12 & 7 or room.control[PLAIN]) and gain < _VALUES[move >> 15 & 7]:
-                theirs = rows[at, OF_BLACK - turn] & rows[at, PAWNS]
-                if PAWN[turn, move >> 6 & 63] & theirs:
-                    order = -(1 << 20)
-        elif move == room.killers[ply, 0]:
-            order = 1 << 27
-        elif move == room.killers[ply, 1]:
-            order = (1 << 27) - 1
-        room.order[ply, number] = order
-
-
-@inlined
-def next_move(room: SearchRoom, ply: int, number: int, count: int) -> int:
-    """Return the move to try next, and put it in its place."""
-    moves, order = room.moves, room.order
-    best = number
-    for other in range(number + 1, count):
-        if order[ply, other] > order[ply, best]:
-            best = other
-    move, value = moves[ply, best], order[ply, best]
-    moves[ply, best], order[ply, best] = moves[ply, number], order[ply, number]
-    moves[ply, number], order[ply, number] = move, value
-    return int64(move)
-
-
-@inlined
 def keep_line(room: SearchRoom, ply: int, move: int) -> None:
     """Note that the best line from a ply on is a move, and then that from the next ply on."""
     room.line[ply, 0] = move
     for number in range(min(room.length[ply + 1], PLIES - 1)):
         room.line[ply, number + 1] = room.line[ply + 1, number]
     room.length[ply] = min(room.length[ply + 1], PLIES - 1) + 1
-
-
-@kernel
-def _remember(room: SearchRoom, at: int, ply: int, move: int, depth: int) -> None:
-    """Note that a quiet move refuted what came before."""
-    if room.killers[ply, 0] != move:
-        room.killers[ply, 1] = room.killers[ply, 0]
-        room.killers[ply, 0] = move
-    turn, start, target = int64(room.rows[at, TURN]), move & 63, move >> 6 & 63
-    now = int64(room.history[turn, start, target])
-    room.history[turn, start, target] = now + depth * depth - now * depth * depth // 65536
 
 
 @kernel
@@ -274,10 +94,10 @@ def _store(room: SearchRoom, key: Word, depth: int, value: int, bound: int, move
     if room.keys[place] != key and old >> 57 & 63 == generation and old >> 32 & 255 > depth + 3:
         return
     if not move and room.keys[place] == key:
-        move = old >> 42 & _HINT
+        move = old >> 42 & HINT
     room.keys[place] = key
     kept = (value + (1 << 31)) | max(depth, 0) << 32 | bound << 40
-    room.entries[place] = kept | (move & _HINT) << 42 | generation << 57
+    room.entries[place] = kept | (move & HINT) << 42 | generation << 57
 
 
 @inlined
@@ -302,24 +122,24 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
     """
     rows, control = room.rows, room.control
     at = control[ROOT] + ply
-    count, value = _arrive(room, at, ply)
+    count, value = arrive(room, at, ply)
     if control[ABORTED]:
         return int64(0)
-    if value != _NOTHING:
+    if value != NOTHING:
         return value
     turn, plain = int64(rows[at, TURN]), control[PLAIN] != 0
-    held, rank = _held(room, at), int64(rows[at, RANK])
+    held, rank = held_by_mover(room, at), int64(rows[at, RANK])
     check = rank & 1 == 0
     if depth >= 0 and (check or count <= _FEW_MOVES) and ply < 2 * control[ITERATION] and not plain:
         depth += 1
     quiet = depth <= 0
-    key = _state_key(room, at)
+    key = state_key(room, at)
     hint = int64(0)
     if not quiet:
         place = int64(key & np.uint64(len(room.keys) - 1))
         if room.keys[place] == key:
             entry = room.entries[place]
-            hint = entry >> 42 & _HINT
+            hint = entry >> 42 & HINT
             if entry >> 32 & 255 >= depth:
                 value, bound = (entry & 0xFFFFFFFF) - (1 << 31), entry >> 40 & 3
                 exact = bound == _LOWER | _UPPER
@@ -328,7 +148,10 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
     best = -INFINITE
     narrow = beta - alpha == 1 and not check and not plain
     if quiet or (narrow and depth <= _FEW_PLIES):
-        value = estimate(rows, at, room.worth, control[DRAWN] != 0)
+        if control[DRAWN]:
+            value = estimate_drawn(rows, at, room.worth, control[EVEN], control[HOPE])
+        else:
+            value = estimate(rows, at, room.worth)
         value = -value if turn else value
         if quiet:
             best = value
@@ -343,7 +166,7 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
             return int64(0)
         if value >= beta:
             return beta
-    _rank_moves(room, at, ply, count, hint)
+    rank_moves(room, at, ply, count, hint)
     chosen, low = int64(0), max(alpha, best)
     for number in range(count):
         move = next_move(room, ply, number, count)
@@ -369,7 +192,7 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
                 keep_line(room, ply, move)
         if low >= beta:
             if not noisy:
-                _remember(room, at, ply, move, depth)
+                remember(room, at, ply, move, depth)
             break
     if not quiet:
         bound = _LOWER if best >= beta else _UPPER if best <= alpha else _LOWER | _UPPER
@@ -385,24 +208,84 @@ def begin(room: SearchRoom, root: int) -> int:
     for at in range(root + 1):
         rows[at, KEY] = key_of(rows, at)
     count = enter(rows, root, room.moves, int64(0))
+    room.control[EVEN] = lead(rows, root)
     for ply in range(PLIES):
         room.killers[ply, 0] = room.killers[ply, 1] = 0
     for turn in range(2):
         for start in range(64):
             for target in range(64):
                 room.history[turn, start, target] >>= 1
-    key = _state_key(room, root)
+    key = state_key(room, root)
     place = int64(key & np.uint64(len(room.keys) - 1))
-    hint = room.entries[place] >> 42 & _HINT if room.keys[place] == key else int64(0)
-    _rank_moves(room, root, int64(0), count, hint)
+    hint = room.entries[place] >> 42 & HINT if room.keys[place] == key else int64(0)
+    rank_moves(room, root, int64(0), count, hint)
     for number in range(count):
         next_move(room, int64(0), number, count)
     return count
 
 
 @kernel
+def _hoped(room: SearchRoom, depth: int, answer: int) -> int:
+    """Return what a move at ply 0, which has been made, gives if the other side answers as it is expected to,
+    or, where nobody knows how, passes; NOTHING where it can do neither.
+
+    :param answer: squares and promotion of the answer, 0 if none is known.
+    """
+    rows, at = room.rows, room.control[ROOT] + 1
+    count, value = arrive(room, at, int64(1))
+    if value != NOTHING:
+        return NOTHING
+    expected = int64(0)
+    for number in range(count):
+        if int64(room.moves[1, number]) & HINT == answer:
+            expected = int64(room.moves[1, number])
+    if expected:
+        make(rows, at, expected)
+    elif int64(rows[at, RANK]) & 1:
+        make_nothing(rows, at)
+    else:
+        return NOTHING
+    return _node(room, depth - 1, -INFINITE, int64(INFINITE), int64(2))
+
+
+@kernel
+def _search_expecting(room: SearchRoom, depth: int, first: int, count: int) -> int:
+    """Do as :func:`search_root` against a side that does not play for what the search does.
+
+    A move is worth the mean of what it gives against the best answer and against the expected one, less
+    what it costs by the rules of chess.
+    """
+    rows, control = room.rows, room.control
+    at = control[ROOT]
+    held, best, place = held_by_mover(room, at), -INFINITE, first
+    room.length[0] = 0
+    for number in range(first, count):
+        move = int64(room.moves[0, number])
+        make(rows, at, move)
+        hoped = _hoped(room, depth, int64(room.answers[number]))
+        bound = best + room.costs[number]
+        bound = max(bound if hoped == NOTHING else 2 * bound - hoped, -INFINITE)
+        make(rows, at, move)
+        value = nearer(-_node(room, depth - 1, -INFINITE, 1 - wider(bound + 1, held), int64(1)), held)
+        if control[ABORTED]:
+            break
+        value = (value if hoped == NOTHING else (value + hoped) >> 1) - room.costs[number]
+        if value > best:
+            best, place = value, number
+            keep_line(room, int64(0), move)
+    chosen, answer, cost = room.moves[0, place], room.answers[place], room.costs[place]
+    for number in range(place, first, -1):
+        room.moves[0, number], room.answers[number] = room.moves[0, number - 1], room.answers[number - 1]
+        room.costs[number] = room.costs[number - 1]
+    room.moves[0, first], room.answers[first], room.costs[first] = chosen, answer, cost
+    return best
+
+
+@kernel
 def search_root(room: SearchRoom, depth: int, first: int, count: int) -> int:
     """Search the moves of the current position from one on, and return the value of the best one.
+
+    Where the game is known to be drawn in chess, the other side is taken to play chess only.
 
     It is put before the others, its line is that of ply 0, and its value that to the side to move. Stopped
     half-way, what has been found counts as soon as a move is through.
@@ -412,7 +295,9 @@ def search_root(room: SearchRoom, depth: int, first: int, count: int) -> int:
     """
     rows, control = room.rows, room.control
     at = control[ROOT]
-    held, best = _held(room, at), -INFINITE
+    if control[DRAWN]:
+        return _search_expecting(room, depth, first, count)
+    held, best = held_by_mover(room, at), -INFINITE
     room.length[0] = 0
     for number in range(first, count):
         move = int64(room.moves[0, number])
@@ -431,5 +316,5 @@ def search_root(room: SearchRoom, depth: int, first: int, count: int) -> int:
             for place in range(number, first, -1):
                 room.moves[0, place] = room.moves[0, place - 1]
             room.moves[0, first] = move
-    _store(room, _state_key(room, at), depth, best, _LOWER | _UPPER, int64(room.moves[0, first]))
+    _store(room, state_key(room, at), depth, best, _LOWER | _UPPER, int64(room.moves[0, first]))
     return best
