@@ -29,8 +29,6 @@ _MAY_IN_FRAMES: Final = f"{_BY_ANYBODY}*"
 """The same for the page that other sites may have in a frame."""
 
 _INDEX: Final = "index.html"
-_TOLD: Final = (_INDEX, "play.html")
-"""Those that are told what the server has besides tables."""
 
 
 class Introduction(NamedTuple):
@@ -64,10 +62,9 @@ class Page:
         """The contents by their names."""
         offered = sorted(offers)
         named = "".join(f' data-{offer}=""' for offer in offered)
-        for name in _TOLD:
-            self.files[name] = self.files[name].replace(b"<html", f"<html{named}".encode(), 1)
-        pages = [name for name in self.files if name.endswith(".html")]
-        self.files |= {name: with_modules(self.files[name], self.files) for name in pages}
+        for name in [name for name in self.files if name.endswith(".html")]:
+            page = self.files[name].replace(b"<html", f"<html{named}".encode(), 1)
+            self.files[name] = with_modules(page, self.files)
         self.files |= {"style.css": style_sheet().encode(), "men.svg": men().encode()}
         self._live = "live" in offered
 
