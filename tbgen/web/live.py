@@ -23,8 +23,10 @@ from tbgen.web.events import EventStream, event
 from tbgen.web.exchange import NOT_KEPT, PGN, Endpoints, answer
 from tbgen.web.limits import Limiter, client_of
 from tbgen.web.live_state import EventFiles, LiveState
+from tbgen.web.replay import replay
 
-_ENDING: Final = ".pgn"
+_PGN: Final = ".pgn"
+_JSON: Final = ".json"
 _MOST_DIGITS: Final = 9
 _MOST_SPECTATORS: Final = 200
 _MOST_CHANGES: Final = 400
@@ -226,16 +228,18 @@ class LivePage:
             return answer(request, self._state.finished(before), NOT_KEPT)
 
     async def _answer_game(self, request: Request) -> Response:
-        """Return a finished game as PGN, or lead to the explorer with it."""
+        """Return a finished game as PGN or as a document, or lead to the explorer with it."""
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
             name, start = request.path_params["name"], self._state.start
-            place = self._state.places.get(name.removesuffix(_ENDING))
+            place = self._state.places.get(name.removesuffix(_PGN).removesuffix(_JSON))
             text = b"" if place is None else await asyncio.to_thread(self._files.text, place)
             if not text or start is None:
                 sentence = "there is no such finished game; /live/games lists those there are"
                 raise Refusal(404, "no_game", sentence)
+            if name.endswith(_JSON):
+                return answer(request, await asyncio.to_thread(replay, text, self._files.options), NOT_KEPT)
             headers = {"Cache-Control": NOT_KEPT}
-            if name.endswith(_ENDING):
+            if name.endswith(_PGN):
                 return Response(text.strip() + b"\n", headers=headers, media_type=PGN)
             link = await asyncio.to_thread(explorer_link, text, start.rules)
             return RedirectResponse(f"../../{link}", 303, headers)

@@ -58,7 +58,8 @@ class EventFiles:
     def __init__(self, pgn: Path) -> None:
         self._pgn = pgn
         self.live = LiveFile(live_path(pgn))
-        self._options = GameOptions(Variant.R_MOBILITY)
+        self.options = GameOptions(Variant.R_MOBILITY)
+        """By which its games are scored."""
         self._size = self._games = 0
 
     def read(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
@@ -78,14 +79,14 @@ class EventFiles:
     def _finished(self, line: LiveLine) -> Iterator[ListedGame]:
         if isinstance(line, EventStart):
             self._size = self._games = 0
-            self._options = _options_of(line)
+            self.options = _options_of(line)
         elif not isinstance(line, GameEnd):
             return
         for raw in split_games(BytesIO(self.text(slice(self._size, line.size)))):
             place = slice(self._size, self._size + len(raw.data))
             self._size = place.stop
             raw.number = self._games + 1
-            game = finished_game(raw, self._pgn.name, self._options)
+            game = finished_game(raw, self._pgn.name, self.options)
             if game is not None:
                 self._games += 1
                 yield ListedGame(game, _row(raw, game), place)

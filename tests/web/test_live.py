@@ -95,7 +95,15 @@ def test_finished_games_are_those_of_the_file(address: str, pgn: Path) -> None:
     with urlopen(f"{address}/live/games/1.1.2.pgn") as answer:
         assert answer.headers["content-type"] == "application/x-chess-pgn"
         assert answer.read().strip() == b"[" + pgn.read_bytes().split(b"\n\n[")[1].strip()
-    for name in ("9.1.1", "2.1.1", "nonsense", "..%2f..%2fetc%2fpasswd"):
+    told = document(address, "live/games/1.1.1.json")
+    assert (told["key"], told["white"], told["black"]) == ("1.1.1", "A", "B")
+    arbiter = Arbiter()
+    for ply, move in zip(told["plies"], MATE.split(), strict=True):
+        arbiter.push_uci(move)
+        assert (ply["uci"], ply["accrued"]) == (move, str(arbiter.accrued))
+        assert ply["fen"] == arbiter.board.fen()
+        assert ply["comment"].startswith("+0.12/3 ")
+    for name in ("9.1.1", "2.1.1", "9.1.1.json", "nonsense", "..%2f..%2fetc%2fpasswd"):
         with pytest.raises(HTTPError, match="404"):
             document(address, f"live/games/{name}")
 

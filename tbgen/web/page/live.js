@@ -70,13 +70,27 @@ function choose(game) {
     game.view?.close()
     stage.close()
     stage.take(game)
-    if (before) showCard(before)
+    if (before?.again) games.delete(before.key)
+    else if (before) showCard(before)
     count()
 }
 
+/** Show a finished game again, from its start. */
+const replay = row => attempt($("finished-problem"), async () => {
+    if (!games.has(row.key)) {
+        const game = new Watched(await fresh(`live/games/${encodeURIComponent(row.key)}.json`))
+        game.finish(row.reason, row)
+        game.again = true
+        games.set(row.key, game)
+    }
+    if (games.get(row.key) !== stage.game) choose(games.get(row.key))
+    stage.go(0)
+    $("stage").scrollIntoView()
+})
+
 function count() {
     const unseen = [...games.values()].filter(game => !game.view).length
-    $("others").hidden = over === null && games.size > 0 && !cards().length
+    $("others").hidden = games.size > 0 && !cards().length
     if (over !== null) $("more-playing").textContent = games.size ? "" : "They are listed below."
     else $("more-playing").textContent = unseen ? `${gamesText(unseen)} more in play, for which there is no room.` : games.size ? "" : "There is none at present."
 }
@@ -93,7 +107,7 @@ function finish({key, reason, total: all, games: rows}) {
 
 function showListed() {
     $("older").hidden = !listed.length || listed.at(-1).number === 1
-    if (listed.length) showFinished(listed)
+    if (listed.length) showFinished(listed, replay)
 }
 
 function rank(found) {

@@ -9,7 +9,7 @@ import {View} from "./watched.js"
 
 const SIDES = ["black", "white"]
 /** Evaluation, depth and time of a move, as its comment has them. */
-const TOLD = /^(\S+)\/(\d+) ([\d.]+s)$/
+const TOLD = /^(\S+)\/(\d+) ([\d.]+s)/
 
 export class Stage extends View {
     constructor() {

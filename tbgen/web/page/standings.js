@@ -30,15 +30,20 @@ function scoreText({player, opponent, points, games: played, elo, test}, perEnco
 
 const signed = number => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(1)
 
-/** Show the finished games, the last one first. */
-export function showFinished(listed) {
+/**
+ * Show the finished games, the last one first.
+ *
+ * @param {(game: object) => void} onReplay told of the one that is to be seen again
+ */
+export function showFinished(listed, onReplay) {
     const head = ["Game", "White", "Black", "Result", "Points", "Plies", "How it ended", "Show"]
     const words = new Set([0, 1, 2, 6, 7])
     const rows = listed.map(game => {
         const address = `live/games/${encodeURIComponent(game.key)}`
         return [
             game.key, game.white, game.black, game.value, pointsText(game.points), game.plies, `${game.reason} (${game.basis})`,
-            [h("a", {href: address, "aria-label": `Explore game ${game.key}`}, "explore"), " ", h("a", {href: `${address}.pgn`, "aria-label": `PGN of game ${game.key}`}, "PGN")],
+            [h("button", {type: "button", class: "step", onclick: () => onReplay(game), "aria-label": `Replay game ${game.key}`}, "replay"), " ",
+                h("a", {href: address, "aria-label": `Explore game ${game.key}`}, "explore"), " ", h("a", {href: `${address}.pgn`, "aria-label": `PGN of game ${game.key}`}, "PGN")],
         ]
     })
     $("finished").replaceChildren(table(head.map((title, at) => ({title, word: words.has(at)})), rows, "Finished games, the last one first"))

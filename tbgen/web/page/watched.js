@@ -18,6 +18,8 @@ export class Watched {
         this.result = null
         /** Whether the event has ended, and its clocks with it. */
         this.stopped = false
+        /** Whether it is shown again after its end. */
+        this.again = false
         /** That shows it; null where there is no room. */
         this.view = null
     }
