@@ -24,9 +24,12 @@ from tbgen.games.settings import FiftyMoveRule
 
 _GLANCE: Final = 0.002
 """Seconds between two looks at the timer."""
-_PATIENCE: Final = 0.05
+PATIENCE: Final = 0.05
+"""Seconds to wait for tables."""
 _AGAIN: Final = 2
 """Iterations up to this depth are repeated when tables have told values that they asked for."""
+_NEAR: Final = 4
+"""In a drawn game tables are waited for up to this iteration, for trades decide."""
 _NO_LIMIT: Final = 1 << 62
 _LIMITS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
 """Ranks below which an improvement is progress."""
@@ -70,7 +73,7 @@ class CompiledSearch:
         over: Callable[[int], bool],
         lines: int = 1,
         most_nodes: int | None = None,
-        patience: float = _PATIENCE,
+        patience: float = PATIENCE,
         candidates: Mapping[chess.Move, Candidate] | None = None,
     ) -> None:
         self._patience, self._candidates = patience, candidates
@@ -117,8 +120,8 @@ class CompiledSearch:
                     while iteration <= _AGAIN and not self._stopped and self._told_more():
                         self._room.keys[:] = 0  # what has been found without
                         self._iterate(iteration, place, tell)
-                if self._candidates is not None and not self._stopped:
-                    self._told_more()  # where trades decide, the next iteration should know their worth
+                if self._candidates is not None and iteration <= _NEAR and not self._stopped:
+                    self._told_more()
                 plies = mate_plies(self.best.value)
                 if self._stopped or enough() or (plies is not None and plies <= iteration):
                     break
@@ -194,7 +197,7 @@ class CompiledSearch:
         if not self._leaves.pending:
             return False
         until = time.perf_counter() + self._patience
-        while self._leaves.pending and time.perf_counter() < until:
+        while self._leaves.pending and time.perf_counter() < until and not self._over(self.nodes):
             time.sleep(_GLANCE)
         return not self._leaves.pending
 

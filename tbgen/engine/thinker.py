@@ -195,12 +195,13 @@ class Thinker:
         if room is None:
             known = self.tables.known if self.tables else lambda _: None
             return TreeSearch(game, allowed, known, self.memory, over, self.options.best)
-        from tbgen.engine.compiled import CompiledSearch  # takes numba, which is loaded by now
+        from tbgen.engine.compiled import PATIENCE, CompiledSearch  # takes numba, which is loaded by now
 
         nodes = timer.go.numbers.get("nodes") if judged is None else judged.search_nodes
         candidates = None if judged is None else judged.kept
+        patience = PATIENCE if judged is None else min(PATIENCE, judged.search_seconds / 8)
         return CompiledSearch(
-            game, allowed, room, self.tables, over, self.options.best, nodes, candidates=candidates
+            game, allowed, room, self.tables, over, self.options.best, nodes, patience, candidates
         )
 
     def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
