@@ -1,7 +1,7 @@
 """Best play of both sides until the goal is reached."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -73,7 +73,8 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
             )
         move, _, reached = best.reached
         accrued, depth = reached.accrued, depth - 1
-        name = names_without_check(board, [move])[0] + check_mark(reached.position)
+        names = names_without_check(board, [each.reached.move for each in after])
+        name = names[after.index(best)] + check_mark(reached.position)
         board.push(move)
         line.append(LinePly(move, name, to_gscore(accrued), depth))
     return line
@@ -111,10 +112,10 @@ def next_move(
     after = [] if state.position.terminal else successors(values, board, state.accrued)
     if not after:
         return None
-    goal, best = values.of(state), after[0]
+    goal = values.of(state)
     kept = [each for each in after if each.goal.value == goal.value]
     if goal.value == state.accrued or all(each.goal.depth is not None for each in kept):
-        return ranked_moves(board, [best])[0]
+        return ranked_moves(board, after)[0]
     if state.position.castling is not None:  # depths with castling rights are not searched for
         return None
     depth_of = partial(DepthSearch(values.of).depth_of, most=_SOME_STATES)
@@ -124,5 +125,5 @@ def next_move(
         wanted = Goal(goal.value, depth - 1) if depth else None
         found = _leading_to(wanted, kept, depth_of) if wanted else None
         if wanted and found:
-            return ranked_moves(board, [found._replace(goal=wanted)])[0]
+            return replace(ranked_moves(board, after)[after.index(found)], depth=wanted.depth)
     return None

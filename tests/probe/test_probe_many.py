@@ -329,6 +329,16 @@ def test_lines_are_answered_as_one_by_one(
             )
 
 
+def test_lines_say_which_of_two_like_men_moves(tables: Path) -> None:
+    """As python-chess does."""
+    with open_tablebase(tables) as opened:
+        for fen in ("8/2k3q1/8/8/8/8/6K1/6q1 w - - 0 1", "8/8/8/3N4/8/5N2/8/k1K5 w - - 0 1"):
+            board = chess.Board(fen)
+            for ply in opened.line(fen):
+                assert ply.san == board.san(ply.move)
+                board.push(ply.move)
+
+
 def test_more_lines_than_a_batch(tables: Path) -> None:
     boards, _ = random_questions(10, 500, all_materials(3), bad=0)
     texts = [board.fen() for board in boards]
