@@ -1,6 +1,6 @@
-"""``tbgen publish``: tables, and solved cells, for others to fetch."""
+"""``tbgen publish``: tables or solved cells to be fetched, and the page for hosts of static files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +17,7 @@ from tbgen.cli.options import (
     material_list,
 )
 from tbgen.cli.progress import ProgressLine
-from tbgen.errors import UsageError
+from tbgen.errors import UsageError, needs_extra
 from tbgen.exchange.cells import MenOfCells, publish_cells
 from tbgen.exchange.publish import publish
 from tbgen.exchange.published import PublishedFile, PublishedSet
@@ -31,6 +31,7 @@ def run(
     men: Men,
     variants: VariantList,
     cells: Annotated[Path | None, Setting(metavar="DIR")],
+    site: bool,
     json: AsJson,
     directory: TableDirectory,
 ) -> None:
@@ -43,16 +44,21 @@ def run(
 
     With --cells, it gets cells that tbgen solve has kept, and no tables; names are those of their men.
 
+    With --site, it gets the page of tbgen serve, to be put on any host of static files, and in its folder
+    tables those of up to four men, which the page reads in pieces: the host has to answer range requests.
+
     \b
     For example:
       tbgen publish /srv/www/tables
       tbgen publish /srv/www/tables --men 4 --rules all
       tbgen publish data --dir data
       tbgen publish /srv/www/tables KRPvKRP --cells cells
+      tbgen publish --site /srv/www/explorer
 
     :param target: directory of the set
     :param names: such as KBvK, and those that it rests on (default: those that are there)
     :param cells: publish the cells of a directory, of the named men or all
+    :param site: write the page for a host of static files, with tables of up to four men
     :param json: print the list as one JSON document
     """
     line = ProgressLine()
@@ -62,11 +68,24 @@ def run(
 
     with line:
         if cells is not None:
+            if site:
+                raise UsageError("a site has tables, and no cells: leave out --cells or --site")
             published = publish_cells(cells, target, men_of_cells(names, men, variants), done=done)
         else:
             materials = material_list(map(Material.parse, names), men)
-            published = publish(directory, target, variants, materials, done=done)
+            write = site_writer() if site else publish
+            published = write(directory, target, variants, materials, done=done)
     print(published.text().decode() if json else f"{target}: {_summary(published)}\n", end="")
+
+
+def site_writer() -> Callable[..., PublishedSet]:
+    """Return what writes a site.
+
+    :raises UsageError: if the packages of the page are not installed.
+    """
+    with needs_extra("a site", "web"):
+        from tbgen.web.site import write_site
+    return write_site
 
 
 def men_of_cells(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> MenOfCells:

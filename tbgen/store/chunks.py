@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import count
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import h5py
 import numpy as np
@@ -17,6 +17,13 @@ from tbgen.store.checksum import CHECKSUM_BYTES, fletcher32
 from tbgen.store.manifest import manifest_line
 
 _serials: Final = count()
+
+
+class ChunkPlace(NamedTuple):
+    """Where a chunk lies in its file: offset and length in bytes, both 0 if it is not there."""
+
+    offset: int
+    bytes: int
 
 
 class ChunkedArray:
@@ -98,6 +105,38 @@ class ChunkedArray:
             part = elements[at - first : stop - first]
             out[at - start : at - start + len(part)] = part
 
+    def places(self) -> list[ChunkPlace]:
+        """Return where the chunks lie in the file, row by row; one that is not there stands for zeros.
+
+        What lies there is packed, and has its checksum behind it.
+
+        :raises DamagedTableError: if that cannot be read.
+        """
+        per_row = self.chunks_of_row
+        found = [ChunkPlace(0, 0)] * (prod(self._lead) * per_row)
+
+        def note(chunk: Any) -> None:
+            *lead, start = chunk.chunk_offset[: len(self._lead) + 1]
+            row = int(np.ravel_multi_index(lead, self._lead)) if lead else 0
+            found[row * per_row + start // self._step] = ChunkPlace(chunk.byte_offset, chunk.size)
+
+        try:
+            if found:
+                self._id.chunk_iter(note)
+        except (OSError, RuntimeError, ValueError, IndexError) as error:
+            raise self._damaged(f"{self.name} has chunks in other places") from error
+        return found
+
+    @property
+    def step(self) -> int:
+        """Number of elements of a full chunk."""
+        return self._step
+
+    @property
+    def chunks_of_row(self) -> int:
+        """Number of chunks of a row, those that are not there included."""
+        return int(-(-self._length // self._step))
+
     def manifest_line(self) -> str:
         """Return the line of the manifest that the data give (docs/format.md)."""
         return manifest_line(self.name, self.dtype, self.shape, self.pieces())
@@ -108,7 +147,7 @@ class ChunkedArray:
 
         HDF5 takes time in proportion to their number to say whether one is there.
         """
-        if self._id.get_num_chunks() == prod(self._lead) * -(-self._length // self._step):
+        if self._id.get_num_chunks() == prod(self._lead) * self.chunks_of_row:
             return None
         found: set[tuple[int, ...]] = set()
         self._id.chunk_iter(lambda chunk: found.add(chunk.chunk_offset))

@@ -80,6 +80,10 @@ class DatasetFile:
         """
         self._guard(lambda: self._arrays[wanted].read_part(row, start, out))
 
+    def array(self, wanted: DatasetSchema) -> ChunkedArray:
+        """Return a dataset that is not raw."""
+        return self._arrays[wanted]
+
     def damaged(self, problem: str) -> DamagedTableError:
         """Return the error that says what is wrong with the file and what to do."""
         raise NotImplementedError

@@ -6,11 +6,12 @@ from posixpath import dirname, join, normpath
 from typing import Final
 
 _SCRIPT: Final = re.compile(rb'<script type="module" src="page/([^"]+)"></script>\n')
-_IMPORT: Final = re.compile(rb'\b(?:from|import) ?"(\.[^"]+)"')
+_IMPORT: Final = re.compile(rb'\b(?:from|import) ?\(?"(\.[^"]+)"')
 
 
 def with_modules(page: bytes, files: Mapping[str, bytes]) -> bytes:
-    """Return a page that names the modules that its script imports, and those that these import.
+    """Return a page that names the modules that its script imports, and those that these import, as far as
+    they are there: some are for pages with a server, or without one.
 
     :param files: the contents of all files by their names.
 
@@ -25,7 +26,9 @@ def with_modules(page: bytes, files: Mapping[str, bytes]) -> bytes:
     first = script[1].decode()
     found = [first]
     for name in found:  # grows
-        found += dict.fromkeys(each for each in _imported(name, files[name]) if each not in found)
+        found += dict.fromkeys(
+            each for each in _imported(name, files[name]) if each in files and each not in found
+        )
     links = "".join(
         f'<link rel="modulepreload" href="page/{name}" fetchpriority="low">\n' for name in found[1:]
     )

@@ -3,7 +3,7 @@
 import gzip
 import html
 import re
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -19,16 +19,18 @@ from tbgen.html.style import men, style_sheet
 from tbgen.web.exchange import Endpoints, Handler, answer_file
 from tbgen.web.modules import with_modules
 
-_BY_ANYBODY: Final = (
+POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors "
+    "base-uri 'none'; form-action 'none'"
 )
-_MAY: Final = f"{_BY_ANYBODY}'none'"
 """What the page may do: its own files and the API, and nothing that stands within it as text."""
-_MAY_IN_FRAMES: Final = f"{_BY_ANYBODY}*"
+_MAY: Final = f"{POLICY}; frame-ancestors 'none'"
+_MAY_IN_FRAMES: Final = f"{POLICY}; frame-ancestors *"
 """The same for the page that other sites may have in a frame."""
 
 _INDEX: Final = "index.html"
+_WITHOUT_SERVER: Final = "static/"
+"""The folder of what answers where there is no server."""
 
 
 class Introduction(NamedTuple):
@@ -58,14 +60,9 @@ class Page:
     ) -> None:
         self._introduction = introduction
         named_men()  # what is wrong with them is said before somebody waits for a picture
-        self.files = dict(_read(files("tbgen.web").joinpath("page"), ""))
-        """The contents by their names."""
         offered = sorted(offers)
-        named = "".join(f' data-{offer}=""' for offer in offered)
-        for name in [name for name in self.files if name.endswith(".html")]:
-            page = self.files[name].replace(b"<html", f"<html{named}".encode(), 1)
-            self.files[name] = with_modules(page, self.files)
-        self.files |= {"style.css": style_sheet().encode(), "men.svg": men().encode()}
+        self.files = page_files(offered)
+        """The contents by their names."""
         self._live = "live" in offered
 
     def endpoints(self) -> Endpoints:
@@ -95,6 +92,22 @@ class Page:
             return _answer(request, name, self.files[name], policy, _packed)
 
         return handler
+
+
+def page_files(offers: Sequence[str]) -> dict[str, bytes]:
+    """Return the contents of all files of the page by their names.
+
+    :param offers: what is said on the pages to be there; ``static`` stands for no server.
+    """
+    found = dict(_read(files("tbgen.web").joinpath("page"), ""))
+    if "static" not in offers:
+        found = {name: data for name, data in found.items() if not name.startswith(_WITHOUT_SERVER)}
+    named = "".join(f' data-{offer}=""' for offer in offers)
+    for name in found:
+        if name.endswith(".html"):
+            page = found[name].replace(b"<html", f"<html{named}".encode(), 1)
+            found[name] = with_modules(page, found)
+    return found | {"style.css": style_sheet().encode(), "men.svg": men().encode()}
 
 
 def _answer(

@@ -40,6 +40,19 @@ def test_publish_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "tbgen build KQvK" in missing
 
 
+def test_publish_a_site(own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its tables are a set, from which they can be fetched."""
+    site = tmp_path / "site"
+    text = answer(capsys, "publish", "--site", str(site), "KQvK", "--dir", str(own))
+    assert text.startswith(f"{site}: 2 tables, ")
+    assert (site / "index.html").exists()
+    fetched(capsys, 0, "KQvK", "--from", str(site / "tables"), "--dir", str(tmp_path / "new"))
+    assert (tmp_path / "new" / "KQvK.r.h5").exists()
+    refused = failure(capsys, 2, "publish", "--site", str(site), "--cells", str(tmp_path))
+    assert "leave out --cells or --site" in refused
+    assert "has other files" in failure(capsys, 2, "publish", "--site", str(own), "--dir", str(own))
+
+
 def test_fetch_says_beforehand_what_there_is_to_do(
     published: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

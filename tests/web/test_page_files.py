@@ -17,7 +17,12 @@ from tbgen.web.settings import Settings
 
 MOST_BYTES = 384 << 10
 PLACE = Path(tbgen.web.__file__).parent / "page"
-NAMES = [path.relative_to(PLACE).as_posix() for path in PLACE.rglob("*") if path.is_file()]
+NAMES = [
+    name
+    for path in PLACE.rglob("*")
+    if path.is_file() and not (name := path.relative_to(PLACE).as_posix()).startswith("static/")
+]
+"""Those of a server; sites without one have the others (test_site.py)."""
 
 
 PAGES = {

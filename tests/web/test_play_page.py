@@ -51,6 +51,7 @@ def arbiter(fen: str) -> Arbiter:
     return Arbiter(chess.Board(fen), fifty_move_rule=FiftyMoveRule.NONE)
 
 
+@pytest.mark.everywhere
 def test_the_page_gets_its_value_or_better(browser: Browser, address: str, tables: Path) -> None:
     """Against a player who moves at random: no move of the page gives anything away, and the game comes to at
     least what the table says of its start. What each side has got is the least that the referee sees."""
@@ -94,6 +95,7 @@ def test_points_are_those_of_the_exponential_scoring(browser: Browser, address: 
     visit.close()
 
 
+@pytest.mark.everywhere
 def test_a_game_is_played_by_keys_and_reviewed(browser: Browser, address: str, tables: Path) -> None:
     """The page answers by the best move; hint, take back, offer; then each ply as the tables have it."""
     referee = arbiter("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
@@ -171,6 +173,7 @@ def test_a_game_is_played_by_keys_and_reviewed(browser: Browser, address: str, t
     assert visit.wrong == []
 
 
+@pytest.mark.everywhere
 def test_offers_resigning_and_new_games_on_a_phone(browser: Browser, address: str) -> None:
     """Board, verdict and bar stay on one screen, where they are; a result that is worse than the page's value
     is refused; from the explorer to the page, from there to a famous endgame and to a random position."""

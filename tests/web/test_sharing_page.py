@@ -137,6 +137,7 @@ def test_a_frame_of_another_site(browser: Browser, address: str) -> None:
         visit.close()
 
 
+@pytest.mark.everywhere
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_for_frames_fits_its_frame(scheme: str, browser: Browser, address: str) -> None:
     size = {"width": 420, "height": 570}

@@ -22,6 +22,7 @@ LESSONS = """async () => {
 }"""
 
 
+@pytest.mark.everywhere
 def test_the_guide_is_played_by_clicking(browser: Browser, address: str, tables: Path) -> None:
     """Its moves are the only ones that keep the value; a wrong one is told; nothing gives them away."""
     visit = Visit(browser, address, viewport=PHONE)
@@ -48,6 +49,7 @@ def test_the_guide_is_played_by_clicking(browser: Browser, address: str, tables:
                 page.locator("#guide-again").click()
                 expect(text).to_have_text(lesson["task"])
                 expect(page.locator("#count")).to_have_text("White has 20 legal moves")
+            page.locator(f"#moves [data-uci={goal}]").wait_for(state="attached")
             visit.drag(goal[:2], goal[2:])
             expect(text).to_have_text(lesson["right"])
             page.locator("#guide-on").click()
@@ -70,6 +72,7 @@ def test_the_scale_is_that_of_the_exponential_scoring(browser: Browser, address:
     visit.close()
 
 
+@pytest.mark.everywhere
 def test_moves_and_what_has_accrued_are_seen_at_the_board(browser: Browser, address: str) -> None:
     """The number of legal moves, their squares on demand, the accrued score as a bar, the last move."""
     visit = Visit(browser, address, f"{KBK}&line=Kh5_Kf4&accrued=-G3.5")
@@ -95,6 +98,7 @@ def test_moves_and_what_has_accrued_are_seen_at_the_board(browser: Browser, addr
     assert visit.wrong == []
 
 
+@pytest.mark.everywhere
 def test_a_phone_has_board_verdict_and_bar_on_one_screen(browser: Browser, address: str) -> None:
     """The bar stays where it is, whatever is played or set up, and goes on by best play at the end."""
     visit = Visit(browser, address, KBK, viewport=PHONE, has_touch=True)

@@ -1,4 +1,4 @@
-// Asking the server. Answers that hold are remembered; docs/web.md describes them.
+// Asking the server, or on a site without one the tables. Answers that hold are remembered; docs/web.md describes them.
 
 const MOST_REMEMBERED = 500
 const remembered = new Map()
@@ -18,7 +18,7 @@ export async function ask(path, parameters = {}) {
     if (path.endsWith("/sample")) return await fresh(path, parameters)
     if (!remembered.has(address)) {
         if (remembered.size >= MOST_REMEMBERED) remembered.delete(remembered.keys().next().value)
-        const asked = answer(fetch(address))
+        const asked = fresh(path, parameters)
         remembered.set(address, asked)
         asked.catch(() => remembered.delete(address))
     }
@@ -26,7 +26,7 @@ export async function ask(path, parameters = {}) {
 }
 
 /** Ask by GET for what changes. */
-export const fresh = (path, parameters = {}) => answer(fetch(addressOf(path, parameters)))
+export const fresh = async (path, parameters = {}) => (await source).get(path, parameters)
 
 function addressOf(path, parameters) {
     const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "")
@@ -35,7 +35,14 @@ function addressOf(path, parameters) {
 }
 
 /** Ask by POST. */
-export const post = (path, body) => answer(fetch(path, {method: "POST", body}))
+export const post = async (path, body) => (await source).post(path, body)
+
+const server = {
+    get: (path, parameters) => answer(fetch(addressOf(path, parameters))),
+    post: (path, body) => answer(fetch(path, {method: "POST", body})),
+}
+/** What answers: `get(path, parameters)` and `post(path, body)` return documents, or refuse. */
+const source = document.documentElement.dataset.static === undefined ? server : import("./static/source.js")
 
 async function answer(fetching) {
     let response

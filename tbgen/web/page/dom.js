@@ -26,6 +26,11 @@ function give(element, attributes) {
     }
 }
 
+/** Let a link lead to the same page with another query and hash. */
+export function turnTo(link, query) {
+    link.href = link.getAttribute("href").replace(/[?#].*/s, "") + query
+}
+
 /** Give an element other children; who was there by keyboard is led on to the first one that a selector finds. */
 export function refill(element, children, selector = "button") {
     const focused = element.contains(document.activeElement) && document.activeElement.matches(":focus-visible")

@@ -57,7 +57,7 @@ function step(text, at, shown, onGo, comment = "") {
 
 /** Say what a refereed game has come to. */
 export function showOutcome(element, refereed) {
-    if (!refereed) {
+    if (!refereed?.outcome) {
         element.replaceChildren()
         return
     }

@@ -40,6 +40,11 @@ function row(game, onOpen) {
     const players = `${tags.White ?? "?"} – ${tags.Black ?? "?"}`
     const open = error ? players : h("button", {type: "button", class: "step", onclick: () => onOpen(game)}, players)
     const cells = error ? [h("td", {colspan: 3, class: "problem"}, error)] : [
-        h("td", {}, result), h("td", {title: pointsText(outcome.points)}, score(outcome.value), ` ${basisOf(outcome)}`), h("td", {}, plies)]
+        h("td", {}, result), outcomeOf(outcome), h("td", {}, plies)]
     return h("tr", {"data-number": number}, h("th", {scope: "row"}, open), cells)
 }
+
+/** The cell of an outcome, which a site without a server does not state. */
+const outcomeOf = outcome => outcome
+    ? h("td", {title: pointsText(outcome.points)}, score(outcome.value), ` ${basisOf(outcome)}`)
+    : h("td", {}, "–")

@@ -14,7 +14,7 @@ export function showLine(element, line, answer, onGo) {
     const labels = numbered(answer.fen, line.map(ply => ply.san))
     const steps = labels.flatMap(([label, san], index) => [
         label && `${label} `, h("button", {type: "button", class: "step", title: answer.view ? false : `accrued ${line[index].accrued}`, onclick: () => onGo(index + 1)}, san), " "])
-    refill(element, line.length ? [...steps, answer.view ? "…" : ""] : [h("span", {class: "note"}, noLine(answer))])
+    refill(element, line.length ? [...steps, answer.view || line.at(-1).depth ? "…" : ""] : [h("span", {class: "note"}, noLine(answer))])
 }
 
 function noLine(answer) {

@@ -3,7 +3,7 @@
 import {Refused, ask, attempt} from "./api.js"
 import {Board} from "./board.js"
 import {fenOf, offerCopies, svgOf} from "./copying.js"
-import {$, h, settled} from "./dom.js"
+import {$, h, settled, turnTo} from "./dom.js"
 import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
 import {commentsOf, openHead, pgnOf, titleOf} from "./game_text.js"
@@ -141,7 +141,7 @@ function showPlace() {
     pointing.rest(null, null)
     board.last(state.setup ? null : here().uci ?? null)
     $("fen").value = fen
-    $("play-on").href = `play${written({...DEFAULT, fen, accrued: here().accrued, flipped: moverOf(fen) === "Black"})}`
+    turnTo($("play-on"), written({...DEFAULT, fen, accrued: here().accrued, flipped: moverOf(fen) === "Black"}))
     $(parse(fen).turn === "w" ? "white" : "black").checked = true
     showPlayed()
     $("game-label").textContent = titleOf(state)

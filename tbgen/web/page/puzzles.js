@@ -2,7 +2,7 @@
 
 import {Refused, ask, attempt, fresh} from "./api.js"
 import {Board} from "./board.js"
-import {$, h, score} from "./dom.js"
+import {$, h, score, turnTo} from "./dom.js"
 import {after, numbered} from "./position.js"
 import {leaves, moverOf, otherSide, rankOf} from "./score.js"
 import {count, counted} from "./solved.js"
@@ -27,8 +27,8 @@ async function begin(wanted, name) {
         $("said").replaceChildren()
         $("give-up").disabled = false
         const query = `?fen=${puzzle.fen.replaceAll(" ", "_")}${isBlack() ? "&side=black" : ""}`
-        $("explore").href = `./${query}`
-        $("play-on").href = `play${query}`
+        turnTo($("explore"), query)
+        turnTo($("play-on"), query)
         restore()
     })
     $("another").disabled = $("today").disabled = false

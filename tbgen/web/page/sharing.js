@@ -22,7 +22,7 @@ export function offerSharing(here) {
         }
     })
     on("save-film", async () => save(await made("line.gif", shown()), "line.gif"))
-    on("copy-embed", () => copy(`<iframe src="${new URL(`embed${written(shown())}`, location)}" ${FRAME}></iframe>`, "Frame"))
+    on("copy-embed", () => copy(`<iframe src="${new URL($("copy-embed").dataset.page + written(shown()), location)}" ${FRAME}></iframe>`, "Frame"))
 }
 
 /** Return a state without variations: what is shown, and how it goes on, at its end by best play. */

@@ -1,0 +1,138 @@
+// Positions drawn at random: samples, puzzles and challenges, as docs/web.md describes them. Those of one draw lie in
+// one piece of a table, so that a few pieces are enough.
+
+import {Refused} from "../api.js"
+import {fenOf, readFen, refused, studied} from "./chess.js"
+import {answer} from "./positions.js"
+import {NONE, isWhites, rankOf, scoreOf, textOf} from "./scores.js"
+import {canonical, list, other, tableOf} from "./tables.js"
+
+const MOST_RANK = 12
+const SOLVED = [3, 15]
+const PLAYED = {easy: [3, 8], medium: [9, 20], hard: [21, Infinity]}
+/** How many wrong moves of a puzzle tempt, at most. */
+const TEMPTING = {easy: 1, medium: 4, hard: Infinity}
+const DRAWS = 60
+const TRIED = 8
+const TOGETHER = 8
+
+const none = message => new Refused(404, {code: "no_position", message})
+
+/** Return a function that draws numbers from 0 to 1: always the same ones for a text. */
+function drawnBy(text) {
+    let state = [...text].reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193), 0x811c9dc5)
+    return () => {
+        state = state + 0x6d2b79f5 | 0
+        let mixed = Math.imul(state ^ state >>> 15, 1 | state)
+        mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed
+        return ((mixed ^ mixed >>> 14) >>> 0) / 2 ** 32
+    }
+}
+
+const number = (most, random) => Math.floor(random() * most)
+const any = (from, random) => from[number(from.length, random)]
+
+function shuffled(of, random) {
+    const found = [...of]
+    for (let last = found.length - 1; last > 0; last--) {
+        const at = number(last + 1, random)
+        ;[found[last], found[at]] = [found[at], found[last]]
+    }
+    return found
+}
+
+/** Return the canonical name of a material, whichever way it is written. */
+function named(text) {
+    const sides = text.toUpperCase().split("V")
+    if (sides.length !== 2 || !sides.every(side => /^[QRBNP]*K[QRBNP]*$/.test(side))) throw refused(`'${text}' is not a material name: expected one such as KBNvK`)
+    return canonical(sides).material
+}
+
+/** Return a position of a slot as a FEN, maybe with the colours exchanged. */
+async function fenOfSlot(table, side, slot, swapped) {
+    const men = await table.menOf(slot)
+    const turned = swapped ? men.map((_, index) => men[index ^ 56]).map(other) : men
+    return fenOf(studied({men: turned, side: swapped ? 1 - side : side, castling: "", ep: -1, clock: 0, number: 1}))
+}
+
+/** Return the slots of one piece of a table whose codes of W are wanted. */
+async function slotsOf(table, side, piece, isWanted) {
+    const {length, pieces_per_row: perRow} = table.facts.datasets.value
+    const codes = await table.file.piece("value", side * perRow + piece)
+    const found = []
+    codes.forEach((code, index) => {
+        const slot = piece * length + index
+        if (slot < table.facts.size && code !== NONE && isWanted(code << 24 >> 24)) found.push(slot)
+    })
+    return found
+}
+
+const materialsOf = async (rules, least) => (await list()).filter(each => each.rules === rules && each.material.length - 1 >= least).map(each => each.material)
+
+/** Return a random position of a table, or of any one that has such positions. */
+export async function sample({material, value, side}, rules) {
+    if (side && !["white", "black"].includes(side)) throw refused(`'${side}' is no side: expected white or black`)
+    const wanted = value ? scoreOf(value) : null
+    const names = material ? [named(material)] : shuffled(await materialsOf(rules, 0), Math.random)
+    for (const name of names) {
+        const table = await tableOf(name, rules)
+        const {values, datasets} = table.facts
+        const sides = ["white", "black"].filter(each => (!side || side === each) && (wanted === null ? Object.keys(values[each]).length : values[each][textOf(wanted)]))
+        const perRow = datasets.value.pieces_per_row
+        const places = shuffled(sides.flatMap(each => Array.from({length: perRow}, (_, piece) => [each === "white" ? 0 : 1, piece])), Math.random)
+        while (places.length) {
+            const found = await Promise.all(places.splice(0, TOGETHER).map(async ([mover, piece]) =>
+                (await slotsOf(table, mover, piece, score => wanted === null || score === wanted)).map(slot => [mover, slot])))
+            if (found.flat().length) return await answer({fen: await fenOfSlot(table, ...any(found.flat(), Math.random), false)}, rules)
+        }
+    }
+    throw none(material ? `${names[0]} has no such position` : "no table here has such a position")
+}
+
+/** Yield FENs of positions whose side to move gets a score of its own that is worth it, in a number of plies. */
+async function* drawn(rules, material, [least, most], random) {
+    const names = material ? [named(material)] : await materialsOf(rules, 3)
+    for (let draw = 0; names.length && draw < DRAWS; draw++) {
+        const table = await tableOf(any(names, random), rules)
+        const side = number(2, random)
+        const piece = number(table.facts.datasets.value.pieces_per_row, random)
+        const slots = await slotsOf(table, side, piece, score => isWhites(score) === (side === 0) && rankOf(score) <= MOST_RANK)
+        const fit = []
+        for (const slot of slots) {
+            const depth = await table.file.item("depth", side, slot)
+            if (depth >= least && depth <= most) fit.push(slot)
+        }
+        for (const slot of shuffled(fit, random).slice(0, TRIED)) yield await fenOfSlot(table, side, slot, random() < 0.5)
+    }
+}
+
+function levelOf(level) {
+    if (level && !(level in PLAYED)) throw refused(`'${level}' is no level: expected easy, medium, hard`)
+    return level || null
+}
+
+/** Return a random position whose side to move has a score to win. */
+export async function challenge({level, material}, rules) {
+    const plies = PLAYED[levelOf(level) ?? any(Object.keys(PLAYED), Math.random)]
+    for await (const fen of drawn(rules, material, plies, Math.random)) return await answer({fen}, rules)
+    throw none("no position to play was found: try another level, or another material")
+}
+
+/** Return a random position with exactly one move that keeps the value, and which wrong moves tempt. */
+export async function puzzle({level, material, day}, rules) {
+    const wanted = levelOf(level)
+    const random = day ? drawnBy(`${day} ${rules} ${wanted} ${material}`) : Math.random
+    for await (const fen of drawn(rules, material, SOLVED, random)) {
+        const found = await answer({fen}, rules)
+        const [right, ...wrong] = found.moves
+        const {position} = readFen(fen)
+        const {moves} = studied(position)
+        const captures = ({uci}) => moves.find(move => move.uci === uci).capture
+        if (!wrong.length || wrong[0].value === right.value || captures(right)) continue
+        const leaves = ({uci}) => rankOf(studied(moves.find(move => move.uci === uci).next).own)
+        const tempting = wrong.filter(move => leaves(move) <= leaves(right) || captures(move)).map(move => move.uci)
+        const hard = Object.keys(TEMPTING).find(each => tempting.length <= TEMPTING[each])
+        if (!wanted || wanted === hard) return {...found, level: hard, tempting}
+    }
+    throw none("no puzzle was found: try another level, or another material")
+}

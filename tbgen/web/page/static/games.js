@@ -1,0 +1,119 @@
+// Games as PGN, followed ply by ply: what has accrued, and what tables say. How a game ended off the board is not
+// refereed here, and no outcome is stated.
+
+import {fenOf, markOf, numberOfMen, refused, sanOf} from "./chess.js"
+import {MOST_MEN, knownGoal, reached, stateOf, told} from "./positions.js"
+import {textOf} from "./scores.js"
+import {materialOf} from "./tables.js"
+
+const INITIAL = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+/** Tag, comment, comment to the end of the line, mark, variation, result, castling with zeros, number, move. */
+const TOKEN = /\s+|\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]|\{([^}]*)\}|;([^\n]*)|\$\d+|([()])|(1-0|0-1|1\/2-1\/2|\*)|(0-0(?:-0)?[+#!?]*)|\d+\.*|([A-Za-z][^\s(){};$]*)|./gy
+const MOVE = /^([KQRBN]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([QRBN]?)$/
+
+/** Yield the games of a text: `tags`, the `comment` after the last move, the `result`, the `pgn`, and the `moves`. */
+function* parsed(text) {
+    let game = null
+    let stack = []
+    let at = 0
+    const begun = index => ({start: index, tags: {}, comment: "", result: "*", moves: [{san: null, after: null, main: true, comment: ""}], words: false, over: false})
+    for (const {0: token, index, 1: name, 2: value, 3: braced, 4: comment = braced, 5: bracket, 6: result, 7: castling, 8: san} of text.matchAll(TOKEN)) {
+        if (/^\s/.test(token)) continue
+        if ((name !== undefined && game?.words) || (game?.over && comment === undefined)) {
+            yield {...game, pgn: text.slice(game.start, index)}
+            game = null
+        }
+        if (game === null) {
+            game = begun(index)
+            stack = []
+            at = 0
+        }
+        if (name !== undefined) game.tags[name] = value.replace(/\\(.)/g, "$1")
+        else game.words = true
+        if (comment !== undefined) {
+            const said = comment.split(/\s+/).filter(Boolean)
+            if (!stack.length) game.comment = comment.trim()
+            game.moves[at].comment = [game.moves[at].comment, ...said].filter(Boolean).join(" ")
+        }
+        if (bracket === "(") {
+            stack.push(at)
+            at = game.moves[at].after ?? 0
+        } else if (bracket === ")" && stack.length) {
+            at = stack.pop()
+        } else if (san ?? castling) {
+            game.moves.push({san: (san ?? castling.replaceAll("0", "O")).replace(/[+#!?]+$/, ""), after: at, main: !stack.length, comment: ""})
+            at = game.moves.length - 1
+            if (!stack.length) game.comment = ""
+        } else if (result !== undefined && !stack.length) {
+            Object.assign(game, {result, over: true})
+        }
+    }
+    if (game?.words) yield {...game, pgn: text.slice(game.start)}
+}
+
+/** Return the legal move that a text means, undefined if it is none. */
+function moveOf({moves}, san) {
+    if (/^O-O(-O)?$/.test(san)) return moves.find(move => move.rook !== undefined && (move.to > move.from) === (san === "O-O"))
+    const [, kind, file, rank, target, promotion] = san.match(MOVE) ?? []
+    if (!target) return undefined
+    const meant = moves.filter(move => move.rook === undefined && move.kind === (kind || "P") && move.uci.slice(2, 4) === target &&
+        move.uci[0].startsWith(file) && move.uci[1].startsWith(rank) && move.promotion === promotion.toLowerCase())
+    return meant.length === 1 ? meant[0] : undefined
+}
+
+/**
+ * Return the states of a game, those of the main line first, each with the `move` and its `san` that led to it, the
+ * number of the one `after` which it is, and its `ply`; and how many variations are `cut` before what is no legal move.
+ */
+function followed({tags, moves}, rules) {
+    const fen = tags.FEN ?? INITIAL
+    const start = stateOf({fen, accrued: tags.FENAccrued}, rules)
+    const states = [{...start, san: null, move: null, ply: 0, before: null, comment: moves[0].comment}]
+    let cut = 0
+    moves.slice(1).forEach(({san, after, main, comment}, index) => {
+        const before = states[after]
+        if (!before) return // it lies behind the cut
+        const move = moveOf(before.position, san)
+        if (!move && main) throw refused(`'${san}' is not a legal move in ${fenOf(before.position)}`)
+        if (!move) cut++
+        else states[index + 1] = {...reached(before, move, rules), move, san: sanOf(before.position, move), ply: before.ply + 1, before, comment}
+    })
+    const order = [true, false].flatMap(wanted => states.filter((state, index) => state && moves[index].main === wanted))
+    return {states: order.map(state => ({...state, after: order.indexOf(state.before)})), cut, main: moves.filter(move => move.main).length}
+}
+
+const plyOf = (state, goal) => ({
+    ...told(state, goal), ply: state.ply, uci: state.move?.uci ?? null, san: state.san && state.san + markOf(state.position), comment: state.comment,
+    position_score: textOf(state.position.own),
+})
+
+/** Return the one game of a PGN text ply by ply, with its variations. */
+export async function game(text, rules) {
+    const found = [...parsed(text)]
+    if (found.length !== 1) throw refused(`the PGN has ${found.length ? "more than one game" : "no game"}: give one`)
+    const {states, cut, main} = followed(found[0], rules)
+    const goals = await Promise.all(states.map(state => knownGoal(state, rules)))
+    const plies = states.map((state, index) => plyOf(state, goals[index]))
+    const missing = states.filter(({position}, index) => !goals[index] && !position.castling && numberOfMen(position) <= MOST_MEN)
+    return {
+        rules, plies: plies.slice(0, main), variations: plies.slice(main).map((ply, index) => ({...ply, after: states[main + index].after})),
+        cut_variations: cut, outcome: null, missing_tables: [...new Set(missing.map(({position}) => materialOf(position).material))].sort(),
+    }
+}
+
+/** Return the games of a PGN text, one by one. */
+export async function games(text, rules) {
+    const found = []
+    for (const {tags, comment, result, pgn, moves} of parsed(text)) {
+        let error = null
+        try {
+            followed({tags, moves: moves.filter(({main}) => main).map((move, index) => ({...move, after: index - 1}))}, rules)
+        } catch (wrong) {
+            error = wrong.message
+        }
+        found.push({number: found.length + 1, tags, comment, result, plies: moves.filter(({main}) => main).length - 1, outcome: null, error, pgn})
+        await new Promise(done => setTimeout(done)) // the page stays alive meanwhile
+    }
+    if (!found.length) throw refused("the PGN has no game: give one")
+    return {rules, games: found}
+}

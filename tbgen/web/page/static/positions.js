@@ -1,0 +1,189 @@
+// Answers about positions, as docs/web.md describes those of the server.
+
+import {Refused} from "../api.js"
+import {pointsOf} from "../score.js"
+import {fenOf, isInsufficient, markOf, numberOfMen, readFen, refused, sanOf, studied, validate} from "./chess.js"
+import {LEAST_RANK, isWhites, merit, rankOf, scoreOf, textOf, worthOf} from "./scores.js"
+import {accruedAt, goalOf, materialOf} from "./tables.js"
+
+/** Most men of a position that a table may hold. */
+export const MOST_MEN = 5
+/** Plies of best play that are told at once: each takes pieces of tables. */
+const LONGEST_LINE = 30
+/** A score that any other one replaces. */
+const NOTHING = 1999
+/** Points of the holder of G0.0 and of G0.5 in a view; the others are draws. */
+const VIEWS = {classical: [1, 0.5], "stalemate-wins": [1, 1], lasker: [1, 0.75]}
+const CASTLING = "no table holds positions with castling rights: write - for them if they do not matter"
+
+/** Return the position of a request, studied, and what has accrued there with its own score folded in. */
+export function stateOf({fen = "", accrued = null}, rules) {
+    const {position, seventh} = readFen(fen)
+    validate(position)
+    const found = studied(position)
+    const told = accrued ? scoreOf(accrued) : seventh !== null && (rules === "wg" || found.clock) ? scoreOf(seventh) : null
+    const ignored = found.over || (found.passing && rules === "r")
+    if (told !== null && !ignored && rankOf(told) < LEAST_RANK) throw refused(`the accrued score ${textOf(told)} ends the game, and here it goes on`)
+    return {position: found, accrued: accruedAt(found, told, rules)}
+}
+
+/** The same of one that a table may hold. */
+function stateInTables(parameters, rules) {
+    const men = numberOfMen(readFen(parameters.fen ?? "").position)
+    if (men > MOST_MEN) throw refused(`the position has ${men} men; tables have at most ${MOST_MEN}, kings included`)
+    const state = stateOf(parameters, rules)
+    if (state.position.castling) throw new Refused(404, {code: "castling_rights", message: CASTLING})
+    return state
+}
+
+const endOf = ({over, check}) => ({checkmate: over && check, stalemate: over && !check})
+
+const factsOf = ({position, accrued}, goal, rules) => ({
+    fen: fenOf(position), material: materialOf(position).material, rules, ...endOf(position),
+    insufficient_material: isInsufficient(position), position_score: textOf(position.own), accrued: textOf(accrued),
+    holder: isWhites(goal.value) ? "white" : "black", ...worthOf(goal, position.side),
+})
+
+/** Return the state that a move leads to. */
+export function reached({accrued}, move, rules) {
+    const position = studied(move.next)
+    return {position, accrued: accruedAt(position, move.zeroing && rules === "r" ? null : accrued, rules)}
+}
+
+/** Return the states that all legal moves lead to, each with its `move`. */
+const reachedBy = (state, rules) => state.position.moves.map(move => ({move, ...reached(state, move, rules)}))
+
+/** Return what moves lead to with its `goal`, the best for the mover first: those who gain hurry, others do not. */
+async function ranked(state, rules) {
+    const {position: {side}, accrued} = state
+    const found = await Promise.all(reachedBy(state, rules).map(async each => ({...each, goal: await goalOf(each.position, each.accrued, rules)})))
+    const gain = ({goal}) => merit(goal.value, side) - merit(accrued, side)
+    return found.sort((one, two) => gain(two) - gain(one) || Math.sign(gain(one)) * (one.goal.depth - two.goal.depth) || (one.move.uci < two.move.uci ? -1 : 1))
+}
+
+const named = (position, {move, position: after}) => ({uci: move.uci, san: sanOf(position, move) + markOf(after), zeroing: move.zeroing})
+
+async function probe(parameters, rules) {
+    const {position, accrued} = stateInTables(parameters, rules)
+    return await goalOf(position, accrued, rules)
+}
+
+/** Return all about a position that tables hold. */
+export async function answer(parameters, rules) {
+    const state = stateInTables(parameters, rules)
+    const [goal, moves] = await Promise.all([goalOf(state.position, state.accrued, rules), ranked(state, rules)])
+    return {
+        ...factsOf(state, goal, rules),
+        moves: moves.map(each => ({
+            ...named(state.position, each), ...endOf(each.position), accrued: textOf(each.accrued), ...worthOf(each.goal, each.position.side),
+        })),
+    }
+}
+
+/**
+ * Return best play, or how it begins where it is long: by the move, first by name, that leads to the value in the plies
+ * that are left.
+ */
+async function mainline(parameters, rules) {
+    let state = stateInTables(parameters, rules)
+    const goal = await goalOf(state.position, state.accrued, rules)
+    const facts = factsOf(state, goal, rules)
+    const line = []
+    for (let {depth} = goal; depth > 0 && line.length < LONGEST_LINE; depth--) {
+        const moves = reachedBy(state, rules).sort((one, two) => one.move.uci < two.move.uci ? -1 : 1)
+        let best = null
+        while (moves.length && !best) {
+            // One man after the other: what its moves lead to lies close together, and the rest may not be wanted.
+            const {from} = moves[0].move
+            const some = moves.splice(0, moves.findLastIndex(({move}) => move.from === from) + 1)
+            const goals = await Promise.all(some.map(each => goalOf(each.position, each.accrued, rules, goal.value)))
+            best = some[goals.findIndex(({value, depth: left}) => value === goal.value && left === depth - 1)]
+        }
+        if (!best) throw new Refused(500, {code: "damaged_table", message: "the tables of this site contradict each other"})
+        const {uci, san} = named(state.position, best)
+        line.push({uci, san, accrued: textOf(best.accrued), depth: depth - 1})
+        state = best
+    }
+    return {...facts, mainline: line}
+}
+
+async function accruedScores({fen}, rules) {
+    const {position, accrued} = stateInTables({fen: fen.split(/[\s_]+/).slice(0, 6).join(" ")}, rules)
+    const ranks = Array.from({length: Math.max(rankOf(position.own) - 1, 0)}, (_, index) => index + LEAST_RANK)
+    const possible = position.over || (position.passing && rules === "r") ? [accrued] : [...ranks, ...ranks.map(rank => ~rank).reverse()]
+    const scores = await Promise.all(possible.map(async score => {
+        const held = accruedAt(position, score, rules)
+        const {value, depth} = await goalOf(position, held, rules)
+        return {accrued: textOf(held), value: textOf(value), depth, points: pointsOf(textOf(value))}
+    }))
+    return {fen: fenOf(position), material: materialOf(position).material, rules, position_score: textOf(position.own), accrued_scores: scores}
+}
+
+/** Return what a position is worth in a view of the tables for r-mobility. */
+export async function view(parameters, name) {
+    const seen = ({value, depth}, side) => {
+        const share = VIEWS[name][rankOf(value)] ?? 0.5
+        const points = isWhites(value) ? {white: share, black: 1 - share} : {white: 1 - share, black: share}
+        const own = side === 0 ? points.white : points.black
+        const category = own === 1 ? "win" : own === 0 ? "loss" : own === 0.5 ? "draw" : own > 0.5 ? "stalemate" : "stalemated"
+        const winner = share === 0.5 ? null : isWhites(value) ? "white" : "black"
+        return {winner, depth: name !== "classical" ? null : rankOf(value) ? 0 : depth, points, category}
+    }
+    const {position} = stateInTables({fen: parameters.fen}, "r")
+    const [goal, moves] = await Promise.all([goalOf(position, position.own, "r"), ranked({position, accrued: NOTHING}, "r")])
+    return {
+        fen: fenOf(position), material: materialOf(position).material, view: name, ...endOf(position),
+        insufficient_material: isInsufficient(position), ...seen(goal, position.side),
+        moves: moves.map(each => ({...named(position, each), ...endOf(each.position), ...seen(each.goal, each.position.side)})),
+    }
+}
+
+const NOT_KNOWN = {value: null, depth: null, points: null, category: null}
+
+/** Return what tables say of a state of a game, null where they do not hold it. */
+export async function knownGoal({position, accrued}, rules) {
+    if (position.over) return {value: position.own, depth: 0}
+    if (position.castling || numberOfMen(position) > MOST_MEN) return null
+    try {
+        return await goalOf(position, accrued, rules)
+    } catch (error) {
+        if (error instanceof Refused && error.code === "missing_table") return null
+        throw error
+    }
+}
+
+/** Return what is said of a state of a game. */
+export const told = ({position, accrued}, goal) => ({fen: fenOf(position), accrued: textOf(accrued), ...goal ? worthOf(goal, position.side) : NOT_KNOWN})
+
+/** Return what the moves of a state say of it if all are known. */
+function byMoves({position: {side}, accrued}, goals) {
+    if (!goals.length || goals.includes(null)) return null
+    const value = goals.map(goal => goal.value).reduce((best, each) => merit(each, side) > merit(best, side) ? each : best)
+    if (value === accrued) return {value, depth: 0}
+    const depths = goals.filter(goal => goal.value === value).map(goal => goal.depth)
+    return {value, depth: 1 + (merit(value, side) > merit(accrued, side) ? Math.min(...depths) : Math.max(...depths))}
+}
+
+/** Return the legal moves of any position. */
+async function legalMoves(parameters, rules) {
+    const state = stateOf(parameters, rules)
+    const {position} = state
+    const after = reachedBy(state, rules)
+    const [own, ...goals] = await Promise.all([state, ...after].map(each => knownGoal(each, rules)))
+    const refusal = await probe(parameters, rules).then(() => null, error => {
+        if (error instanceof Refused) return {code: error.code, message: error.message}
+        throw error
+    })
+    const moves = after.map((each, index) => ({...named(position, each), ...endOf(each.position), ...told(each, goals[index]), goal: goals[index]}))
+    const worth = ({goal}) => goal ? merit(goal.value, position.side) : -Infinity
+    moves.sort((one, two) => one.goal && two.goal && worth(two) - worth(one) || Boolean(two.goal) - Boolean(one.goal) || (one.san < two.san ? -1 : 1))
+    return {
+        ...told(state, own ?? byMoves(state, goals)), rules, ...endOf(position), insufficient_material: isInsufficient(position),
+        position_score: textOf(position.own), refusal, moves: moves.map(({goal, ...move}) => move),
+    }
+}
+
+/** The questions about positions by their names, of one of the rules. */
+export const QUESTIONS = {"": answer, moves: legalMoves, mainline, accrued: accruedScores}
+
+export const isView = name => name in VIEWS

@@ -1,0 +1,31 @@
+// What a site without a server answers: the same documents, from tables that are files of the host (docs/web.md).
+
+import {Refused} from "../api.js"
+import {challenge, puzzle, sample} from "./draws.js"
+import {game, games} from "./games.js"
+import {QUESTIONS, isView, view} from "./positions.js"
+import {list, tableOf} from "./tables.js"
+
+const ASKED = {...QUESTIONS, sample, puzzle, challenge}
+const SENT = {game, games}
+
+/** Return what answers, if it needs no server. */
+function answering(answers, question) {
+    if (!(question in answers)) throw new Refused(404, {code: "not_offered", message: "This takes a server, and the page is on a site without one."})
+    return answers[question]
+}
+
+/** Answer what a server is asked by GET. */
+export async function get(path, parameters) {
+    if (path === "tables") return {tables: await list()}
+    const [rules, question = "", material] = path.split("/")
+    if (isView(rules)) return await view(parameters, rules)
+    if (question === "stats") return (await tableOf(material, rules)).facts
+    return await answering(ASKED, question)(parameters, rules)
+}
+
+/** Answer what a server is sent by POST. */
+export async function post(path, body) {
+    const [rules, question] = path.split("/")
+    return await answering(SENT, question)(typeof body === "string" ? body : await body.text(), rules)
+}

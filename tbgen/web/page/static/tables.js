@@ -1,0 +1,171 @@
+// Tables: which ones the site has, where a position stands in one, and what is stored there. docs/format.md describes
+// them; what is a step there is a function here.
+
+import {Refused} from "../api.js"
+import {File, kept, readJson} from "./files.js"
+import {FRESH, NONE, fold, rankOf} from "./scores.js"
+
+const ORDER = "KQRBNP"
+const TRIANGLE = [0, 1, 2, 3, 9, 10, 11, 18, 19, 27]
+const BLOCK = 4096
+const LAST_RUN = 128
+
+const transposed = square => (square & 7) << 3 | square >> 3
+/** The symmetries of the board; those of positions with pawns come first. */
+const SYMMETRIES = [0, 7, 56, 63].flatMap(turn => [square => square ^ turn, square => transposed(square ^ turn)])
+const WITH_PAWNS = [SYMMETRIES[0], SYMMETRIES[2]]
+
+/** Return the man of the other side, nothing for none. */
+export const other = man => man === man.toUpperCase() ? man.toLowerCase() : man.toUpperCase()
+
+/** Tables that are open, by their names, and under the name of nothing the list of all. */
+const opened = new Map()
+
+/** Return the list of the tables that the site has. */
+export const list = () => kept(opened, "", () => readJson("tbgen-set.json").then(({tables}) => tables))
+
+/** Return the table of a material, whose name is canonical. */
+export async function tableOf(material, rules) {
+    if (!(await list()).some(each => each.material === material && each.rules === rules)) {
+        const more = rules === "r" ? "" : ` --rules ${rules}`
+        throw new Refused(404, {code: "missing_table", message: `table ${material} is missing; build it with: tbgen build ${material}${more}`})
+    }
+    const key = `${material}.${rules}`
+    return await kept(opened, key, () => readJson(`${key}.json`).then(facts => new Table(facts)))
+}
+
+/** Return the canonical name of the material of two sides, and whether its colours are exchanged. */
+export function canonical(sides) {
+    const inOrder = sides.map(side => [...side].sort((one, two) => ORDER.indexOf(one) - ORDER.indexOf(two)).join(""))
+    const rank = side => [...side].map(man => ORDER.indexOf(man)).join("")
+    const [white, black] = inOrder
+    const swapped = white.length !== black.length ? white.length < black.length : rank(black) < rank(white)
+    return {material: (swapped ? [black, white] : inOrder).join("v"), swapped}
+}
+
+/** The same of a position. */
+export const materialOf = ({men}) => canonical([men, men.map(other)].map(side => side.filter(man => man && man === man.toUpperCase()).join("")))
+
+class Table {
+    constructor(facts) {
+        this.facts = facts
+        this.free = facts.free_men.split(" ")
+        this.pawns = facts.pawns.split(" ").filter(Boolean)
+        this.file = new File(`${facts.material}.${facts.rules}.h5`, facts)
+    }
+
+    /** Return the rows of the placements of pawns by their squares. */
+    async placements() {
+        if (!this.rows) {
+            const squares = await this.file.piece("placements", 0)
+            const count = this.pawns.length
+            this.rows = new Map(Array.from({length: squares.length / count}, (_, row) => [String([...squares.slice(row * count, row * count + count)]), row]))
+        }
+        return this.rows
+    }
+
+    /** Return the squares of men in the order of the table, like ones ascending, by a symmetry. */
+    image(men, order, symmetry) {
+        return [...new Set(order)].flatMap(man => men.flatMap((each, square) => each === man ? [symmetry(square)] : []).sort((one, two) => one - two))
+    }
+
+    /** Return the slot of men that have the colours of the table, and the symmetry that brings their pawns there. */
+    async slotOf(men) {
+        const king = this.pawns.length ? square => square : square => TRIANGLE.indexOf(square)
+        const rows = this.pawns.length ? await this.placements() : null
+        let found = null
+        for (const symmetry of rows ? WITH_PAWNS : SYMMETRIES) {
+            const squares = this.image(men, this.free, symmetry)
+            const phase = rows ? rows.get(String(this.image(men, this.pawns, symmetry))) : 0
+            if (phase === undefined || king(squares[0]) < 0) continue
+            const within = squares.slice(1).reduce((sum, square) => 64 * sum + square, king(squares[0]))
+            const slot = phase * this.facts.phase_size + within
+            if (!found || slot < found.slot) found = {slot, phase, within, symmetry}
+        }
+        return found
+    }
+
+    /** Return the men of a slot, null where two stand on one square. */
+    async menOf(slot) {
+        const phase = Math.floor(slot / this.facts.phase_size)
+        let rest = slot % this.facts.phase_size
+        const squares = []
+        for (let man = this.free.length - 1; man > 0; man--) {
+            squares.unshift(rest % 64)
+            rest = Math.floor(rest / 64)
+        }
+        squares.unshift(this.pawns.length ? rest : TRIANGLE[rest])
+        if (this.pawns.length) squares.push(...[...(await this.placements()).keys()][phase].split(",").map(Number))
+        const men = Array(64).fill("")
+        squares.forEach((square, index) => { men[square] = [...this.free, ...this.pawns][index] })
+        return new Set(squares).size < squares.length ? null : men
+    }
+
+    /** Return where the fresh value of a position is: datasets, row and place; `ep` is the square of its right, or -1. */
+    async freshPlace({slot, phase, within, symmetry}, side, ep) {
+        if (ep < 0) return {value: "value", depth: "depth", row: side, at: slot}
+        const config = await this.file.piece("ep/config", 0)
+        for (let row = 0; row < config.length / 2; row++) {
+            if (config[2 * row] === phase && config[2 * row + 1] === symmetry(ep)) return {value: "ep/value", depth: "ep/depth", row, at: within}
+        }
+        throw new Refused(500, {code: "damaged_table", message: `the table ${this.facts.material} lacks an en passant capture`})
+    }
+
+    /**
+     * Return value and depth of a position with the right to capture on a square, or -1, and with what has accrued;
+     * without the depth if a value is wanted, and it is another one.
+     */
+    async look(men, side, ep, own, accrued, wanted) {
+        const place = await this.slotOf(men)
+        const {value, depth, row, at} = await this.freshPlace(place, side, ep)
+        const code = await this.file.item(value, row, at)
+        if (code === NONE) throw new Refused(500, {code: "damaged_table", message: `the table ${this.facts.material} has no value for a legal position`})
+        const score = code << 24 >> 24
+        const fresh = async () => ({value: score, depth: wanted === null || score === wanted ? await this.file.item(depth, row, at) : null})
+        const resets = this.facts.rules === "r"
+        if (rankOf(accrued) > rankOf(score) || (resets && accrued === own)) return await fresh()
+        return resets ? await this.accrued(side, place.slot, accrued, fresh) : {value: accrued, depth: 0}
+    }
+
+    async accrued(side, slot, accrued, fresh) {
+        const same = {value: accrued, depth: 0}
+        const row = (accrued < 0 ? 2 : 0) + side
+        const [bits, at] = await this.file.pieceOf("accrued/mask", row, slot >> 3)
+        if (!(bits[at] >> (slot & 7) & 1)) return same
+        let skipped = ones(bits[at] & (1 << (slot & 7)) - 1)
+        for (const byte of bits.subarray(at - (slot % BLOCK >> 3), at)) skipped += ones(byte)
+        let run = await this.file.item("accrued/start", row, Math.floor(slot / BLOCK))
+        let found = -1
+        let [ranks, place] = await this.file.pieceOf("accrued/rank", 0, run)
+        for (;; run++, place++) {
+            if (place === ranks.length) [ranks, place] = await this.file.pieceOf("accrued/rank", 0, run)
+            const last = ranks[place] >= LAST_RUN
+            if (skipped) {
+                skipped -= last ? 1 : 0
+                continue
+            }
+            if (ranks[place] % LAST_RUN > rankOf(accrued)) break
+            found = run
+            if (last) break
+        }
+        const code = found < 0 ? NONE : await this.file.item("accrued/value", 0, found) << 24 >> 24
+        if (code === NONE) return same
+        return code === FRESH ? await fresh() : {value: code, depth: await this.file.item("accrued/depth", 0, found)}
+    }
+}
+
+const ones = byte => [1, 2, 4, 8, 16, 32, 64, 128].filter(bit => byte & bit).length
+
+/** Return what has accrued at a studied position, with its own score folded in; null stands for no earlier score. */
+export const accruedAt = ({own, over, passing}, earlier, rules) => over || (passing && rules === "r") ? own : fold(earlier, own)
+
+/** Return value and depth of a studied position with what has accrued there, the depth of other values than a wanted one null. */
+export async function goalOf({men, side, ep, own, over, passing}, accrued, rules, wanted = null) {
+    if (over) return {value: own, depth: 0}
+    const {material, swapped} = materialOf({men})
+    const table = await tableOf(material, rules)
+    if (!swapped) return await table.look(men, side, passing ? ep : -1, own, accrued, wanted)
+    const turned = men.map((_, index) => men[index ^ 56]).map(other)
+    const {value, depth} = await table.look(turned, 1 - side, passing ? ep ^ 56 : -1, ~own, ~accrued, wanted === null ? null : ~wanted)
+    return {value: ~value, depth}
+}

@@ -1,0 +1,186 @@
+"""The page without a server: files for any host of static ones, whose tables it reads by range requests.
+
+Pages and scripts are those of the server; ``tbgen/web/page/static`` answers in its place.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec.structs import asdict
+
+from tbgen.board.material import Material, closure
+from tbgen.board.variant import Variant
+from tbgen.documents import Count, Document
+from tbgen.errors import NoTablesError, TbgenError, UsageError
+from tbgen.exchange.chosen import chosen_tables
+from tbgen.exchange.publish import publish
+from tbgen.exchange.published import LIST_NAME, PublishedFile, PublishedSet
+from tbgen.files import make_directory, write_file
+from tbgen.store.chunks import ChunkPlace
+from tbgen.store.inventory import EXPECTED_MEN, CountedTableDocument, Entry
+from tbgen.store.schema import TABLE, DatasetSchema
+from tbgen.store.stored_file import StoredFile
+from tbgen.web.page_files import POLICY, page_files
+
+_TABLES: Final = "tables"
+"""The folder of the tables on a site."""
+_FOR_SERVERS: Final = re.compile(r"live\.(html|css|js)")
+_LINK: Final = re.compile(r'\b(href|data-page)="(embed|play|puzzles)"')
+"""An address that servers have without the ending of its file."""
+_HEAD: Final = '<meta charset="utf-8">'
+
+
+class PiecesDocument(Document):
+    """Where a dataset lies in the file of its table.
+
+    :ivar type: that of its elements: ``u1``, ``u2``, ``u8`` or ``i4``, little-endian.
+    :ivar length: elements of a full piece.
+    :ivar pieces_per_row: pieces of a row of the dataset, rows counted through all leading axes.
+    :ivar pieces: those of all rows in order; of some that follow each other the offset of the first one, and
+        the bytes of each. A piece of 0 bytes is not there and stands for zeros.
+    """
+
+    type: str
+    length: Count
+    pieces_per_row: Count
+    pieces: list[list[int]]
+
+
+class SiteTableDocument(CountedTableDocument):
+    """A table with all that is needed to read it in pieces."""
+
+    free_men: str
+    pawns: str
+    size: Count
+    phase_size: Count
+    datasets: dict[str, PiecesDocument]
+
+
+def write_site(
+    directory: Path,
+    target: Path,
+    variants: Iterable[Variant],
+    materials: Iterable[Material] | None = None,
+    *,
+    done: Callable[[PublishedFile, int, int], None] = lambda *_: None,
+) -> PublishedSet:
+    """Write the page with tables for a host of static files, or write it anew.
+
+    The tables are published as a set (:func:`tbgen.exchange.publish.publish`), which can also be fetched.
+
+    :param materials: which tables, and with them those that they rest on; all of up to four men if None.
+    :param done: called with every table, its number, and how many there are.
+    :raises UsageError: if the target has other files than a site, or a table is not one of up to four men in
+        plain form.
+    :raises NoTablesError, MissingTableError, DamagedTableError: as publishing does.
+    :raises TbgenError: if something cannot be written.
+    """
+    _require_room(target)
+    wanted = _readable(directory, tuple(variants), materials)
+    tables = target / _TABLES
+    rules = {variant for _, variant in wanted}
+    for variant in sorted(rules):
+        names = [material for material, each in wanted if each is variant]
+        published = publish(directory, tables, [variant], names, done=done)
+    for table in published.tables:
+        write_file(tables / f"{table.material}.{table.rules}.json", _facts(tables / table.file, table.men))
+    _write_page(target)
+    return published
+
+
+def _require_room(target: Path) -> None:
+    """Refuse a directory of other files.
+
+    :raises UsageError: if it is one.
+    """
+    try:
+        others = {path.name for path in target.iterdir()} - {_TABLES}
+    except (FileNotFoundError, NotADirectoryError):  # which is said where the directory is made
+        return
+    except OSError as error:
+        raise TbgenError(f"{target} cannot be read: {error.strerror}") from None
+    if others and not (target / _TABLES / LIST_NAME).exists():
+        raise UsageError(f"{target} has other files: choose an empty directory for the site, or that of one")
+
+
+def _readable(
+    directory: Path, variants: Sequence[Variant], materials: Iterable[Material] | None
+) -> list[tuple[Material, Variant]]:
+    """Return the tables of a site.
+
+    :raises UsageError: if one is named that has too many men.
+    """
+    named = None if materials is None else closure(materials)
+    large = [material.name for material in named or () if material.men > EXPECTED_MEN]
+    if large:
+        raise UsageError(
+            f"{large[-1]} has more than {EXPECTED_MEN} men, and the page of a site reads plain tables: serve "
+            "larger ones with tbgen serve"
+        )
+    found = chosen_tables(directory, variants, named)
+    wanted = [(material, variant) for material, variant in found if material.men <= EXPECTED_MEN]
+    if not wanted:
+        raise NoTablesError(directory, variants[0])
+    return wanted
+
+
+def _facts(path: Path, material: Material) -> bytes:
+    """Return what the page has to know of a table, as JSON.
+
+    :raises UsageError: if it is packed.
+    """
+    with StoredFile(path, material=material) as table:
+        info = table.info
+        if info.packed:
+            raise UsageError(f"{path} is packed, and the page of a site reads plain tables: leave it out")
+        counted = Entry(material, info, tuple(table.counts())).document()
+        document = SiteTableDocument(
+            **asdict(counted),
+            free_men=info.free_men,
+            pawns=info.pawns,
+            size=info.size,
+            phase_size=info.phase_size,
+            datasets={each.name: _pieces(table, each) for each in TABLE.datasets},
+        )
+    return msgspec.json.encode(document)
+
+
+def _pieces(table: StoredFile, wanted: DatasetSchema) -> PiecesDocument:
+    array = table.array(wanted)
+    pieces = list(_joined(array.places()))
+    return PiecesDocument(array.dtype.str.lstrip("<|"), array.step, array.chunks_of_row, pieces)
+
+
+def _joined(places: Iterable[ChunkPlace]) -> Iterator[list[int]]:
+    """Yield places that follow each other together: the offset of the first one, then all lengths."""
+    end, run = -1, list[int]()
+    for place in places:
+        if run and (place.offset == end or not place.bytes):
+            run.append(place.bytes)
+        else:
+            if run:
+                yield run
+            run = [place.offset, place.bytes]
+        end = place.offset + place.bytes if place.bytes else end
+    if run:
+        yield run
+
+
+def _write_page(target: Path) -> None:
+    """Write pages, scripts and styles; the first page is the last file."""
+    found = {name: data for name, data in page_files(["static"]).items() if not _FOR_SERVERS.fullmatch(name)}
+    pages = sorted((name for name in found if name.endswith(".html")), key="index.html".__eq__)
+    for name in [*(name for name in found if name not in pages), *pages]:
+        is_page = name in pages
+        path = target / name if is_page else target / "page" / name
+        make_directory(path.parent)
+        write_file(path, _without_server(found[name].decode()).encode() if is_page else found[name])
+
+
+def _without_server(page: str) -> str:
+    """Return a page for a host that sends no headers of ours and knows files by their names."""
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    return _LINK.sub(r'\1="\2.html"', page).replace(_HEAD, f"{_HEAD}\n{policy}", 1)

@@ -1,0 +1,314 @@
+"""The page without a server, in a browser: it answers as the server does, from few bytes of few files."""
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import pytest
+from playwright.sync_api import Browser, expect
+from starlette.testclient import TestClient
+
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
+from tbgen.probe.tablebase import open_tablebase
+from tbgen.web.site import write_site
+from tests.support.browsing import Visit
+from tests.support.exhaustive import sample
+from tests.support.paths import ROOT
+from tests.support.random_boards import random_board, starts
+from tests.support.static_host import hosting
+
+pytestmark = pytest.mark.slow
+expect.set_options(timeout=60_000)  # a slow machine is no failure
+
+KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+MOST_BYTES = 1 << 20
+"""Of a visit, page and tables together."""
+TOGETHER = 20
+LONGEST_LINE = 30
+"""Plies that are told at once."""
+ANSWERS = """async asked => {
+    const {get} = await import("/page/static/source.js")
+    const answer = ([path, parameters]) => get(path, parameters).catch(error => {
+        if (!error.code) throw error
+        return {code: error.code, message: error.message}
+    })
+    const found = []
+    for (const each of asked) found.push(await answer(each))
+    return found
+}"""
+SENT = """async ([path, text]) => {
+    const {post} = await import("/page/static/source.js")
+    return await post(path, text)
+}"""
+Asked = tuple[str, dict[str, str]]
+
+
+@pytest.fixture
+def visit(api: TestClient, browser: Browser, site: Path) -> Iterator[Visit]:
+    """The page of a site; the server is asked by itself."""
+    with hosting(site) as host:
+        visit = Visit(browser, host.address)
+        expect(visit.page.locator("#sentence")).to_contain_text("in 4 plies")
+        yield visit
+        visit.close()
+    assert visit.wrong == []
+
+
+def compare(visit: Visit, api: TestClient, asked: list[Asked]) -> None:
+    """Ask both, and compare all that they say."""
+    for start in range(0, len(asked), TOGETHER):
+        some = asked[start : start + TOGETHER]
+        for (path, parameters), found in zip(some, visit.page.evaluate(ANSWERS, some), strict=True):
+            expected = api.get(f"/{path}", params=parameters).json()
+            if "mainline" in expected:
+                expected["mainline"] = expected["mainline"][:LONGEST_LINE]
+            assert found == expected, (path, parameters)
+
+
+def states(seed: str, count: int) -> Iterator[dict[str, str]]:
+    """Positions of two to four men, half of them with an accrued score."""
+    for board, accrued in starts(seed, count, all_materials(4)):
+        yield {"fen": board.fen()} | ({"accrued": str(accrued)} if accrued else {})
+
+
+def test_positions_are_answered_as_by_the_server(visit: Visit, api: TestClient) -> None:
+    """Value, depth, accrued score and all moves in order, of random positions with random accrued scores."""
+    compare(visit, api, [("r", state) for state in states("r", sample(60, 500))])
+
+
+@pytest.mark.parametrize("path", ["wg", "r/moves", "r/accrued", "r/mainline", "wg/mainline", "wg/accrued"])
+def test_other_questions_are_answered_as_by_the_server(path: str, visit: Visit, api: TestClient) -> None:
+    compare(visit, api, [(path, state) for state in states(path, sample(10, 100))])
+
+
+@pytest.mark.parametrize("view", ["classical", "stalemate-wins", "lasker"])
+def test_views_are_those_of_the_server(view: str, visit: Visit, api: TestClient) -> None:
+    boards = starts(view, sample(10, 100), all_materials(4))
+    compare(visit, api, [(view, {"fen": board.fen()}) for board, _ in boards])
+
+
+def test_positions_beyond_the_tables(visit: Visit, api: TestClient) -> None:
+    """From games of random moves, castling and captures en passant included."""
+    rng, asked = random.Random(5), list[Asked]()
+    while len(asked) < sample(40, 400):
+        board = chess.Board()
+        while not board.is_game_over() and board.ply() < 150:
+            board.push(rng.choice(list(board.legal_moves)))
+            if rng.random() < 0.05 or board.has_legal_en_passant():
+                accrued = rng.choice([None, GScore(rng.randrange(2, 60), rng.random() < 0.5)])
+                asked.append(
+                    ("r/moves", {"fen": board.fen()} | ({"accrued": str(accrued)} if accrued else {}))
+                )
+    compare(visit, api, asked)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("r", {"fen": "8/8/8/8/8/8/8/K7 w - - 0 1"}),
+        ("r", {"fen": "8/8/8/8/8/8/8/KKk5 w - - 0 1"}),
+        ("r", {"fen": "8/8/8/8/8/8/8/Kk6 w - - 0 1"}),
+        ("r", {"fen": "8/8/8/8/8/1k6/8/K6R b - - 0 1", "accrued": "G0.5"}),
+        ("r", {"fen": "8/8/8/8/8/2k5/8/KP6 w - - 0 1"}),
+        ("r", {"fen": "8/8/8/8/8/2k5/6Q1/K7 w - - 0 1 -G3.5"}),
+        ("r", {"fen": "8/8/8/8/8/2k5/6Q1/K7 w - - 5 1 -G3.5"}),
+        ("r", {"fen": "8_8_8/8/8/8/8/8 w"}),
+        ("r", {"fen": "8/8/8/8/8/2k5/8/K7_w"}),
+        ("r", {"fen": "K7/8/8/8/8/8/8/k6R b - - 0 1"}),
+        ("r", {"fen": "7k/8/8/8/8/8/8/K6R w - - 0 1"}),
+        ("r", {"fen": "7k/8/8/8/8/8/4P3/K7 b - e3 0 1"}),
+        ("r", {"fen": "4k3/8/8/8/8/8/8/4K2R w K - 0 1"}),
+        ("r", {"fen": "4k3/8/8/8/8/8/8/4K2R w Q - 0 1"}),
+        ("r/moves", {"fen": "4k3/8/8/8/8/8/8/KBBN4 w - - 0 1"}),
+        ("r", {"fen": "4k3/8/8/8/8/8/8/KBBN4 w - - 0 1"}),
+        ("r", {"fen": chess.STARTING_FEN}),
+        ("r/sample", {"material": "KBvK", "value": "G60.5"}),
+        ("r/sample", {"material": "KBvX"}),
+        ("r/challenge", {"level": "impossible"}),
+        ("r", {"fen": KBK, "accrued": "nothing"}),
+    ],
+)
+def test_what_is_wrong_is_said(asked: Asked, visit: Visit, api: TestClient) -> None:
+    """By the code of the server; where the rules of chess are broken, in its words."""
+    path, parameters = asked
+    (found,) = visit.page.evaluate(ANSWERS, [asked])
+    expected = api.get(f"/{path}", params=parameters).json()
+    if "code" not in expected:
+        assert found == expected
+        return
+    assert found["code"] == expected["code"]
+    if "is not a" not in expected["message"] and expected["code"] != "castling_rights":
+        assert found["message"] == expected["message"]
+    (refused,) = visit.page.evaluate(ANSWERS, [("r/solve", {"fen": KBK})])
+    assert refused["code"] == "not_offered"
+
+
+GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
+VARIED = f"""[White "Ada \\"A\\" B."]
+[SetUp "1"]
+[FEN "{KBK}"]
+
+1... Kh5 (1... Kh6 2. Kf6! (2. Bg6?? Kxg6) (2. Qa8 Kh5)) 2. Kf4 $1 {{or (2. Kf5)}} Kh6 ; the end
+*
+"""
+CASTLED = (
+    "{Begun} 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. O-O Nge7 5. d4 d5 6.exd5 Qxd5 7. c4 (7. Nc3 {there}) Qd7 "
+    "1/2-1/2 {agreed}"
+)
+PASSED = '[FEN "8/2p5/8/1P6/8/8/8/K6k b - - 0 1 G5.0"]\n\n1... c5 2. bxc6 Kg2 3. c7 Kf3 4. c8=N *'
+
+
+@pytest.mark.parametrize("pgn", [GAME, VARIED, CASTLED, PASSED])
+def test_games_are_followed_as_by_the_server(pgn: str, visit: Visit, api: TestClient) -> None:
+    """All but how they ended: each ply with what has accrued and its worth, and the variations."""
+    found = visit.page.evaluate(SENT, ["r/game", pgn])
+    expected = api.post("/r/game", content=pgn).json()
+    assert found["outcome"] is None
+    for part in ("plies", "variations"):
+        for ply in expected[part]:
+            del ply["clock"]
+            ply["points"] = ply["points"] and pytest.approx(
+                ply["points"], abs=0.01
+            )  # by the scoring of its tags
+        assert found[part] == expected[part]
+    for name in ("rules", "cut_variations", "missing_tables"):
+        assert found[name] == expected[name]
+    listed = visit.page.evaluate(SENT, ["r/games", f"{pgn}\n\n{VARIED.replace('Kh5', 'Kh1')}\n{pgn}"])[
+        "games"
+    ]
+    told = api.post("/r/games", content=f"{pgn}\n\n{VARIED.replace('Kh5', 'Kh1')}\n{pgn}").json()["games"]
+    for name in ("number", "tags", "result", "plies", "comment"):
+        assert [game[name] for game in listed if not game["error"]] == [
+            game[name] for game in told if not game["error"]
+        ]
+    assert [bool(game["error"]) for game in listed] == [False, True, False]
+    assert "'Kh1' is not a legal move" in listed[1]["error"]
+
+
+def test_pasted_games_are_a_table_without_results(visit: Visit) -> None:
+    page, rows = visit.page, visit.page.locator("#games-rows tr")
+    expect(page.locator("#refereeing .unserved")).to_be_visible()
+    page.locator("#pgn").fill(f"{VARIED}\n{GAME}")
+    page.get_by_role("button", name="Referee it").click()
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("–")
+    rows.last.get_by_role("button").click()
+    expect(page.locator("#played .mistake")).to_have_text("G2.0 → -G5.5")
+    for served in ("copy-picture", "save-film"):
+        expect(page.locator(f"#{served}")).to_be_hidden()
+    expect(page.get_by_role("link", name="API")).to_be_hidden()
+
+
+def test_puzzles_have_one_move_and_challenges_are_won(visit: Visit, tables: Path) -> None:
+    """The puzzle of a day is the same for all; levels are kept."""
+    today = ("r/puzzle", {"day": "2026-11-25"})
+    levels = ("easy", "medium", "hard")
+    wanted: list[Asked] = [("r/puzzle", {"level": level}) for level in levels for _ in range(sample(2, 20))]
+    found = visit.page.evaluate(
+        ANSWERS, [today, today, *wanted, *(("r/challenge", {"level": each}) for each in levels)]
+    )
+    assert found[0] == found[1]
+    puzzles, challenges = found[: -len(levels)], found[-len(levels) :]
+    assert [each["level"] for each in puzzles[2:]] == [parameters["level"] for _, parameters in wanted]
+    with open_tablebase(tables) as opened:
+        for puzzle in puzzles:
+            board = chess.Board(puzzle["fen"])
+            right, *wrong = opened.moves(board)
+            assert (right.uci, str(right.value)) == (puzzle["moves"][0]["uci"], puzzle["value"])
+            assert all(move.value != right.value for move in wrong)
+            assert right.value.white == board.turn
+            assert not board.is_capture(right.move)
+            assert set(puzzle["tempting"]) == {
+                move.uci
+                for move in wrong
+                if move.position_score.rank <= right.position_score.rank or board.is_capture(move.move)
+            }
+        for challenge, plies in zip(challenges, (range(3, 9), range(9, 21), range(21, 1000)), strict=True):
+            result = opened.probe(challenge["fen"])
+            assert result.value.white == chess.Board(challenge["fen"]).turn
+            assert result.depth in plies
+
+
+def test_samples_have_what_is_asked_for(visit: Visit, tables: Path) -> None:
+    wanted: list[dict[str, str]] = [
+        {"material": "kvkb", "value": "G0.5", "side": "black"},
+        {"material": "KPvK"},
+        {"value": "-G0.0"},
+        {},
+    ]
+    found = visit.page.evaluate(ANSWERS, [("r/sample", each) for each in wanted])
+    assert (found[0]["material"], found[0]["value"], found[0]["fen"].split()[1]) == ("KBvK", "G0.5", "b")
+    assert found[1]["material"] == "KPvK"
+    assert found[2]["value"] == "-G0.0"
+    with open_tablebase(tables) as opened:
+        for each in found:
+            assert str(opened.probe(each["fen"]).value) == each["value"]
+
+
+@pytest.mark.parametrize("name", ["KBvK", "KQvKQ", "KRvKB", "KBvKP", "KPvKP", "KQvKP", "KRvKN", "KBNvK"])
+def test_a_visit_takes_less_than_a_megabyte(name: str, browser: Browser, site: Path) -> None:
+    """With the page, all moves of a random position, every accrued score and best play to its end."""
+    board = random_board(random.Random(name), Material.parse(name))
+    with hosting(site) as host:
+        visit = Visit(browser, host.address, f"?fen={board.fen().replace(' ', '_')}")
+        expect(visit.page.locator("#line")).not_to_be_empty()
+        visit.page.wait_for_load_state("networkidle")
+        asked = Counter[bool]()
+        for path, size in host.asked:
+            asked[path.startswith("/tables/")] += size
+        visit.close()
+    assert asked[True] > 0
+    assert asked.total() < MOST_BYTES, asked
+
+
+def test_a_host_without_ranges_sends_whole_files(browser: Browser, site: Path) -> None:
+    with hosting(site, ranges=False) as host:
+        visit = Visit(browser, host.address, f"?fen={KBK.replace(' ', '_')}")
+        expect(visit.page.locator("#sentence")).to_contain_text("in 4 plies")
+        expect(visit.page.locator("#line button")).to_have_count(4)
+        sent = [path for path, _ in host.asked if path.endswith(".h5")]
+        assert sent == ["/tables/KBvK.r.h5"] * 2  # the first time to see what the host does
+        visit.close()
+    assert visit.wrong == []
+
+
+def damage(path: Path, how: str) -> None:
+    if how == "cut":
+        path.write_bytes(path.read_bytes()[:-1000])
+    elif how == "changed":
+        path.write_bytes(bytes(byte ^ (at >= 2048) for at, byte in enumerate(path.read_bytes())))
+    else:
+        path.unlink()
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+@pytest.mark.parametrize("how", ["cut", "changed", "gone"])
+def test_a_damaged_host_is_told_of(
+    how: str, ranges: bool, browser: Browser, own: Path, tmp_path: Path
+) -> None:
+    """In a sentence; the page goes on, with what is sound."""
+    target = tmp_path / "site"
+    write_site(own, target, (Variant.R_MOBILITY,))
+    path = target / "tables" / "KBvK.r.h5"
+    shutil.copy(path, target / "copy")  # it is a link
+    path.unlink()
+    (target / "copy").rename(path)
+    damage(path, how)
+    with hosting(target, ranges=ranges) as host:
+        visit = Visit(browser, host.address, f"?fen={KBK.replace(' ', '_')}")
+        said = (
+            "The host does not hand out KBvK.r.h5"
+            if how == "gone"
+            else "KBvK.r.h5 on this site cannot be used"
+        )
+        expect(visit.page.locator("#problem")).to_contain_text(said)
+        visit.page.locator("#fen").fill("8/8/8/4KQk1/8/8/8/8 b - - 0 1")
+        visit.page.keyboard.press("Enter")
+        expect(visit.page.locator("#value")).to_have_text("G0.0")
+        visit.close()
+    assert visit.wrong == []
