@@ -5,7 +5,7 @@ end. Each is solved as the phase of a table is; the truth lies between (docs/sol
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +25,7 @@ from tbgen.cells.memory import MEMORY
 from tbgen.cells.pools import pools_of
 from tbgen.cells.rooms import ROOMS
 from tbgen.cells.routes import Route
+from tbgen.cells.sharing import shared_map
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.bits import Codes, Plies, Words
@@ -308,8 +309,8 @@ def pools_of_ends(
     ways = list(routes)
     if len(ends) > 1 and all(map(knowledge.same_ends, ways)):
         ends = ends[:1]
-    with ThreadPoolExecutor(threads) as executor:
-        found = dict(zip((way.number for way in ways), executor.map(worths, ways), strict=True))
+    with shared_map(threads, frame.cell.size) as shared:
+        found = dict(zip((way.number for way in ways), shared(worths, ways), strict=True))
     return pools_of(frame, found, [WORST[end] for end in ends])
 
 

@@ -1,7 +1,6 @@
 """Both games of a cell together."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from threading import Event
 from typing import Final, TypeVar
@@ -15,6 +14,7 @@ from tbgen.cells.bounds import ENDS, Block, Bounds, BoundsGame, Knowledge, empty
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import routes_of
+from tbgen.cells.sharing import shared_map
 from tbgen.retro.ranks import Crew
 from tbgen.retro.stages import Stages
 
@@ -77,9 +77,9 @@ class Games:
         games = range(len(self._games))
         found = empty_block((len(games), 2, self.cell.size))
         blocks = list(map(Block, *found))
-        with ThreadPoolExecutor(max(1, min(self._threads, len(games)))) as executor:
+        with shared_map(min(self._threads, len(games)), self.cell.size) as shared:
             try:
-                list(executor.map(of_end, games, blocks))
+                list(shared(of_end, games, blocks))
             except BaseException:
                 stop()
                 raise

@@ -10,7 +10,6 @@ kept: it says only how far unsolved cells are. It counts as 0, and an end that i
 none that a proof could claim too much by.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, PackedSide
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.kernels.states import Flags, Numbers, number_states, renumber, spread_states
+from tbgen.cells.sharing import shared_map
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
 
@@ -33,8 +33,8 @@ _ROOM: Final = 1 << 16
 
 def pack(bounds: Bounds) -> PackedBounds:
     """Return bounds packed."""
-    with ThreadPoolExecutor(len(SIDES)) as threads:
-        one, other = threads.map(lambda side: _packed_side(bounds, side), SIDES)
+    with shared_map(len(SIDES), bounds.cell.size) as shared:
+        one, other = shared(lambda side: _packed_side(bounds, side), SIDES)
     return PackedBounds((one, other))
 
 
@@ -52,8 +52,8 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
         own_value, own_depth = (tuple(array[end, side] for end in ENDS) for array in (value, depth))
         return spread_states(number, states, there[side], own_value, own_depth)
 
-    with ThreadPoolExecutor(len(SIDES)) as threads:
-        if not all(threads.map(spread, SIDES)):
+    with shared_map(len(SIDES), cell.size) as shared:
+        if not all(shared(spread, SIDES)):
             raise ValueError(f"a state of {cell} is missing")
     return Bounds(cell, value, depth)
 

@@ -104,12 +104,11 @@ class Meter:
             self._cells -= 1
         self._seconds[size, again], self._sweeping[size] = seconds, sweeping
 
-    def has_time(self, sizes: Iterable[int]) -> bool:
-        """Whether there is time for all of some cells of so many slots, not solved before."""
-        found = list(sizes)
-        if self._cells is not None and self._cells < len(found) + len(self._reserved):
+    def has_time(self, seconds: float, cells: int) -> bool:
+        """Whether there is so much time, and so many cells may be solved."""
+        if self._cells is not None and self._cells < cells + len(self._reserved):
             return False
-        return self.seconds_of(found) + self._seconds_reserved <= self.left
+        return seconds + self._seconds_reserved <= self.left
 
     def seconds_of(self, sizes: Iterable[int], again: bool = False) -> float:
         """Return about how many seconds cells of so many slots take, solved before or not."""

@@ -223,10 +223,11 @@ class Search:
     def _affordable(self, cell: Cell) -> tuple[list[Cell], bool]:
         """Return a cell after all that it rests on if there is time for all of them, else alone; and whether
         it is alone for that."""
-        cells = []
+        cells, seconds = [], 0.0
         for below, _ in cells_below(cell, self._is_held):
             cells.append(below)
-            if not self._budget.has_time(each.size for each in cells):
+            seconds += self._budget.seconds_of([below.size])
+            if not self._budget.has_time(seconds, len(cells)):
                 return [cell], True
         return cells, False
 

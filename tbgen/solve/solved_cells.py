@@ -15,6 +15,7 @@ from tbgen.cells.file import PackedBounds
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, home_of_route
+from tbgen.cells.sharing import WORTH_THREADS
 from tbgen.index.layout import Side
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.exits import ExitSource
@@ -30,8 +31,8 @@ OPEN_BYTES: Final = 1 << 30
 class SolvedCells(ExitSource):
     """Bounds of canonical cells: packed, on disk where that is possible, and those used last open.
 
-    In blocks, and when a cell is opened again, depths are those that packed cells have. A cell is packed and
-    kept by a thread of its own, one at a time, while the next one is solved.
+    In blocks, and when a cell is opened again, depths are those that packed cells have. A large
+    cell is packed and kept by a thread of its own, one at a time, while the next one is solved.
 
     :param kept: cells on disk.
     :param open_bytes: what open cells may take; the one used last always stays.
@@ -73,7 +74,10 @@ class SolvedCells(ExitSource):
             bounds = narrower(before, bounds)
         self._open.put(cell, bounds)
         self._added[cell] += 1
-        self._at_work = bounds, self._packer.submit(self._keep, bounds)
+        if cell.size < WORTH_THREADS:
+            self._keep(bounds)
+        else:
+            self._at_work = bounds, self._packer.submit(self._keep, bounds)
 
     def settle(self) -> None:
         """Wait until all bounds are packed, and kept where that is possible."""
