@@ -62,6 +62,14 @@ class Cell:
     """Set of squares."""
     black_pawns: int
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Asked for many times, and men are many tuples."""
+        return hash((self.mobile, self.frozen, self.pawns))
+
     @classmethod
     def of_men(cls, mobile: Iterable[Man], standing: Mapping[int, Man]) -> Self:
         """Return the cell of mobile men and, by square, of those that stand still, pawns included."""
@@ -120,7 +128,8 @@ class Cell:
     @property
     def men(self) -> int:
         """Number of men, pawns and kings included."""
-        return len(self.mobile) + len(self.standing)
+        pawns = chess.popcount(self.white_pawns | self.black_pawns)
+        return len(self.mobile) + len(self.frozen) + pawns
 
     def sides(self) -> tuple[str, str]:
         """Return the letters of White's and Black's men."""

@@ -37,8 +37,11 @@ class Struct:
 
     @cached_property
     def _numba_type_(self) -> "StructType":
-        members = tuple((name, typeof(value)) for name, value in self._fields())
-        return StructType(type(self), members, self.constant)
+        key = type(self), *(_kind(value) for _, value in self._fields())
+        if key not in _TYPES:
+            members = tuple((name, typeof(value)) for name, value in self._fields())
+            _TYPES[key] = StructType(type(self), members, self.constant)
+        return _TYPES[key]
 
     @cached_property
     def _memory(self) -> NDArray[np.uint64]:
@@ -52,6 +55,18 @@ class Struct:
 
     def _fields(self) -> list[tuple[str, Any]]:
         return [(field.name, getattr(self, field.name)) for field in fields(cast(Any, self))]
+
+
+def _kind(value: Any) -> Any:
+    """Return what the type of a field depends on, sooner than numba tells the type."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        return value.dtype, value.ndim, flags.c_contiguous, flags.writeable, flags.aligned
+    if isinstance(value, Struct):
+        return value._numba_type_
+    if isinstance(value, tuple):
+        return type(value), *map(_kind, value)
+    return type(value)
 
 
 def _words(value: Any) -> list[int]:
@@ -77,6 +92,9 @@ class StructType(types.Type):
         facts = sha256(repr((structure.__module__, members)).encode()).hexdigest()[:12]
         super().__init__(f"{structure.__name__}_{facts}")
 
+
+_TYPES: Final[dict[tuple[Any, ...], StructType]] = {}
+"""Types of structures, by class and kinds of fields."""
 
 register_model(StructType)(models.OpaqueModel)
 

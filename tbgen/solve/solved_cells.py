@@ -44,6 +44,7 @@ class SolvedCells(ExitSource):
         self._kept = kept
         self._packed: dict[Cell, PackedBounds] = {}
         """Those that are not on disk."""
+        self._packed_bytes = 0
         self._open = Recent[Bounds](open_bytes, lambda bounds: bounds.nbytes, least=1)
         self._opening = Lock()
         self._packer = ThreadPoolExecutor(1)
@@ -58,7 +59,7 @@ class SolvedCells(ExitSource):
         if self._at_work is not None:
             bounds = self._at_work[0]
             at_work = bounds.nbytes + _PACKING_BYTES * bounds.cell.size
-        return sum(packed.nbytes for packed in [*self._packed.values()]) + self._open.size + at_work
+        return self._packed_bytes + self._open.size + at_work
 
     def forget(self) -> None:
         """Close all cells."""
@@ -89,10 +90,11 @@ class SolvedCells(ExitSource):
 
     def _keep(self, bounds: Bounds) -> None:
         packed = pack(bounds)
-        if self._kept is not None and self._kept.put(bounds.cell, packed):
-            self._packed.pop(bounds.cell, None)
-        else:
+        if (before := self._packed.pop(bounds.cell, None)) is not None:
+            self._packed_bytes -= before.nbytes
+        if self._kept is None or not self._kept.put(bounds.cell, packed):
             self._packed[bounds.cell] = packed
+            self._packed_bytes += packed.nbytes
 
     def get(self, cell: Cell) -> Bounds | None:
         """Return the bounds of a canonical cell, if there are any."""

@@ -57,6 +57,7 @@ class Tables(ExitSource):
     def __init__(self, tablebase: Tablebase, threads: int = Budget.threads) -> None:
         self.tablebase, self._threads = tablebase, threads
         self._missing: set[Material] = set()
+        self._held: dict[Cell, bool] = {}
         self._phases = Recent[Block](_PHASES_KEPT, attrgetter("nbytes"))
         self._lock = Lock()
 
@@ -84,6 +85,11 @@ class Tables(ExitSource):
         """
         if cell.men > MAX_MEN:
             return False
+        if cell not in self._held:
+            self._held[cell] = self._find(cell)
+        return self._held[cell]
+
+    def _find(self, cell: Cell) -> bool:
         material, _ = cell.material()
         file = self._file(material)
         least = max(layout_of(material).phase_size, WORTH_DECODING)
