@@ -72,15 +72,20 @@ def cells_below(
     that it rests on, the root last."""
     seen = {root}
 
-    def walk(cell: Cell) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
+    def begun(cell: Cell) -> tuple[Cell, tuple[Cell, ...], Iterator[Cell]]:
         below = tuple(home for home in homes_below(cell, promotions=promotions) if not held(home))
-        for home in below:
-            if home not in seen:
-                seen.add(home)
-                yield from walk(home)
-        yield cell, below
+        return cell, below, iter(below)
 
-    return walk(root)
+    way = [begun(root)]
+    while way:
+        cell, below, left = way[-1]
+        new = next((home for home in left if home not in seen), None)
+        if new is None:
+            way.pop()
+            yield cell, below
+        else:
+            seen.add(new)
+            way.append(begun(new))
 
 
 @functools.lru_cache(maxsize=1 << 16)
