@@ -45,10 +45,12 @@ class Cost:
 
 
 class StepRate(msgspec.Struct, frozen=True):
-    """What a step of work takes per slot."""
+    """What a step of work takes, per slot unless said otherwise."""
 
     nanoseconds: float = 0
     """Wall time, for each of the two sides to move."""
+    seconds: float = 0
+    """Wall time besides, however many slots there are."""
     bytes: int = 0
     """Memory."""
     file: float = 0
@@ -94,7 +96,8 @@ BASE_MEMORY: Final = RATES.process["tables"] << 20
 
 def seconds_of(step: str, slots: int, threads: int = 2) -> float:
     """Return the wall time of a step of :data:`RATES`, for both sides to move."""
-    return _wall_time(slots, RATES.steps[step].nanoseconds, threads)
+    rate = RATES.steps[step]
+    return rate.seconds + _wall_time(slots, rate.nanoseconds, threads)
 
 
 def _wall_time(slots: int, nanoseconds: float, threads: int) -> float:

@@ -80,7 +80,7 @@ def test_what_they_take() -> None:
     root = cell_of("4k3/8/8/8/8/8/P7/4K3 w - - 0 1", chess.E1, chess.E8)
     structures = Structures.of(root, lambda cell: cell.men == 2)
     assert structures.sizes == {64**2: 6}
-    assert structures.seconds(threads=1) == 2 * structures.seconds(threads=2) > 0
+    assert structures.seconds(threads=1) > structures.seconds(threads=2) > 0
     assert structures.memory == Structures.of(root, lambda cell: True).memory > 0
     with_promotions = Structures.of(root, lambda cell: cell.men == 2, promotions=True)
     assert with_promotions.sizes == {64**2: 6, 64**3: 4}
