@@ -11,14 +11,22 @@
 #include "tbgen.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#define NOGDI
+#include <windows.h>
+#undef near /* windows.h takes these words for itself */
+#undef far
+#else
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#endif
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -597,19 +605,44 @@ static bool read_table(const struct tbgen *tables, struct table *t) {
     return t->phases <= placements && fits(t, tables->rules);
 }
 
-static void map_file(struct table *t, int directory, const char *file) {
-    struct stat about;
-    int descriptor = openat(directory, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) return;
-    if (!fstat(descriptor, &about) && S_ISREG(about.st_mode) && about.st_size > 0) {
-        void *map = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
-        if (map != MAP_FAILED) {
-            t->map = map;
-            t->size = (uint64_t)about.st_size;
-        }
+/* Map a file into memory; NULL if that cannot be done. */
+#ifdef _WIN32
+static const uint8_t *map_file(const char *path, uint64_t *size) {
+    LARGE_INTEGER bytes = {.QuadPart = 0};
+    void *map = NULL;
+    HANDLE file = CreateFileA(
+        path, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL,
+        NULL);
+    if (file == INVALID_HANDLE_VALUE) return NULL;
+    HANDLE mapping = CreateFileMappingA(file, NULL, PAGE_READONLY, 0, 0, NULL);
+    if (mapping) {
+        if (GetFileSizeEx(file, &bytes)) map = MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0);
+        CloseHandle(mapping);
     }
-    close(descriptor);
+    CloseHandle(file);
+    *size = (uint64_t)bytes.QuadPart;
+    return map;
 }
+
+static void unmap_file(const uint8_t *map, uint64_t size) {
+    (void)size;
+    UnmapViewOfFile(map);
+}
+#else
+static const uint8_t *map_file(const char *path, uint64_t *size) {
+    struct stat about = {.st_size = 0};
+    void *map = MAP_FAILED;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return NULL;
+    if (!fstat(descriptor, &about) && S_ISREG(about.st_mode) && about.st_size > 0)
+        map = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
+    close(descriptor);
+    *size = (uint64_t)about.st_size;
+    return map == MAP_FAILED ? NULL : map;
+}
+
+static void unmap_file(const uint8_t *map, uint64_t size) { munmap((void *)map, (size_t)size); }
+#endif
 
 static struct entry *entry_of(const struct tbgen *tables, uint32_t key) {
     uint32_t at = key * 2654435761u >> 22; /* Knuth's multiplier */
@@ -618,7 +651,8 @@ static struct entry *entry_of(const struct tbgen *tables, uint32_t key) {
 }
 
 /* Add the table of a file, if its name is that of one. */
-static void add_table(struct tbgen *tables, int directory, const char *file) {
+static void add_table(struct tbgen *tables, const char *directory, const char *file) {
+    char path[4096];
     const char *ending = tables->rules == TBGEN_R_MOBILITY ? ".r.flat" : ".wg.flat", *dot = strchr(file, '.');
     if (!dot || strcmp(dot, ending) || dot - file >= NAME_SIZE || tables->count >= ENTRIES / 4) return;
     struct table *t = &tables->tables[tables->count];
@@ -626,8 +660,9 @@ static void add_table(struct tbgen *tables, int directory, const char *file) {
     memset(t, 0, sizeof *t);
     memcpy(t->name, file, (size_t)(dot - file));
     if (!lay_out(t, men)) return;
-    map_file(t, directory, file);
-    t->good = read_table(tables, t);
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, file) < sizeof path)
+        t->map = map_file(path, &t->size);
+    t->good = t->map && read_table(tables, t);
     for (int turn = 0; turn < 2; turn++) {
         uint32_t key = key_of(men[turn], men[1 - turn]);
         struct entry *entry = entry_of(tables, key);
@@ -650,7 +685,7 @@ outcome tbgen_open(const char *directory, enum tbgen_rules rules, struct tbgen *
     tables->rules = rules;
     make_crc(tables->crc);
     for (int at = 0; at < ENTRIES; at++) tables->entry[at].table = -1;
-    for (struct dirent *file; (file = readdir(stream));) add_table(tables, dirfd(stream), file->d_name);
+    for (struct dirent *file; (file = readdir(stream));) add_table(tables, directory, file->d_name);
     closedir(stream);
     if (!tables->count) {
         tbgen_close(tables);
@@ -664,7 +699,7 @@ void tbgen_close(struct tbgen *tables) {
     if (!tables) return;
     for (int at = 0; at < tables->count; at++) {
         free((void *)tables->tables[at].checked);
-        if (tables->tables[at].map) munmap((void *)tables->tables[at].map, (size_t)tables->tables[at].size);
+        if (tables->tables[at].map) unmap_file(tables->tables[at].map, tables->tables[at].size);
     }
     free(tables->tables);
     free(tables);
@@ -1525,22 +1560,29 @@ static outcome board_of(const struct tbgen_position *position, struct board *b) 
     return TBGEN_OK;
 }
 
+/* Find the accrued score that counts: a caller's, if it does, with the position's own folded in. */
+static outcome heed(
+    const struct tbgen *tables, const struct moves *moves, tbgen_score own, tbgen_score accrued,
+    tbgen_score *held) {
+    bool fresh = moves->passing && tables->rules == TBGEN_R_MOBILITY;
+    *held = own;
+    if (fresh || !moves->count || accrued == TBGEN_FRESH) return TBGEN_OK;
+    if (tbgen_rank(accrued) > TBGEN_MOST_RANK) return TBGEN_NO_SCORE;
+    if (tbgen_rank(accrued) < 2) return TBGEN_ENDED;
+    *held = fold(accrued, own);
+    return TBGEN_OK;
+}
+
 /* Find the result of a state; `accrued` is as a caller gives it. */
 static outcome find_result(
     struct tbgen_room *room, const struct board *b, const struct moves *moves, tbgen_score accrued,
     struct tbgen_result *result) {
     tbgen_score own = own_score(b->side, rank_of(moves));
-    bool resets = room->tables->rules == TBGEN_R_MOBILITY;
     *result = (struct tbgen_result){own, 0, own, own};
-    if (!moves->count) return TBGEN_OK;
-    if (!(moves->passing && resets)) {
-        if (accrued != TBGEN_FRESH && tbgen_rank(accrued) > TBGEN_MOST_RANK) return TBGEN_NO_SCORE;
-        if (accrued != TBGEN_FRESH && tbgen_rank(accrued) < 2) return TBGEN_ENDED;
-        result->accrued = fold(accrued, own);
-    }
+    outcome failed = heed(room->tables, moves, own, accrued, &result->accrued);
+    if (failed || !moves->count) return failed;
     struct goal goal;
-    outcome failed = look_up(room, b, own, result->accrued, &goal);
-    if (failed) return failed;
+    if ((failed = look_up(room, b, own, result->accrued, &goal))) return failed;
     result->value = goal.value;
     result->depth = goal.depth;
     return TBGEN_OK;
@@ -1599,10 +1641,9 @@ outcome tbgen_moves(
     outcome failed = board_of(position, &b);
     if (failed) return failed;
     find_moves(&b, &found);
-    tbgen_score own = own_score(b.side, rank_of(&found));
-    if (found.count && !(found.passing && resets) && accrued != TBGEN_FRESH && tbgen_rank(accrued) < 2)
-        return TBGEN_ENDED;
-    tbgen_score held = found.passing && resets ? own : fold(accrued, own);
+    tbgen_score held;
+    if ((failed = heed(room->tables, &found, own_score(b.side, rank_of(&found)), accrued, &held)))
+        return failed;
     while (next_move(&b, &found, &walk, &step)) {
         struct tbgen_move move;
         struct board child = after_move(&b, step.kind, step.from, step.to, step.promotion);

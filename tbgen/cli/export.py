@@ -22,8 +22,8 @@ def run(
     """Write tables as flat files, which programs in C and C++ map into memory.
 
     The library that reads them is in the folder native of the source; docs/native.md describes both. Every
-    table is first read and compared with its digest. Tables that were exported there before are left as they
-    are. The tables of up to four men take 0.7 GiB, those of five men about as much as before.
+    table is first read and compared with its digest. Tables that were exported there before are compared with
+    their checksums, and left as they are if they are sound. The tables of up to four men take 0.7 GiB, those of five men about as much as before.
 
     \b
     For example:

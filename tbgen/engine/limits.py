@@ -18,6 +18,8 @@ _MOVES_LEFT: Final = 30
 """Moves to have time for where nobody says how many."""
 _AT_MOST: Final = 0.4
 """Share of the time left that one move may take."""
+_IN_HAND: Final = 5
+"""Overheads that are kept in hand: on a busy machine one move in some hundred loses as much."""
 _LONGER: Final = 3
 """How many times its share a move may take once an iteration has begun."""
 _ITERATION: Final = 0.5
@@ -72,7 +74,7 @@ class Go:
     def seconds(self, white: bool, overhead: float) -> tuple[float | None, float | None]:
         """Return how long a side should think, and how long it may; None for as long as it likes.
 
-        :param overhead: seconds that get lost on the way to the clock.
+        :param overhead: seconds that each move loses on the way to the clock.
         """
         if "movetime" in self.numbers:
             given = max(self.numbers["movetime"] / 1000 - overhead, _LEAST)
@@ -81,10 +83,11 @@ class Go:
         if left is None or self.infinite:  # the clock of the other side is none of ours
             return None, None
         increment = max(self.numbers.get("winc" if white else "binc", 0), 0) / 1000
-        there = max(left / 1000 - overhead, _LEAST)
+        there, free = left / 1000 - overhead, left / 1000 - _IN_HAND * overhead
         moves = min(max(self.numbers.get("movestogo", _MOVES_LEFT), 1), _MOVES_LEFT)
         most = max(there * (0.9 if moves == 1 else _AT_MOST), _LEAST)
-        should = min(there / moves + 0.8 * increment, most)
+        share = max(free, 0) / moves + 0.8 * max(increment - overhead, 0)
+        should = min(max(share, _LEAST), most)
         return should, min(_LONGER * should, most)
 
 

@@ -39,8 +39,8 @@ def export(
 ) -> list[ExportedTable]:
     """Write tables as flat files (docs/native.md) to a directory, and return them in build order.
 
-    Every table is read and compared with its digest first. A table whose flat file is there already is left
-    as it is.
+    A flat file that is there and sound is left as it is. Before any other is written, its table is read and
+    compared with its digest.
 
     :param materials: which tables, and with them those that they rest on; all if None.
     :param done: called with every table, its number, and how many there are.

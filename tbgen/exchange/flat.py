@@ -41,6 +41,8 @@ SECTIONS: Final = (
 
 _HEAD: Final = struct.Struct("<8sIIQ16sBBBx32s4x")
 """Magic, version, checksum, size of the file, material, rules, form, stored side, digest of the table."""
+_PLACE: Final = struct.Struct("<QQ")
+"""Offset and length in bytes of a section."""
 _MAGIC: Final = b"tbgflat\0"
 _CHECKSUM_AT: Final = 12
 _ALIGNED: Final = 64
@@ -75,14 +77,18 @@ def flat_path(directory: Path, material: str, variant: Variant) -> Path:
 
 
 def is_flat_file_of(path: Path, table: StoredFile) -> bool:
-    """Tell whether a file is the flat file of a table, by its header and its size."""
+    """Tell whether a file is the flat file of a table, as it was written: by header, size and checksums."""
     try:
         with path.open("rb") as file:
             head, size = file.read(PAGE), path.stat().st_size
     except OSError:
         return False
     facts = _HEAD.unpack_from(head.ljust(PAGE, b"\0"))
-    return facts[:4] == (_MAGIC, VERSION, _header_checksum(head), size) and facts[-1] == _digest(table)
+    if facts[:4] != (_MAGIC, VERSION, _header_checksum(head), size) or facts[-1] != _digest(table):
+        return False
+    end, _ = _PLACE.unpack_from(head, _HEAD.size + _PLACE.size * len(SECTIONS))
+    stated = np.fromfile(path, "<u4", offset=end)
+    return np.array_equal(stated, np.fromiter(_page_checksums(path, end), "<u4"))
 
 
 def write_flat(table: StoredFile, path: Path) -> int:
@@ -126,7 +132,7 @@ def _header(table: StoredFile, size: int, places: list[tuple[int, int]]) -> byte
     side = table.stored_side if info.packed else 0
     facts = (int(info.variant is Variant.WHOLE_GAME), int(info.packed), side)
     head = _HEAD.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *facts, _digest(table))
-    header = bytearray((head + b"".join(struct.pack("<QQ", *place) for place in places)).ljust(PAGE, b"\0"))
+    header = bytearray((head + b"".join(_PLACE.pack(*place) for place in places)).ljust(PAGE, b"\0"))
     struct.pack_into("<I", header, _CHECKSUM_AT, _header_checksum(header))
     return bytes(header)
 

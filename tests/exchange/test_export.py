@@ -73,7 +73,8 @@ def test_what_is_there_is_left_as_it_is(own: Path, tmp_path: Path) -> None:
     assert not any(table.written for table in exported(own, tmp_path))
     assert {each.name: each.stat().st_mtime_ns for each in tmp_path.iterdir()} == before
     sound = path.read_bytes()
-    for damaged in (sound[:-1], sound[:100] + b"x" + sound[101:], b"", sound[:50]):
+    flipped = bytes([*sound[:9000], sound[9000] ^ 1, *sound[9001:]])
+    for damaged in (sound[:-1], sound[:100] + b"x" + sound[101:], b"", sound[:50], flipped):
         path.write_bytes(damaged)
         assert [table.file for table in exported(own, tmp_path) if table.written] == [path.name]
         assert path.read_bytes() == sound

@@ -85,3 +85,10 @@ def test_nothing_else_is_needed(tmp_path: Path, three: Path) -> None:
     done(compiler(), *(tmp_path / name for name in ("main.c", "tbgen.c")), "-o", tmp_path / "main")
     assert done(tmp_path / "main", three / "flat") == "all is well, 6\n"
     assert os.path.getsize(tmp_path / "main") < 200_000
+
+
+def test_windows(source: Path) -> None:
+    """The program can be built for Windows, by MinGW."""
+    needs(gcc := "x86_64-w64-mingw32-gcc-posix")
+    done("make", "-C", source, f"CC={gcc}", "AR=x86_64-w64-mingw32-gcc-ar-posix", "CFLAGS=-O1 -Werror")
+    assert (source / "probe.exe").read_bytes()[:2] == b"MZ"

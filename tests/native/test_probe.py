@@ -10,11 +10,12 @@ from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
 from tests.native.conftest import FOUR, PACKED, THREE
 from tests.support.exhaustive import sample
-from tests.support.native import answers, differences, exported, states, with_score
+from tests.support.native import SANITIZED, answers, compiled, differences, exported, states, with_score
 from tests.support.packed_tables import PackedTables
 from tests.support.random_boards import en_passant_board
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+MATED = "8/8/8/8/8/5K2/6Q1/7k b - - 0 1"
 
 
 def test_published_values(probe: Path, three: Path) -> None:
@@ -115,3 +116,31 @@ def test_two_hundred_thousand_states(fast_probe: Path, tables: Path, tmp_path: P
     names = sorted(path.name.split(".")[0] for path in tables.glob("*.r.h5"))
     place = exported(tables, tmp_path, names)
     assert differences(fast_probe, place, states("many", 200_000, names, en_passant=True)) == []
+
+
+def test_scores_that_no_state_has(three: Path, tmp_path: Path) -> None:
+    """A probe and a list of moves refuse the same ones, and ignore them where no score counts."""
+    (tmp_path / "main.c").write_text(
+        '#include "tbgen.h"\n#include <limits.h>\n#include <stdio.h>\n'
+        "int main(int count, char *arguments[]) {\n"
+        "    struct tbgen *tables;\n"
+        "    if (tbgen_open(arguments[count - 2], TBGEN_R_MOBILITY, &tables)) return 1;\n"
+        "    struct tbgen_room *room = tbgen_room_open(tables);\n"
+        "    struct tbgen_position position;\n"
+        "    struct tbgen_result result;\n"
+        "    struct tbgen_move moves[TBGEN_MOST_MOVES];\n"
+        "    const tbgen_score scores[] = {0, -2, 2, 1999, -2000, 2000, -2001, INT_MAX, INT_MIN};\n"
+        "    tbgen_score unused;\n"
+        "    int found;\n"
+        "    if (!room || tbgen_read_fen(arguments[count - 1], 0, &position, &unused)) return 1;\n"
+        "    for (int at = 0; at < 9; at++)\n"
+        '        printf("%u%u ", tbgen_probe(room, &position, scores[at], &result),\n'
+        "            tbgen_moves(room, &position, scores[at], moves, &found));\n"
+        "    tbgen_room_close(room);\n"
+        "    tbgen_close(tables);\n"
+        "}\n"
+    )
+    program = compiled(tmp_path / "main", tmp_path / "main.c", SANITIZED)
+    for fen, codes in ((BISHOP, ("88",) * 2 + ("00",) * 3 + ("77",) * 4), (MATED, ("00",) * 9)):
+        told = subprocess.run([program, three / "flat", fen], capture_output=True, text=True)
+        assert (told.stderr, tuple(told.stdout.split())) == ("", codes)
