@@ -1,9 +1,9 @@
 """The compiled search of one state: what it is told of the game, and what it finds."""
 
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Final
 
 import chess
@@ -111,8 +111,7 @@ class CompiledSearch:
 
         The arguments are those of :meth:`tbgen.engine.search.TreeSearch.run`.
         """
-        with ThreadPoolExecutor(1) as pool, closing(self._leaves):
-            self._pool = pool
+        with self._watched(), closing(self._leaves):
             self._leaves.start()
             for iteration in range(1, min(depth or PLIES, PLIES - 1) + 1):
                 for place in range(1, self._places + 1):
@@ -174,7 +173,7 @@ class CompiledSearch:
         room.control[at.ITERATION] = iteration
         if self.best.depth:
             room.control[at.MOST_NODES] = self._most_nodes
-        value = self._wait(self._pool.submit(search_root, room, iteration, place - 1, self._count))
+        value = search_root(room, iteration, place - 1, self._count)
         length = int(room.length[0])
         if length and not (self._stopped and place > 1):
             seen = self._plain(value if self.game.live.turn else -value)
@@ -201,13 +200,27 @@ class CompiledSearch:
             time.sleep(_GLANCE)
         return not self._leaves.pending
 
-    def _wait(self, searching: "Future[int]") -> int:
-        """Wait for an iteration, and stop it when it is time, but not before there is a best move."""
-        control = self._room.control
-        while not wait([searching], _GLANCE).done:
-            if self.best.depth and self._over(self.nodes):
-                control[at.STOP] = 1
-        return searching.result()
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Have another thread stop the search when it is time, but not before there is a best move.
+
+        (On a busy machine every turn between threads takes long, and this way there are few.)
+        """
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(_GLANCE):
+                if self.best.depth and self._over(self.nodes):
+                    self._room.control[at.STOP] = 1
+                    return
+
+        watching = threading.Thread(target=watch, daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watching.join()  # the room is for one search at a time
 
     def _line(self, moves: Sequence[int]) -> tuple[chess.Move, ...]:
         board, line = self.game.live.copy(stack=False), []
