@@ -21,9 +21,10 @@ def run(
 ) -> None:
     """Write tables as flat files, which programs in C and C++ map into memory.
 
-    The library that reads them is in the folder native of the source; docs/native.md describes both. Every
-    table is first read and compared with its digest. Tables that were exported there before are compared with
-    their checksums, and left as they are if they are sound. The tables of up to four men take 0.7 GiB, those of five men about as much as before.
+    The library that reads them is in the folder native of the source; docs/native.md describes both. Files
+    that were exported there before are left as they are if they are sound; before any other is written, its
+    table is read and compared with its digest. The tables of up to four men take 0.7 GiB, those of five men
+    about as much as before.
 
     \b
     For example:
