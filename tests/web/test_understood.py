@@ -22,6 +22,23 @@ LESSONS = """async () => {
 }"""
 
 
+def test_the_number_of_moves_takes_one_line(browser: Browser, address: str) -> None:
+    """Also on a narrow phone where it is longest: a knight gives check, and the king has seven moves."""
+    narrow = {"width": 360, "height": 640}
+    visit = Visit(browser, address, "?fen=8/8/8/4K3/8/3n4/8/k7_w_-_-_0_1", viewport=narrow)
+    mobility = visit.page.locator("#mobility")
+    expect(mobility).to_have_text("White is in check and has seven legal moves: -G7.0")
+    longest = mobility.bounding_box()
+    assert longest is not None
+    assert mobility.evaluate("each => each.scrollWidth <= each.clientWidth")
+    visit = Visit(browser, address, KBK, viewport=narrow)
+    mobility = visit.page.locator("#mobility")
+    expect(mobility).to_have_text("Black has three legal moves: G3.5")
+    short = mobility.bounding_box()
+    assert short is not None
+    assert short["height"] == longest["height"]
+
+
 @pytest.mark.everywhere
 def test_the_guide_is_played_by_clicking(browser: Browser, address: str, tables: Path) -> None:
     """Its moves are the only ones that keep the value; a wrong one is told; nothing gives them away."""
