@@ -79,7 +79,7 @@ class Games:
         blocks = list(map(Block, *found))
         with shared_map(min(self._threads, len(games)), self.cell.size) as shared:
             try:
-                list(shared(of_end, games, blocks))
+                list(shared(lambda end: of_end(end, blocks[end]), games))
             except BaseException:
                 stop()
                 raise

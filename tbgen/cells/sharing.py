@@ -1,12 +1,12 @@
 """Work that threads share, where it is worth their start."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-Map: TypeAlias = Callable[..., Iterable[Any]]
-"""As ``map``."""
+from tbgen.retro.pool import Map
+
 WORTH_THREADS: Final = 64**3
 """Slots of a cell from which on threads are worth their start, which takes longer than a small cell."""
 

@@ -90,6 +90,7 @@ class Tables(ExitSource):
         return self._held[cell]
 
     def _find(self, cell: Cell) -> bool:
+        """Find out what :meth:`has_cell` tells."""
         material, _ = cell.material()
         file = self._file(material)
         least = max(layout_of(material).phase_size, WORTH_DECODING)
