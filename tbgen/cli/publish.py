@@ -1,6 +1,7 @@
 """``tbgen publish``: tables or solved cells to be fetched, and the page for hosts of static files."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,7 @@ def run(
     variants: VariantList,
     cells: Annotated[Path | None, Setting(metavar="DIR")],
     site: bool,
+    live: Annotated[Path | None, Setting(metavar="EVENT.pgn")],
     json: AsJson,
     directory: TableDirectory,
 ) -> None:
@@ -46,6 +48,7 @@ def run(
 
     With --site, it gets the page of tbgen serve, to be put on any host of static files, and in its folder
     tables those of up to four men, which the page reads in pieces: the host has to answer range requests.
+    With --live, it also gets the page of an event that is over.
 
     \b
     For example:
@@ -54,11 +57,13 @@ def run(
       tbgen publish data --dir data
       tbgen publish /srv/www/tables KRPvKRP --cells cells
       tbgen publish --site /srv/www/explorer
+      tbgen publish --site /srv/www/explorer --live event.pgn
 
     :param target: directory of the set
     :param names: such as KBvK, and those that it rests on (default: those that are there)
     :param cells: publish the cells of a directory, of the named men or all
     :param site: write the page for a host of static files, with tables of up to four men
+    :param live: with --site: show the event of tbgen match in this PGN file, which has to be over
     :param json: print the list as one JSON document
     """
     line = ProgressLine()
@@ -66,6 +71,8 @@ def run(
     def done(file: PublishedFile, number: int, count: int) -> None:
         line.show(f"{file.file}, {number} of {count}")
 
+    if live is not None and not site:
+        raise UsageError("an event is published with the page: add --site")
     with line:
         if cells is not None:
             if site:
@@ -73,7 +80,7 @@ def run(
             published = publish_cells(cells, target, men_of_cells(names, men, variants), done=done)
         else:
             materials = material_list(map(Material.parse, names), men)
-            write = site_writer() if site else publish
+            write = partial(site_writer(), event=live) if site else publish
             published = write(directory, target, variants, materials, done=done)
     print(published.text().decode() if json else f"{target}: {_summary(published)}\n", end="")
 

@@ -23,12 +23,14 @@ from tbgen.store.chunks import ChunkPlace
 from tbgen.store.inventory import EXPECTED_MEN, CountedTableDocument, Entry
 from tbgen.store.schema import TABLE, DatasetSchema
 from tbgen.store.stored_file import StoredFile
+from tbgen.web.archive import FIRST, FOLDER, Archive
 from tbgen.web.page_files import POLICY, page_files
 
 _TABLES: Final = "tables"
 """The folder of the tables on a site."""
-_FOR_SERVERS: Final = re.compile(r"live\.(html|css|js)")
-_LINK: Final = re.compile(r'\b(href|data-page)="(embed|play|puzzles)"')
+_OF_EVENTS: Final = re.compile(r"live\.(html|css|js)")
+"""Files that a site without an event does not have."""
+_LINK: Final = re.compile(r'\b(href|data-page)="(embed|live|play|puzzles)"')
 """An address that servers have without the ending of its file."""
 _HEAD: Final = '<meta charset="utf-8">'
 
@@ -65,20 +67,24 @@ def write_site(
     variants: Iterable[Variant],
     materials: Iterable[Material] | None = None,
     *,
+    event: Path | None = None,
     done: Callable[[PublishedFile, int, int], None] = lambda *_: None,
 ) -> PublishedSet:
     """Write the page with tables for a host of static files, or write it anew.
 
-    The tables are published as a set (:func:`tbgen.exchange.publish.publish`), which can also be fetched.
+    The tables are published as a set (:func:`tbgen.exchange.publish.publish`), which can also be fetched. An
+    event that was published there before stays if there is no other one.
 
     :param materials: which tables, and with them those that they rest on; all of up to four men if None.
+    :param event: the PGN file of an event that is over, which the site shows too.
     :param done: called with every table, its number, and how many there are.
-    :raises UsageError: if the target has other files than a site, or a table is not one of up to four men in
-        plain form.
+    :raises UsageError: if the target has other files than a site, a table is not one of up to four men in
+        plain form, or the event has no live file or is still being played.
     :raises NoTablesError, MissingTableError, DamagedTableError: as publishing does.
     :raises TbgenError: if something cannot be written.
     """
     _require_room(target)
+    archive = None if event is None else Archive(event)
     wanted = _readable(directory, tuple(variants), materials)
     tables = target / _TABLES
     rules = {variant for _, variant in wanted}
@@ -87,6 +93,8 @@ def write_site(
         published = publish(directory, tables, [variant], names, done=done)
     for table in published.tables:
         write_file(tables / f"{table.material}.{table.rules}.json", _facts(tables / table.file, table.men))
+    if archive is not None:
+        archive.write(target)
     _write_page(target)
     return published
 
@@ -171,7 +179,10 @@ def _joined(places: Iterable[ChunkPlace]) -> Iterator[list[int]]:
 
 def _write_page(target: Path) -> None:
     """Write pages, scripts and styles; the first page is the last file."""
-    found = {name: data for name, data in page_files(["static"]).items() if not _FOR_SERVERS.fullmatch(name)}
+    has_event = (target / FOLDER / FIRST).exists()
+    found = page_files(["live", "static"] if has_event else ["static"])
+    if not has_event:
+        found = {name: data for name, data in found.items() if not _OF_EVENTS.fullmatch(name)}
     pages = sorted((name for name in found if name.endswith(".html")), key="index.html".__eq__)
     for name in [*(name for name in found if name not in pages), *pages]:
         is_page = name in pages

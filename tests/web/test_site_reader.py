@@ -302,9 +302,9 @@ def test_a_damaged_host_is_told_of(
     with hosting(target, ranges=ranges) as host:
         visit = Visit(browser, host.address, f"?fen={KBK.replace(' ', '_')}")
         said = (
-            "The host does not hand out KBvK.r.h5"
+            "The host does not hand out tables/KBvK.r.h5"
             if how == "gone"
-            else "KBvK.r.h5 on this site cannot be used"
+            else "tables/KBvK.r.h5 on this site cannot be used"
         )
         expect(visit.page.locator("#problem")).to_contain_text(said)
         visit.page.locator("#fen").fill("8/8/8/4KQk1/8/8/8/8 b - - 0 1")

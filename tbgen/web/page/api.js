@@ -41,8 +41,11 @@ const server = {
     get: (path, parameters) => answer(fetch(addressOf(path, parameters))),
     post: (path, body) => answer(fetch(path, {method: "POST", body})),
 }
+/** Whether the page is on a site without a server. */
+export const isStatic = document.documentElement.dataset.static !== undefined
+
 /** What answers: `get(path, parameters)` and `post(path, body)` return documents, or refuse. */
-const source = document.documentElement.dataset.static === undefined ? server : import("./static/source.js")
+const source = isStatic ? import("./static/source.js") : server
 
 async function answer(fetching) {
     let response

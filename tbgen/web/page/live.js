@@ -1,12 +1,12 @@
 // A running event: what the server tells as it happens. Nothing is asked again and again.
 
 import "./style_properties.js"
-import {attempt, fresh} from "./api.js"
+import {attempt, fresh, isStatic} from "./api.js"
 import {Card} from "./card.js"
 import {$} from "./dom.js"
 import {Stage} from "./stage.js"
 import {games as gamesText, showFinished, showStandings} from "./standings.js"
-import {Watched} from "./watched.js"
+import {Watched, addressOf} from "./watched.js"
 
 const MOST_CARDS = 15
 const MOST_LISTED = 500
@@ -18,6 +18,7 @@ const OVER = {
     stopped: "The event was stopped. It goes on when the command is given again, and this page with it, if the address is the same.",
     gone: "The runner has ended without a word. The event goes on when the command is given again.",
 }
+const ARCHIVED = "The event was stopped before its end. This is how far it came."
 
 let event = null
 /** By key, those in play, and those that are over and not yet followed by another one. */
@@ -78,7 +79,7 @@ function choose(game) {
 /** Show a finished game again, from its start. */
 const replay = row => attempt($("finished-problem"), async () => {
     if (!games.has(row.key)) {
-        const game = new Watched(await fresh(`live/games/${encodeURIComponent(row.key)}.json`))
+        const game = new Watched(await fresh(addressOf(row.key, ".json")))
         game.finish(row.reason, row)
         game.again = true
         games.set(row.key, game)
@@ -119,7 +120,7 @@ function rank(found) {
 /** Show that the event is over, or that it is not: null. */
 function showOver(how) {
     over = how
-    $("status").textContent = OVER[how] ?? ""
+    $("status").textContent = isStatic && how !== "finished" ? ARCHIVED : OVER[how] ?? ""
     $("playing-label").textContent = how === null ? "Games in play" : "Last games"
     $("winner").textContent = how === "finished" ? announced() : ""
     games.forEach(game => game.stopped = how !== null)
@@ -180,4 +181,5 @@ function connect() {
     })
 }
 
-connect()
+if (isStatic) attempt($("status"), async () => showAll(await fresh("live/event")))
+else connect()

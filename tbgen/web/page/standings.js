@@ -2,6 +2,7 @@
 
 import {$, h} from "./dom.js"
 import {pointsText} from "./score.js"
+import {addressOf} from "./watched.js"
 
 export const games = number => number === 1 ? "1 game" : `${number} games`
 
@@ -39,11 +40,10 @@ export function showFinished(listed, onReplay) {
     const head = ["Game", "White", "Black", "Result", "Points", "Plies", "How it ended", "Show"]
     const words = new Set([0, 1, 2, 6, 7])
     const rows = listed.map(game => {
-        const address = `live/games/${encodeURIComponent(game.key)}`
         return [
             game.key, game.white, game.black, game.value, pointsText(game.points), game.plies, `${game.reason} (${game.basis})`,
             [h("button", {type: "button", class: "step", onclick: () => onReplay(game), "aria-label": `Replay game ${game.key}`}, "replay"), " ",
-                h("a", {href: address, "aria-label": `Explore game ${game.key}`}, "explore"), " ", h("a", {href: `${address}.pgn`, "aria-label": `PGN of game ${game.key}`}, "PGN")],
+                h("a", {href: addressOf(game.key), "aria-label": `Explore game ${game.key}`}, "explore"), " ", h("a", {href: addressOf(game.key, ".pgn"), "aria-label": `PGN of game ${game.key}`}, "PGN")],
         ]
     })
     $("finished").replaceChildren(table(head.map((title, at) => ({title, word: words.has(at)})), rows, "Finished games, the last one first"))

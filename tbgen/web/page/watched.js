@@ -1,5 +1,6 @@
 // A game that is watched, and what all views of one have: a board, the players and their clocks.
 
+import {isStatic} from "./api.js"
 import {look} from "./board.js"
 import {Chessboard} from "./cm-chessboard/src/Chessboard.js"
 import {MARKER_TYPE, Markers} from "./cm-chessboard/src/extensions/markers/Markers.js"
@@ -8,6 +9,9 @@ import {pointsText} from "./score.js"
 import {tick} from "./taste.js"
 
 const SECOND = 1000
+
+/** Return the address of a finished game: by its ending, or that which leads to the explorer. */
+export const addressOf = (key, ending = isStatic ? ".html" : "") => `live/games/${encodeURIComponent(key)}${ending}`
 
 /** What has been told of a game: docs/match.md describes the fields. */
 export class Watched {
@@ -55,7 +59,7 @@ export class Watched {
     get link() {
         const fen = this.fenAt(this.plies.length).replaceAll(" ", "_")
         const query = `fen=${fen}&accrued=${this.accruedAt(this.plies.length)}`
-        return this.result ? `live/games/${encodeURIComponent(this.key)}` : `./?${query}`
+        return this.result ? addressOf(this.key) : `./?${query}`
     }
 }
 

@@ -1,9 +1,8 @@
-// The files of tables on the host: pieces of them by range requests, unpacked and kept. docs/format.md says what they
-// hold, docs/publishing.md where the list of their pieces comes from.
+// The files of the host, and those of tables in pieces: by range requests, unpacked and kept. docs/format.md says what
+// tables hold, docs/publishing.md where the list of their pieces comes from.
 
 import {Refused} from "../api.js"
 
-const FOLDER = "tables/"
 const MOST_KEPT = 2000
 /** Bytes that HDF5 puts behind a packed piece: a checksum, beside which that of zlib is enough. */
 const CHECKSUM = 4
@@ -14,12 +13,12 @@ const damaged = name => new Refused(500, {code: "damaged_table", message: `${nam
 /** Ask for a file, or a range of it: browsers would put requests for ranges of one file into a queue to keep them. */
 async function ask(name, range = null) {
     const options = range ? {headers: {Range: `bytes=${range}`}, cache: "no-store"} : {}
-    const response = await fetch(FOLDER + name, options).catch(() => null)
+    const response = await fetch(name, options).catch(() => null)
     if (response?.ok) return response
     throw new Refused(response?.status ?? 0, {code: "unreachable", message: `The host does not hand out ${name}: try again later.`})
 }
 
-/** Return what a JSON file of the folder says. */
+/** Return what a JSON file says. */
 export const readJson = async name => (await ask(name)).json()
 
 /** Return what a map has under a key, or is to have; what fails is forgotten. */

@@ -2,6 +2,7 @@
 
 import {Refused} from "../api.js"
 import {challenge, puzzle, sample} from "./draws.js"
+import {readJson} from "./files.js"
 import {game, games} from "./games.js"
 import {QUESTIONS, isView, view} from "./positions.js"
 import {list, tableOf} from "./tables.js"
@@ -15,9 +16,13 @@ function answering(answers, question) {
     return answers[question]
 }
 
+/** Return the file that has an answer about an event, docs/publishing.md. */
+const fileOf = (path, {before}) => (before ? `${path}-${before}` : path).replace(/(\.json)?$/, ".json")
+
 /** Answer what a server is asked by GET. */
 export async function get(path, parameters) {
     if (path === "tables") return {tables: await list()}
+    if (path.startsWith("live/")) return await readJson(fileOf(path, parameters))
     const [rules, question = "", material] = path.split("/")
     if (isView(rules)) return await view(parameters, rules)
     if (question === "stats") return (await tableOf(material, rules)).facts

@@ -5,6 +5,7 @@ import {Refused} from "../api.js"
 import {File, kept, readJson} from "./files.js"
 import {FRESH, NONE, fold, rankOf} from "./scores.js"
 
+const FOLDER = "tables/"
 const ORDER = "KQRBNP"
 const TRIANGLE = [0, 1, 2, 3, 9, 10, 11, 18, 19, 27]
 const BLOCK = 4096
@@ -22,7 +23,7 @@ export const other = man => man === man.toUpperCase() ? man.toLowerCase() : man.
 const opened = new Map()
 
 /** Return the list of the tables that the site has. */
-export const list = () => kept(opened, "", () => readJson("tbgen-set.json").then(({tables}) => tables))
+export const list = () => kept(opened, "", () => readJson(`${FOLDER}tbgen-set.json`).then(({tables}) => tables))
 
 /** Return the table of a material, whose name is canonical. */
 export async function tableOf(material, rules) {
@@ -31,7 +32,7 @@ export async function tableOf(material, rules) {
         throw new Refused(404, {code: "missing_table", message: `table ${material} is missing; build it with: tbgen build ${material}${more}`})
     }
     const key = `${material}.${rules}`
-    return await kept(opened, key, () => readJson(`${key}.json`).then(facts => new Table(facts)))
+    return await kept(opened, key, () => readJson(`${FOLDER}${key}.json`).then(facts => new Table(facts)))
 }
 
 /** Return the canonical name of the material of two sides, and whether its colours are exchanged. */
@@ -51,7 +52,7 @@ class Table {
         this.facts = facts
         this.free = facts.free_men.split(" ")
         this.pawns = facts.pawns.split(" ").filter(Boolean)
-        this.file = new File(`${facts.material}.${facts.rules}.h5`, facts)
+        this.file = new File(`${FOLDER}${facts.material}.${facts.rules}.h5`, facts)
     }
 
     /** Return the rows of the placements of pawns by their squares. */
