@@ -121,6 +121,13 @@ class GameMove(GameLine, frozen=True, tag="moved"):
     left: Mapping[str, float | None]
 
 
+class GameThought(GameLine, frozen=True, tag="thought"):
+    """What the engine to move thinks: ``comment`` and ``line`` as in :class:`Ply`."""
+
+    comment: str
+    line: str
+
+
 class GameEnd(PairingLine, frozen=True, tag="finished"):
     """A game is over, and in the PGN file.
 
@@ -140,7 +147,7 @@ class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
     how: Termination
 
 
-LiveLine: TypeAlias = EventStart | GameStart | GameMove | GameEnd | EventEnd
+LiveLine: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd | EventEnd
 
 _decoder: Final = msgspec.json.Decoder(LiveLine)
 

@@ -9,14 +9,15 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import chess
-from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict
+from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict, Score
 
 from tbgen.errors import UsageError, printable, quote
 from tbgen.match.clock import Clock, TimeControl, limit_of
@@ -33,6 +34,8 @@ _ENDING: Final = 5.0
 """Seconds after which a killed process counts as gone."""
 _GRACE: Final = 0.2
 """Seconds to wait for a move beyond its time: the time that counts is taken where the bytes are read."""
+_TELLING: Final = 1.0
+"""Seconds between two thoughts that are told."""
 _EMPTY: Final = "<empty>"
 """How UCI writes a text without letters."""
 _VARIANT: Final = "rmobility"
@@ -129,16 +132,22 @@ class EngineReply:
     @property
     def comment(self) -> str:
         """Evaluation, depth and time as Cute Chess writes them into PGN."""
-        time, score, depth = f"{self.seconds:.3f}s", self.info.get("score"), self.info.get("depth", 0)
-        if score is None or depth <= 0:
-            return time
-        mate = score.relative.mate()
-        if mate is not None:
-            text = f"+M{2 * mate - 1}" if mate > 0 else f"-M{-2 * mate}"
-        else:
-            pawns = score.relative.score(mate_score=0) / 100
-            text = f"{pawns:+.2f}" if pawns else "0.00"
-        return f"{text}/{depth} {time}"
+        score = self.info.get("score")
+        return _comment(None if score is None else score.relative, self.info.get("depth", 0), self.seconds)
+
+
+def _comment(score: Score | None, depth: int, seconds: float) -> str:
+    """Return what an engine thinks of its position, and for how long it has thought."""
+    time = f"{seconds:.3f}s"
+    if score is None or depth <= 0:
+        return time
+    mate = score.mate()
+    if mate is not None:
+        text = f"+M{2 * mate - 1}" if mate > 0 else f"-M{-2 * mate}"
+    else:
+        pawns = score.score(mate_score=0) / 100
+        text = f"{pawns:+.2f}" if pawns else "0.00"
+    return f"{text}/{depth} {time}"
 
 
 class Engine:
@@ -200,7 +209,12 @@ class Engine:
         return not (self._closed or self._uci.gone.done())
 
     async def move(
-        self, board: chess.Board, clocks: Mapping[chess.Color, Clock], game: object, accrued: str
+        self,
+        board: chess.Board,
+        clocks: Mapping[chess.Color, Clock],
+        game: object,
+        accrued: str,
+        tell: Callable[[str, str], object] = lambda *_: None,
     ) -> EngineReply:
         """Return the engine's move.
 
@@ -209,6 +223,8 @@ class Engine:
         :param game: the same object for all moves of a game.
         :param accrued: the accrued score of the start position, empty if none is known: engines that know
             r-mobility have an option ``Accrued`` for it.
+        :param tell: called each second with what the engine has told anew while it thinks, as the comment and
+            the line of a reply.
 
         :raises EngineFault: if there is no legal move of it in time.
         """
@@ -228,7 +244,8 @@ class Engine:
             if allowed is not None:
                 stall = allowed + _GRACE
                 late = EngineFault(Fault.TIME, f"there is no move after {allowed:g} s")
-            await self._wait({play}, stall, late)
+            async with _task(self._telling(tell)):
+                await self._wait({play}, stall, late)
         seconds = uci.ended - uci.began
         if uci.answer and not clock.spend(seconds):  # whatever it has answered
             raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
@@ -240,7 +257,7 @@ class Engine:
             illegal = bool(uci.answer)
             fault = Fault.ILLEGAL_MOVE if illegal else Fault.ABANDONED
             raise EngineFault(fault, self._word() if illegal else str(error)) from None
-        return EngineReply(result.move, seconds, result.info, uci.line)
+        return EngineReply(result.move, seconds, result.info, uci.thought.line if uci.thought else "")
 
     async def close(self, *, kill: bool = False) -> None:
         """End the engine: ask it to quit, unless it is to be killed, and kill what is left of its group."""
@@ -261,6 +278,17 @@ class Engine:
             finally:
                 self._transport.close()
                 self._guard.release(self._group)
+
+    async def _telling(self, tell: Callable[[str, str], object]) -> None:
+        """Tell what the engine thinks, as long as it does."""
+        told = None
+        while True:
+            await asyncio.sleep(_TELLING)
+            thought = self._uci.thought
+            if thought is not None and thought != told:
+                told = thought
+                seconds = time.perf_counter() - self._uci.began
+                tell(_comment(thought.score, thought.depth, seconds), thought.line)
 
     def _word(self) -> str:
         """Return what it has sent as a move, made harmless for PGN."""

@@ -8,7 +8,7 @@ from typing import Final
 
 import chess
 
-from tbgen.games.live_file import GameMove, Ply
+from tbgen.games.live_file import GameMove, GameThought, Ply
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee.arbiter import Arbiter
@@ -39,7 +39,7 @@ _ENDS: Final = {
 class PlayedGame:
     """A game in play, and after :meth:`end` one that has been played.
 
-    :param listen: called with each move, those of the opening included.
+    :param listen: called with each move, those of the opening included, and with what engines think.
     """
 
     outcome: Outcome
@@ -80,6 +80,10 @@ class PlayedGame:
         left = {str(chess.COLOR_NAMES[side]): clock.left for side, clock in self.clocks.items()}
         self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))
 
+    def tell(self, comment: str, line: str) -> None:
+        """Tell what the engine to move thinks."""
+        self._listen(GameThought(time.time(), str(self.fixture.key), comment, line))
+
     def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> PlayedGame:
         """Return the game at its end."""
         self.outcome, self.reason, self.termination = outcome, ending.text, termination
@@ -109,7 +113,7 @@ async def play_game(
             return play.end(outcome, stop, "" if resigned else Basis.ADJUDICATION.value)
         mover = board.turn
         try:
-            answer = await engines[mover].move(board, play.clocks, play, before)
+            answer = await engines[mover].move(board, play.clocks, play, before, play.tell)
         except EngineFault as fault:
             return await lost_game(play, judge, mover, fault)
         play.thinking += answer.seconds

@@ -16,6 +16,7 @@ from tbgen.games.live_file import (
     GameEnd,
     GameMove,
     GameStart,
+    GameThought,
     LiveLine,
     Termination,
     line_of,
@@ -55,6 +56,8 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
                 self._playing[message.key] = [self._write(message)]
             case GameMove():
                 self._playing[message.key].append(self._write(message))
+            case GameThought():
+                self._write(message)
             case GameEnd() if self._start is not None:
                 del self._playing[message.key]
                 self._write(message)

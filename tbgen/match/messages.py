@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tbgen.games.live_file import EventStart, GameEnd, GameMove, GameStart
+from tbgen.games.live_file import EventStart, GameEnd, GameMove, GameStart, GameThought
 from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import MatchScore
 
@@ -34,7 +34,7 @@ class Note:
     text: str
 
 
-Message: TypeAlias = EventStart | GameStart | GameMove | GameEnd | Standing | Ends | Note
+Message: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd | Standing | Ends | Note
 
 Listener: TypeAlias = Callable[[Message], object]
 """Receives the messages of an event; it must return at once, for clocks run meanwhile."""

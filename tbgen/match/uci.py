@@ -2,7 +2,7 @@
 
 python-chess keeps and parses whatever comes. Here lines are bounded, a flood is read at a bounded rate (so
 the engine pays for it with its own time, and no other game does), of all ``info`` only the last one before
-the move is parsed, and the times of ``go`` and ``bestmove`` are taken where bytes are written and read.
+the move is parsed by it, and the times of ``go`` and ``bestmove`` are taken where bytes are written and read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 import chess.engine
 
@@ -27,8 +27,19 @@ _LAST_WORDS: Final = 0.2
 """Seconds after the end of a process in which its output is read, should another process keep that open."""
 _STDOUT: Final = 1
 _BOUNDS: Final = (b" lowerbound", b" upperbound")
+_SCORE: Final = re.compile(rb" score (cp|mate) (-?\d{1,9})\b")
+_DEPTH: Final = re.compile(rb" depth (\d{1,9})\b")
 _LINE: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
 """The line that an engine expects, as far as it is told to others."""
+
+
+class Thought(NamedTuple):
+    """What an engine has told of its search."""
+
+    score: chess.engine.Score | None
+    depth: int
+    line: str
+    """The moves that it expects; empty if it has told none."""
 
 
 class Uci(chess.engine.UciProtocol):
@@ -57,10 +68,16 @@ class Uci(chess.engine.UciProtocol):
         self._last = 0.0
 
     @property
-    def line(self) -> str:
-        """The moves that the engine expects, by its last ``info``; empty if it has told none."""
-        found = _LINE.search(self._info or b"")
-        return "" if found is None else found[1].decode().strip()
+    def thought(self) -> Thought | None:
+        """What the last ``info`` since ``go`` tells; None if there was none."""
+        if self._info is None:
+            return None
+        score, depth, line = (found.search(self._info) for found in (_SCORE, _DEPTH, _LINE))
+        return Thought(
+            None if score is None else _score(score[1], int(score[2])),
+            0 if depth is None else int(depth[1]),
+            "" if line is None else line[1].decode().strip(),
+        )
 
     def send_line(self, line: str) -> None:
         """Send a line, and take the time of ``go``."""
@@ -145,3 +162,7 @@ class Uci(chess.engine.UciProtocol):
             self._read = 0
             pipe.pause_reading()
             self.loop.call_later(_PAUSE, pipe.resume_reading)
+
+
+def _score(kind: bytes, number: int) -> chess.engine.Score:
+    return chess.engine.Cp(number) if kind == b"cp" else chess.engine.Mate(number)

@@ -21,6 +21,7 @@ from tbgen.games.live_file import (
     GameEnd,
     GameMove,
     GameStart,
+    GameThought,
     LiveFile,
     LiveLine,
     Termination,
@@ -103,6 +104,8 @@ class LiveState:
         self.unranked: list[GameRecord] = []
         """Finished games that do not count in the standings yet."""
         self._playing: dict[str, tuple[GameStart, list[GameMove]]] = {}
+        self._thoughts: dict[str, GameThought] = {}
+        """The last of each engine that thinks, by the key of its game."""
         self._finished: list[dict[str, Any]] = []
         self._encounters: Encounters | None = None
         self._standings: dict[str, Any] | None = None
@@ -123,15 +126,22 @@ class LiveState:
                 return "event", asdict(line)
             case GameStart():
                 self._playing[line.key] = line, []
-                return "started", _in_play(line, [])
+                return "started", _in_play(line, [], None)
             case GameMove():
                 game = self._playing.get(line.key)
+                self._thoughts.pop(line.key, None)
                 if game is not None:
                     line = _for_readers(line, _board(*game))
                     game[1].append(line)
                 return "moved", asdict(line)
+            case GameThought():
+                if line.key in self._playing:
+                    fen = _board(*self._playing[line.key])
+                    self._thoughts[line.key] = line = replace(line, line=_expected(fen, line.line))
+                return "thought", asdict(line)
             case GameEnd():
                 self._playing.pop(line.key, None)
+                self._thoughts.pop(line.key, None)
                 return "finished", asdict(line) | {"total": len(self._finished), "games": rows}
             case EventEnd():
                 self.over = line.how
@@ -159,7 +169,7 @@ class LiveState:
         """Return the whole state, with the last of the finished games."""
         return {
             "event": self.start,
-            "playing": [_in_play(*game) for game in self._playing.values()],
+            "playing": [_in_play(*game, self._thoughts.get(key)) for key, game in self._playing.items()],
             "standings": self._standings,
             "finished": self.finished(),
             "over": self.over,
@@ -184,24 +194,29 @@ def _for_readers(move: GameMove, fen: str) -> GameMove:
 
     :param fen: the position before it.
     """
-    return replace(move, ply=replace(move.ply, line=" ".join(_sans(fen, move.ply.line.split()))))
+    return replace(move, ply=replace(move.ply, line=_expected(fen, move.ply.line)))
+
+
+def _expected(fen: str, line: str) -> str:
+    """Return the moves of a line in SAN, up to the first that is not legal."""
+    return " ".join(_sans(fen, line.split()))
 
 
 def _sans(fen: str, moves: Iterable[str]) -> Iterator[str]:
-    """Yield moves in UCI notation as SAN, up to the first that is not legal."""
     with suppress(ValueError):
         board = chess.Board(fen, chess960=True)
         for uci in moves:
             yield board.san_and_push(board.parse_uci(uci))
 
 
-def _in_play(start: GameStart, moves: Sequence[GameMove]) -> dict[str, Any]:
+def _in_play(start: GameStart, moves: Sequence[GameMove], thought: GameThought | None) -> dict[str, Any]:
     """Return a game in play."""
     last = moves[-1] if moves else None
     return asdict(start) | {
         "fen": _board(start, moves),
         "left": last.left if last else {},
         "plies": [asdict(move.ply) | {"fen": move.fen} for move in moves],
+        "thought": thought and _fields(thought, "comment", "line"),
         "since": round(max(0.0, time() - (last or start).time), 1),
     }
 

@@ -40,5 +40,6 @@ def replay(text: bytes, options: GameOptions) -> dict[str, Any]:
         "start": start,
         "plies": plies,
         "left": {},
+        "thought": None,
         "since": 0,
     }

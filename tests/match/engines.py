@@ -76,6 +76,11 @@ def go(mode: str, move: str, games: int) -> None:
         os.abort() if mode == "crash" else sys.exit(1)
     if mode == "mute":
         time.sleep(1000)
+    if mode == "pensive" and games == 1 and move == MATE.split()[0]:
+        say(f"info depth 3 score cp 12 pv {move}")
+        time.sleep(1)
+        say(f"info depth 7 score mate 3 pv {move} e7e5")
+        time.sleep(1)
     if mode == "slow":
         time.sleep(0.4)
     if mode in ("late-none", "late-illegal"):

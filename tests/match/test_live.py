@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import re
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,21 @@ def test_anybody_can_read_an_event(tmp_path: Path) -> None:
     played(pgn, "--rounds", "2", players=players)
     again = json.loads((tmp_path / "games.pgn.live").read_text().splitlines()[0])
     assert (again["finished"], again["size"]) == (2, lines[-2]["size"])
+
+
+@pytest.mark.slow
+def test_thoughts_are_told_while_an_engine_thinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once, before the move that comes of them."""
+    monkeypatch.setattr("tbgen.match.engine._TELLING", 0.1)
+    players = [words("A", "pensive", MATE), words("B", moves=MATE)]
+    played(tmp_path / "games.pgn", "--games", "1", players=players)
+    lines = [json.loads(line) for line in (tmp_path / "games.pgn.live").read_text().splitlines()]
+    types = [line["type"] for line in lines if line.get("key")]
+    assert types[:4] == ["started", "thought", "thought", types[3]]
+    first, second = lines[2:4]
+    assert re.fullmatch(r"\+0\.12/3 \d\.\d{3}s", first["comment"])
+    assert re.fullmatch(r"\+M5/7 \d\.\d{3}s", second["comment"])
+    assert (first["line"], second["line"]) == ("f2f3", "f2f3 e7e5")
 
 
 def read(path: Path) -> list[Any]:

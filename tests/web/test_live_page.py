@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 
-from tbgen.games.live_file import GameEnd, GameMove, GameStart, Outset, Ply
+from tbgen.games.live_file import GameEnd, GameMove, GameStart, GameThought, Outset, Ply
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.match.live import LiveWriter
 from tbgen.match.messages import Message
@@ -140,6 +140,25 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
         expect(page.locator("#banner")).to_have_text("Black mates")
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#banner")).to_be_hidden()
+
+
+def test_what_an_engine_thinks_is_shown_until_it_moves(browser: Browser, tmp_path: Path) -> None:
+    """Not where the game is walked through; what it has told of its last move is there before and after."""
+    with following(browser, tmp_path) as (page, told):
+        told(start("1.1.1"), move("1.1.1", 0), GameThought(0, "1.1.1", "-0.31/9 2.500s", "e7e5 g2g4"))
+        expect(page.locator("#black-evaluation")).to_have_text("-0.31")
+        expect(page.locator("#black-depth")).to_have_text("depth 9, 2.500s")
+        expect(page.locator("#black-line")).to_have_text("1... e5 2. g4")
+        expect(page.locator("#white-evaluation")).to_have_text("–")
+        expect(page.locator(".thinks h3")).to_have_text(["B"])
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#black-evaluation")).to_have_text("–")
+        page.locator("#last").click()
+        expect(page.locator("#black-evaluation")).to_have_text("-0.31")
+        told(move("1.1.1", 1))
+        expect(page.locator("#played .step")).to_have_count(2)
+        expect(page.locator("#black-evaluation")).to_have_text("–")
+        expect(page.locator(".thinks")).to_have_count(0)
 
 
 def test_more_games_are_on_small_boards(browser: Browser, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import chess
 import pytest
 from msgspec.structs import replace
 
-from tbgen.games.live_file import GameEnd, GameMove, GameStart, Outset, Ply, line_of, live_path
+from tbgen.games.live_file import GameEnd, GameMove, GameStart, GameThought, Outset, Ply, line_of, live_path
 from tbgen.web.live_state import EventFiles, LiveState
 from tests.match.engines import MATE, words
 from tests.match.test_live import START
@@ -109,3 +109,21 @@ def test_what_an_engine_expects_is_told_as_far_as_it_is_legal(line: str, wanted:
     (game,) = state.document()["playing"]
     assert [ply["fen"].split()[1] for ply in game["plies"]] == ["b", "w"]
     assert game["plies"][1]["line"] == wanted
+
+
+def test_what_an_engine_thinks_is_known_until_it_moves() -> None:
+    state = LiveState()
+    state.take(START, ())
+    state.take(GameStart(0, "1.1.1", 1, "A", "B", Outset(chess.STARTING_FEN, "-G20.5")), ())
+
+    def thought() -> object:
+        return state.document()["playing"][0]["thought"]
+
+    assert thought() is None
+    name, change = state.take(GameThought(0, "1.1.1", "+0.12/3 1.000s", "g1f3 g8f6 a1a5"), ())
+    assert (name, change["key"], change["line"]) == ("thought", "1.1.1", "Nf3 Nf6")
+    assert thought() == {"comment": "+0.12/3 1.000s", "line": "Nf3 Nf6"}
+    board = chess.Board()
+    board.push_uci("g1f3")
+    state.take(GameMove(0, "1.1.1", Ply("g1f3", "Nf3", "", ""), board.fen(), {}), ())
+    assert thought() is None

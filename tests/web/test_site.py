@@ -45,7 +45,7 @@ def test_a_site_is_a_set_with_the_page(own: Path, tmp_path: Path) -> None:
         assert 'rel="modulepreload" href="page/static/source.js"' in text
         assert text.index("Content-Security-Policy") < text.index("<link")
         for link in re.findall(r'(?:href|src|data-page)="([^"#]+)"', text):
-            assert link in found or link in ("./", "openapi.json", "live", "report/"), (page, link)
+            assert link in found or link in ("./", "openapi.json", "live.html", "report/"), (page, link)
     to_do = plan(read_list(source_of(str(target / "tables"))), tmp_path, R, None, place="")
     assert [table.file for table in to_do.wanted] == ["KvK.r.h5", "KQvK.r.h5"]
 

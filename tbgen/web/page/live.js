@@ -166,6 +166,7 @@ function connect() {
     })
     on("started", start)
     on("moved", told => games.get(told.key)?.move(told))
+    on("thought", told => games.get(told.key)?.think(told))
     on("finished", finish)
     on("standings", rank)
     on("over", ({how}) => {

@@ -79,17 +79,19 @@ export class Stage extends View {
         this.tick()
     }
 
-    /** Show what an engine has told of its last move before the position that is shown. */
+    /** Show what an engine thinks, or has told of its last move before the position that is shown. */
     showEngine(side) {
         const {game} = this
-        const number = [...game.plies.keys()].findLast(each => each < this.here && game.moverOf(each) === side)
-        const ply = game.plies[number]
-        const [, evaluation = "", depth = "", time = ply?.comment ?? ""] = ply?.comment.match(TOLD) ?? []
+        const thinks = game.thought !== null && !game.result && this.at === null && game.moverOf(game.plies.length) === side
+        const number = thinks ? game.plies.length : [...game.plies.keys()].findLast(each => each < this.here && game.moverOf(each) === side)
+        const {comment = "", line = ""} = (thinks ? game.thought : game.plies[number]) ?? {}
+        const [, evaluation = "", depth = "", time = comment] = comment.match(TOLD) ?? []
         const set = (name, text) => $(`${side}-${name}`).textContent = text
         set("engine", game[side])
         set("evaluation", evaluation || "–")
         set("depth", [depth && `depth ${depth}`, time].filter(Boolean).join(", "))
-        set("line", ply?.line ? textOf(numbered(game.fenAt(number), ply.line.split(" "))) : "")
+        set("line", line ? textOf(numbered(game.fenAt(number), line.split(" "))) : "")
+        $(`${side}-engine`).parentElement.classList.toggle("thinks", thinks)
     }
 
     showMoves() {

@@ -31,7 +31,14 @@ export class Watched {
     move({ply, fen, left}) {
         this.plies.push({...ply, fen})
         this.left = left
+        this.thought = null
         this.heard = performance.now()
+        this.view?.schedule()
+    }
+
+    /** Take what the engine to move thinks. */
+    think({comment, line}) {
+        this.thought = {comment, line}
         this.view?.schedule()
     }
 
