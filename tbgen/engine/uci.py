@@ -46,6 +46,7 @@ class UciEngine:
         self._partners: dict[str, Partner] = {}
         self._loading = Loading(self._note)
         self._tables: EngineTables | None = None
+        self._tables_open = False
         self._game: SearchGame | None = None
         self._new_game([])
         self._deaf = False
@@ -119,7 +120,6 @@ class UciEngine:
 
     def _new_game(self, _words: list[str]) -> None:
         self._memory = Memory(self._options.hash)
-        self._tables_open = False
         self._position: Sequence[str] = ["startpos"]
         self._game = None
 

@@ -338,7 +338,7 @@ def test_ready_means_loaded(tables: Path, monkeypatch: pytest.MonkeyPatch) -> No
             "info string loading the compiled search",
         ]
         assert said[-1] == "readyok"
-        assert engine.say("isready") == ["readyok"]
+        assert engine.say("ucinewgame", "isready") == ["readyok"]  # nothing is opened again
 
 
 def test_without_waiting_it_is_ready_at_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
