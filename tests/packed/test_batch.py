@@ -112,6 +112,21 @@ def test_many_are_as_one_by_one(tables: Path, packed: PackedTables) -> None:
     assert sum(board.has_legal_en_passant() for board in asked[0]) > 20
 
 
+def test_few_are_as_one_by_one(tables: Path, packed: PackedTables) -> None:
+    """So few that each is looked up by itself, and some more."""
+    boards, scores = states(("KNvK", "KPvKP"), 120)
+    packed("KNvK")
+    with open_tablebase(packed("KPvKP").parent, tables) as playing:
+        expected = one_by_one(playing, (boards, scores))
+        for count in range(1, 13):
+            found = [
+                result
+                for first in range(0, len(boards), count)
+                for result in playing.probe_many(boards[first : first + count], scores[first : first + count])
+            ]
+            assert found == expected
+
+
 @pytest.mark.parametrize("name", ["KPvKP", "KBvKN", "KNNvK"])
 def test_neighbours(name: str, tables: Path, packed: PackedTables) -> None:
     compare((packed(name).parent, tables), neighbours(name, sample(1000, 3000)))
