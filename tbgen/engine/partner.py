@@ -8,7 +8,7 @@ import math
 import shlex
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -34,13 +34,13 @@ _MOST_COST: Final = 0.08
 """Points that a move may be worse than the best one."""
 _DOUBT: Final = 0.004
 """Points that a closer look may find it to be worse than thought."""
-_SHARE: Final = 0.45
+_SHARE: Final = 0.35
 """Part of the clock that the partner is told of where it has more to do than to find its move."""
-_GLIMPSE: Final = 0.45
+_GLIMPSE: Final = 0.5
 """Time for the judgement of several moves, as a part of what the partner took for its move."""
 _CHEAPER: Final = 3
 """How many nodes of this search take as long as one of the partner's."""
-_SEARCH: Final = 0.45
+_SEARCH: Final = 0.9
 """Time for the search in which r-mobility chooses among them, likewise."""
 _LOOK: Final = 0.3
 """Time for a closer look at one move, likewise."""
@@ -77,6 +77,12 @@ class Judgement:
     def best(self) -> Sequence[chess.Move]:
         """The best line."""
         return self.found["pv"]
+
+    def without(self, move: chess.Move) -> "Judgement":
+        """Return the same without a move that has been kept, and half the time for another search."""
+        kept = {other: candidate for other, candidate in self.kept.items() if other != move}
+        nodes = None if self.search_nodes is None else max(self.search_nodes // 2, 1)
+        return replace(self, kept=kept, search_seconds=self.search_seconds / 2, search_nodes=nodes)
 
 
 class Partner:

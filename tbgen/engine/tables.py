@@ -18,6 +18,7 @@ from tbgen.engine.advice import Advice
 from tbgen.engine.game import SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.engine.loading import Loading, seconds_since
+from tbgen.engine.temptation import most_tempting
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
 from tbgen.index.position import shape_of
@@ -123,7 +124,9 @@ class EngineTables:
             return None
         return (result.value, result.depth) if _in_time(game, result.value, result.depth) else None
 
-    def advice(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Advice | None:
+    def advice(
+        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, tempting: bool = False
+    ) -> Advice | None:
         """Return what tables say of the current state, in which there are legal moves; None if nothing.
 
         With the depths known it is one move: the shortest way for the side that the value is better for than
@@ -132,6 +135,7 @@ class EngineTables:
         positions have been met least often in this game.
 
         :param allowed: the moves to choose among.
+        :param tempting: whether a side with nothing to gain seeks mistakes in place of the longest way.
         """
         board = game.live
         if board.occupied.bit_count() > (_CASTLING_MEN if board.castling_rights else MAX_MEN):
@@ -146,7 +150,7 @@ class EngineTables:
                 return None
             time.sleep(_WAIT)
         try:
-            return self._advice(game, allowed, timer)
+            return self._advice(game, allowed, timer, tempting)
         except TbgenError as error:
             self._say_once(error)
             return None
@@ -178,7 +182,9 @@ class EngineTables:
             return self._base.moves(game.live, game.accrued)
         return ()
 
-    def _advice(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Advice | None:
+    def _advice(
+        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, tempting: bool
+    ) -> Advice | None:
         board, accrued = game.live, game.accrued
         moves = self._base.moves(board, accrued)
         ranked = [move for move in moves if move.move in allowed]
@@ -196,8 +202,23 @@ class EngineTables:
                 return Advice(_least_met(game, [move.move for move in kept]), value, value)
         if chosen is None:
             return None
+        if tempting and (value <= accrued if board.turn else value >= accrued):
+            chosen = self._most_tempting(game, [move for move in kept if move.depth is not None]) or chosen
         depth = _depth(game, value, chosen.depth or 0)
         return Advice.of(chosen.move, value, depth) if _in_time(game, value, depth) else None
+
+    def _most_tempting(self, game: SearchGame, kept: Sequence[RankedMove]) -> RankedMove | None:
+        """Return the one of some moves that makes it hardest to keep the value, None if there is none."""
+        after, states = [], []
+        for move in kept:
+            game.play(move.move)
+            after.append(game.live.copy(stack=False))
+            game.pop()
+            states.append(move.accrued)
+        answers = [
+            [] if isinstance(found, TbgenError) else found for found in self._base.moves_many(after, states)
+        ]
+        return most_tempting(game, kept, answers) if kept else None
 
     def _is_ready(self, game: SearchGame) -> bool:
         """Tell whether the code that a position takes is there; else it is being made ready from now on."""

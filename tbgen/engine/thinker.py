@@ -31,6 +31,8 @@ AUTO_SECONDS: Final = 30.0
 """What a move must have before ``auto`` solves: the kernels alone may take that long at first."""
 _LINE_SECONDS: Final = 0.5
 """What a move must have before best play is followed to its end, to be shown."""
+_TRIES: Final = 3
+"""Moves that a partner looks at closer before its own one is made."""
 
 
 class MoveChoice(NamedTuple):
@@ -71,7 +73,8 @@ class Thinker:
         allowed = self._named(game.live, timer.go.moves) or legal
         if self.options.blunders and random.random() < self.options.blunders:
             return MoveChoice(random.choice(allowed))
-        advice = self.tables and self.tables.advice(game, allowed, timer)
+        tempting = bool(self.options.partner)
+        advice = self.tables and self.tables.advice(game, allowed, timer, tempting)
         if self.tables and advice:
             return self._by_tables(self.tables, game, advice, allowed, timer)
         if len(allowed) == 1 and timer.limited:
@@ -139,11 +142,14 @@ class Thinker:
         keep the draw."""
         judged = partner.judge(game, allowed, timer)
         self._tell(report.of_partner(game, judged, timer.elapsed))
-        if len(judged.kept) == 1:
-            return MoveChoice(*judged.best[:2])
-        chosen = self._by_search(game, list(judged.kept), timer, judged=judged)
-        sure = chosen.move == judged.best[0] or partner.holds(game, chosen.move, judged, timer)
-        return chosen if sure else MoveChoice(*judged.best[:2])
+        for _ in range(_TRIES):
+            if len(judged.kept) == 1 or timer.stopped:
+                break
+            chosen = self._by_search(game, list(judged.kept), timer, judged=judged)
+            if chosen.move == judged.best[0] or partner.holds(game, chosen.move, judged, timer):
+                return chosen
+            judged = judged.without(chosen.move)
+        return MoveChoice(*judged.best[:2])
 
     def _by_search(
         self,

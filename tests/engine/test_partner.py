@@ -57,8 +57,8 @@ def test_a_win_is_the_partners_move() -> None:
 def test_in_a_draw_r_mobility_chooses_among_the_moves_that_keep_it() -> None:
     """From the second move on, when the partner has seen the draw. A move that may lose is left out."""
     with partnered("plain", *DRAWS) as engine:
-        assert engine.move(f"position fen {STALEMATE}", "go movetime 200") == "f7f8"
-        assert engine.move(f"position fen {STALEMATE}", "go movetime 200") == "g5g6"
+        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "f7f8"
+        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
         assert kept(engine) == ["f7f8", "f7e7", "g5g6"]
 
 
@@ -67,7 +67,7 @@ def test_what_a_move_gains_has_to_outweigh_what_it_costs_in_chess(told: str, pla
     """A stalemate is a quarter of a point; a cost counts threefold, and is 0.02 or 0.074 points."""
     with partnered("plain", "f7f8,0,5-990-5", f"g5g6,{told}") as engine:
         for _ in range(2):
-            move = engine.move(f"position fen {STALEMATE}", "go movetime 200")
+            move = engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2")
         assert move == played
         assert kept(engine) == ["f7f8", "g5g6"]
 
@@ -88,9 +88,9 @@ def test_with_many_men_the_partner_moves() -> None:
 
 def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on() -> None:
     with partnered("dies", *DRAWS) as engine:
-        assert engine.move(f"position fen {STALEMATE}", "go movetime 200") == "g5g6"
+        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
         assert any("has failed" in line for line in engine.said), engine.said
-        assert engine.move(f"position fen {STALEMATE}", "go movetime 200") == "g5g6"
+        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
         assert not any("has failed" in line for line in engine.said)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import GScore
+from tbgen.board.scoring import points
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.tables import EngineTables
 from tbgen.games.settings import FiftyMoveRule
@@ -121,6 +122,29 @@ def test_without_time_to_find_depths_it_keeps_the_value_and_stays_nowhere(
         assert set(advice.moves) <= {move.move for move in ranked if move.value == value}
         seen += len(advice.moves) > 1
     assert seen > 3
+
+
+@pytest.mark.parametrize(
+    "fen", ["8/8/8/8/8/2k5/8/K1B5 b - - 4 60 G1.5", "1k6/4K3/8/8/8/8/8/1B6 w - - 9 70 G1.5"]
+)
+def test_with_nothing_to_gain_it_tempts_the_other_side(fen: str, tables: Path, truth: Tablebase) -> None:
+    """The move keeps the value, and after no other that does so does a random answer give up more points."""
+    arbiter = game(fen)
+    board, accrued = arbiter.board, arbiter.accrued
+    advice = EngineTables([tables], print).advice(arbiter, list(board.legal_moves), timer(), tempting=True)
+    assert advice is not None
+    moves = truth.moves(board, accrued)
+    gains = {}
+    for move in moves:
+        if move.value == moves[0].value:
+            board.push(move.move)
+            answers = [answer.value for answer in truth.moves(board, move.accrued) if answer.value.rank]
+            board.pop()
+            given = [points(value)[not board.turn] for value in answers]
+            gains[move.move] = sum(given) / len(given)
+    (chosen,) = advice.moves
+    assert advice.value == moves[0].value
+    assert gains[chosen] == max(gains.values()) > min(gains.values())
 
 
 def test_it_chooses_among_the_moves_that_it_is_told(tables: Path) -> None:

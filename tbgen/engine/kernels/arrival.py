@@ -73,12 +73,14 @@ def held_by_mover(room: SearchRoom, at: int) -> int:
 
 @kernel
 def _repeated(room: SearchRoom, at: int) -> bool:
-    """Tell whether the position has been on the board twice before, or its state since the search began."""
-    rows, root, met = room.rows, room.control[ROOT], 0
+    """Tell whether the position has been on the board twice before, or its state since the search began; in a
+    drawn game the state at any time, so that who wants more does something else."""
+    rows, met = room.rows, 0
+    first = 0 if room.control[DRAWN] else room.control[ROOT]
     for before in range(at - 2, max(at - int64(rows[at, QUIET]), 0) - 1, -2):
         if rows[before, KEY] == rows[at, KEY]:
             met += 1
-            if met == 2 or (before >= root and rows[before, ACCRUED] == rows[at, ACCRUED]):
+            if met == 2 or (before >= first and rows[before, ACCRUED] == rows[at, ACCRUED]):
                 return True
     return False
 
