@@ -130,8 +130,10 @@ def _board(shown: Shown, size: int) -> Image.Image:
 
 @cache
 def _colours() -> tuple[str, str]:
-    """Return the colours of light and dark squares, those of the page."""
-    light, dark = (re.search(rf"--{name}square: (#\w+)", style_sheet()) for name in ("light", "dark"))
+    """Return the colours of light and dark squares, those of the page when it is light."""
+    light, dark = (
+        re.search(rf"--{name}square: light-dark\((#\w+)", style_sheet()) for name in ("light", "dark")
+    )
     assert light is not None
     assert dark is not None
     return light[1], dark[1]

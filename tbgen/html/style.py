@@ -1,4 +1,4 @@
-"""What all pages look like: the one style sheet, and the men of diagrams and boards. Needs no extra."""
+"""What all pages look like: the one style sheet, light or dark, and the men of boards. Needs no extra."""
 
 import re
 from importlib.resources import files
@@ -22,6 +22,11 @@ _PROPERTY: Final = re.compile(r"([a-z-]+): ?([^;]+); ?")
 def style_sheet() -> str:
     """Return what all pages look like, as CSS."""
     return files("tbgen.html").joinpath("templates", "style.css").read_text("utf-8")
+
+
+def scheme_script() -> str:
+    """Return the script by which pages are light or dark as the reader likes it."""
+    return files("tbgen.html").joinpath("templates", "scheme.js").read_text("utf-8")
 
 
 def corner(square: chess.Square) -> tuple[int, int]:

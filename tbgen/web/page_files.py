@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from tbgen.board.named import named_men
 from tbgen.html.men import picture_of_man
-from tbgen.html.style import men, style_sheet
+from tbgen.html.style import men, scheme_script, style_sheet
 from tbgen.web.exchange import Endpoints, Handler, answer_file
 from tbgen.web.modules import with_modules
 
@@ -107,7 +107,8 @@ def page_files(offers: Sequence[str]) -> dict[str, bytes]:
         if name.endswith(".html"):
             page = found[name].replace(b"<html", f"<html{named}".encode(), 1)
             found[name] = with_modules(page, found)
-    return found | {"style.css": style_sheet().encode(), "men.svg": men().encode()}
+    shared = {"style.css": style_sheet(), "scheme.js": scheme_script(), "men.svg": men()}
+    return found | {name: text.encode() for name, text in shared.items()}
 
 
 def _answer(

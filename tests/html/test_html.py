@@ -65,11 +65,12 @@ def test_names_that_nobody_has_set_are_errors() -> None:
 
 
 def test_both_colour_schemes() -> None:
-    """Every colour of the style sheet that is set has a dark twin, and plots change theirs alike."""
-    light, dark = re.findall(r":root \{([^}]*--paper[^}]*)\}", style_sheet())
-    names = [re.findall(r"(--[a-z]+): #", scheme) for scheme in (light, dark)]
-    assert names[0] == names[1]
-    assert len(names[0]) > 5
+    """Every colour of the style sheet has a dark twin, and plots change theirs alike."""
+    (colours,) = re.findall(r":root \{([^}]*--paper[^}]*)\}", style_sheet())
+    names = re.findall(r"--[a-z]+: ", colours)
+    twins = re.findall(r"--[a-z]+: light-dark\((#\w+), (#\w+)\);", colours)
+    assert len(names) == len(twins) > 5
+    assert all(light != dark for light, dark in twins)
     text = plot().decode()
     assert "prefers-color-scheme: dark" in text
     for colour in (INK, FIRST, SECOND):

@@ -409,5 +409,5 @@ def test_a_full_disk_leaves_what_was_there(
     with pytest.raises(TbgenError, match="the disk is full"):
         site.write_table(reports[0])
     names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
-    assert names == {"boards.js", "style.css"}
+    assert names == {"boards.js", "scheme.js", "style.css"}
     assert (tmp_path / "style.css").read_bytes() == before

@@ -33,8 +33,8 @@ def test_a_page_names_all_modules_that_it_takes(browser: Browser, address: str, 
     )
     page.goto(f"{address}/{name}", wait_until="networkidle")
     links = page.locator("link[rel=modulepreload]").evaluate_all("links => links.map(link => link.href)")
-    script = page.locator("script[type=module]").evaluate("script => script.src")
-    assert sorted([script, *links]) == sorted(set(asked))
+    scripts = page.locator("script").evaluate_all("scripts => scripts.map(script => script.src)")
+    assert sorted([*scripts, *links]) == sorted(set(asked))
     context.close()
 
 

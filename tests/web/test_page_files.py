@@ -84,7 +84,7 @@ def test_elements_that_scripts_name_are_in_the_page(page: TestClient) -> None:
 
 
 def test_all_together_are_small(page: TestClient) -> None:
-    answers = [page.get(f"/page/{name}") for name in (*NAMES, "style.css", "men.svg")]
+    answers = [page.get(f"/page/{name}") for name in (*NAMES, "style.css", "scheme.js", "men.svg")]
     assert all(answer.status_code == 200 for answer in answers)
     assert sum(len(answer.content) for answer in answers) < MOST_BYTES
     assert sum(len(gzip.compress(answer.content)) for answer in answers) < MOST_BYTES / 3

@@ -12,7 +12,7 @@ from tbgen.board.variant import Variant
 from tbgen.files import make_directory, remove_leftovers, write_file
 from tbgen.html.diagrams import diagram, sprites
 from tbgen.html.environment import environment
-from tbgen.html.style import style_sheet
+from tbgen.html.style import scheme_script, style_sheet
 from tbgen.report.data import files as data
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.mating import GENERAL_SHARE
@@ -88,6 +88,7 @@ class Site:
     def write_style(self) -> None:
         """Write what all pages look like, and the script of their boards."""
         self._write("style.css", style_sheet().encode())
+        self._write("scheme.js", scheme_script().encode())
         self._write("boards.js", files("tbgen.report.site").joinpath("boards.js").read_bytes())
 
     def write_table(self, report: TableReport, other: Variant | None = None) -> None:

@@ -28,6 +28,15 @@ export function openHead(head) {
     return split(head).tags.filter(line => !ofEnd(line.match(TAG)[1])).join("\n")
 }
 
+/** Return the head of a game with another last comment. */
+export function withLast(head, comment) {
+    const {tags} = split(head)
+    return [...tags, ...comment ? [inBraces(comment)] : []].join("\n")
+}
+
+/** Return what somebody has written as a comment, in one line as PGN can have it. */
+export const asComment = text => text.replace(/[{}]/g, found => found === "{" ? "(" : ")").replace(/\s+/g, " ").trim()
+
 /** Return who plays whom, as far as the head of a game says it. */
 export function titleOf({head}) {
     const tags = new Map(split(head).tags.map(line => line.match(TAG).slice(1)))

@@ -4,9 +4,10 @@ import {Refused, ask, attempt} from "./api.js"
 import {Board} from "./board.js"
 import {fenOf, offerCopies, svgOf} from "./copying.js"
 import {$, h, settled, turnTo} from "./dom.js"
+import {offerEditing, showEditing} from "./editing.js"
 import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
-import {commentsOf, openHead, pgnOf, titleOf} from "./game_text.js"
+import {commentsOf, openHead, pgnOf, titleOf, withLast} from "./game_text.js"
 import {Guide} from "./guide.js"
 import {onKey} from "./keys.js"
 import {showLine} from "./line.js"
@@ -26,7 +27,7 @@ import {DEFAULT, isView, read, variantOf, written} from "./state.js"
 import {showReport, showStats} from "./stats.js"
 import {MOST_MEN, mayHold} from "./stock.js"
 import {offerTaste} from "./taste.js"
-import {added, lineThrough, nextOf, towards, without, written as lineOf} from "./tree.js"
+import {added, commented, lineThrough, nextOf, promoted, towards, without, written as lineOf} from "./tree.js"
 import {offerTyping} from "./typing.js"
 import {showBeyond, showProblem, showVerdict} from "./verdict.js"
 
@@ -62,7 +63,7 @@ function beginning() {
 const here = () => plies[state.at]
 /** Tables alone know positions with described men. */
 const isDescribed = fen => describedIn(fen).length > 0
-const keyOf = ({fen, accrued, rules, line: moves, head}) => JSON.stringify([fen, accrued, variantOf(rules), moves, head])
+const keyOf = ({fen, accrued, rules, line: moves, head, comments}) => JSON.stringify([fen, accrued, variantOf(rules), moves, head, comments])
 
 /** Go to another state; it is a new entry of the history unless it takes the place of the last one. */
 function go(change, replace = false) {
@@ -145,7 +146,7 @@ function showPlace() {
     $(parse(fen).turn === "w" ? "white" : "black").checked = true
     showPlayed()
     $("game-label").textContent = titleOf(state)
-    $("comment").textContent = here().comment ?? ""
+    showEditing(plies, state.at)
     showOutcome($("outcome"), refereed)
     offerSteps()
     offerDescribed(board, fen)
@@ -223,7 +224,7 @@ function offerSteps() {
     const {at} = state
     const view = isView(state.rules)
     const ends = !nextOf(plies)[at].length
-    $("back").disabled = $("first").disabled = $("delete").disabled = at === 0
+    $("back").disabled = $("first").disabled = at === 0
     $("forward").disabled = ends && !line.length
     $("last").disabled = ends && (view || !line.length)
     $("step").disabled = $("run").disabled = !line.length
@@ -298,6 +299,14 @@ function become(next, at, replace = false) {
     return go(change, replace)
 }
 
+/** Comment on the position that is shown. After the last move it is the game's last comment, which may say how it ended. */
+function comment(text) {
+    const {at} = state
+    const next = commented(plies, at, text)
+    if (at === lineThrough(plies).at(-1)) return go({head: withLast(state.head, text), comments: commentsOf(next)})
+    return become(next, at)
+}
+
 function step(key) {
     const next = towards(plies, state.at, key)
     if (next !== undefined) return go({at: next})
@@ -353,7 +362,6 @@ on("last", "click", () => {
     const end = lineThrough(plies, state.at).at(-1)
     return end === state.at ? advance(line.length) : go({at: end})
 })
-on("delete", "click", () => become(without(plies, state.at), plies[state.at].after))
 on("step", "click", () => advance(1))
 on("end", "click", () => advance(line.length))
 on("run", "click", () => running.toggle())
@@ -382,6 +390,15 @@ offerCopies({
 })
 
 offerSharing(() => ({state, plies, line}))
+
+offerEditing({
+    promote() {
+        const {plies: next, at} = promoted(plies, state.at)
+        return become(next, at)
+    },
+    remove: () => become(without(plies, state.at), plies[state.at].after),
+    comment,
+})
 
 offerTools(board)
 offerTaste($("boards"), $("men"), $("sound"))

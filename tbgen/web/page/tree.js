@@ -69,6 +69,26 @@ export function without(plies, number) {
     return left
 }
 
+/** Return positions in which the line to one is the main line, and the number of this one there. */
+export function promoted(plies, number) {
+    const path = new Set(upTo(plies, number))
+    const next = nextOf(plies).map(after => after.toSorted((one, two) => path.has(two) - path.has(one)))
+    const order = []
+    const visit = each => {
+        order.push(each)
+        next[each].forEach(visit)
+    }
+    visit(0)
+    const renumbered = new Map(order.map((old, at) => [old, at]))
+    return {
+        plies: order.map(old => ({...plies[old], after: renumbered.get(plies[old].after) ?? null})),
+        at: renumbered.get(number),
+    }
+}
+
+/** Return positions with another comment on one; an empty one is none. */
+export const commented = (plies, number, comment) => plies.map((ply, each) => each === number ? {...ply, comment} : ply)
+
 /** Yield the moves in the order of PGN as `{number, label}`, and "(" and ")" around variations. */
 export function* inOrder(plies) {
     yield* from(plies, nextOf(plies), 0, 0, true)
