@@ -133,7 +133,8 @@ def test_nothing_comes_from_elsewhere(site: Path) -> None:
             if fragment and target.suffix == ".html":
                 assert fragment in ids(target), reference
         scripts = re.findall(r"<script[^>]*>", path.read_text())
-        assert scripts == [f'<script src="{"../" * (path.parent != site)}boards.js" defer>']
+        top = "../" * (path.parent != site)
+        assert scripts == [f'<script src="{top}scheme.js">', f'<script src="{top}boards.js" defer>']
         assert not re.search(r"url\(|@import", path.read_text())
     assert not re.search(r"url\(|@import|http", (site / "style.css").read_text())
 
