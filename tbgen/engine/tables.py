@@ -36,6 +36,8 @@ _CASTLING_MEN: Final = 4
 """Most men of positions with castling rights that are asked about: more take minutes."""
 _APART: Final = (chess.A2, chess.H7, chess.B5, chess.G4, chess.D2, chess.E7, chess.C3, chess.F6)
 """Squares that men stand on where any position will do."""
+_TEMPTING_SECONDS: Final = 0.1
+"""What a move must have before mistakes are sought: packed tables may take as long for all answers."""
 _PATIENCE: Final = 60.0
 """Seconds to look for depths at most, also where only ``stop`` ends it: what is looked at takes memory."""
 
@@ -202,7 +204,8 @@ class EngineTables:
                 return Advice(_least_met(game, [move.move for move in kept]), value, value)
         if chosen is None:
             return None
-        if tempting and (value <= accrued if board.turn else value >= accrued):
+        nothing_more = value.rank and (value <= accrued if board.turn else value >= accrued)
+        if tempting and nothing_more and (timer.share is None or timer.share >= _TEMPTING_SECONDS):
             chosen = self._most_tempting(game, [move for move in kept if move.depth is not None]) or chosen
         depth = _depth(game, value, chosen.depth or 0)
         return Advice.of(chosen.move, value, depth) if _in_time(game, value, depth) else None

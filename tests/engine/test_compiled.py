@@ -52,7 +52,9 @@ class FullSearch:
     """
 
     def __init__(self, arbiter: SearchGame, drawn: bool = False) -> None:
-        self.game, self.first, self.drawn = arbiter, arbiter.length - 1, drawn
+        self.game, self.drawn = arbiter, drawn
+        self.begun = arbiter.length
+        self.first = 0 if drawn else self.begun - 1
         search_of(arbiter, candidates={} if drawn else None)
         self.even, self.hope = int(ROOM.control[EVEN]), int(ROOM.control[HOPE])
         self.rows, self.at = ROOM.rows.copy(), int(ROOM.control[ROOT])
@@ -68,7 +70,7 @@ class FullSearch:
         if not legal:
             self.ends += 1
             return -(MATE + REACH) if game.live.is_check() else sign * self.held
-        if game.length - 1 > self.first and (game.basis is not None or game.returns(self.first)):
+        if game.length > self.begun and (game.basis is not None or game.returns(self.first)):
             self.ends += 1
             return sign * self.held
         best = sign * self.estimate if depth <= 0 else -2 * MATE
