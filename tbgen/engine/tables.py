@@ -132,12 +132,14 @@ class EngineTables:
         """Return what tables say of the current state, in which there are legal moves; None if nothing.
 
         With the depths known it is one move: the shortest way for the side that the value is better for than
-        the accrued score, the longest for the other. Depths that tables do not store are looked for during
+        the accrued score, the longest for the other, and where they are the same the one after which it is
+        hardest for the other side to keep the value. Depths that tables do not store are looked for during
         half of the time there is; if that is not enough, all moves are left that keep the value, those whose
         positions have been met least often in this game.
 
         :param allowed: the moves to choose among.
-        :param tempting: whether a side with nothing to gain seeks mistakes in place of the longest way.
+        :param tempting: whether that is sought in place of the longest way too, but not where that ends in
+            mate.
         """
         board = game.live
         if board.occupied.bit_count() > (_CASTLING_MEN if board.castling_rights else MAX_MEN):
@@ -204,8 +206,9 @@ class EngineTables:
                 return Advice(_least_met(game, [move.move for move in kept]), value, value)
         if chosen is None:
             return None
-        nothing_more = value.rank and (value <= accrued if board.turn else value >= accrued)
-        if tempting and nothing_more and (timer.share is None or timer.share >= _TEMPTING_SECONDS):
+        worse = value < accrued if board.turn else value > accrued
+        has_time = timer.share is None or timer.share >= _TEMPTING_SECONDS
+        if has_time and (value == accrued or (worse and tempting and value.rank)):
             chosen = self._most_tempting(game, [move for move in kept if move.depth is not None]) or chosen
         depth = _depth(game, value, chosen.depth or 0)
         return Advice.of(chosen.move, value, depth) if _in_time(game, value, depth) else None

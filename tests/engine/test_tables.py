@@ -131,7 +131,7 @@ def test_with_nothing_to_gain_it_tempts_the_other_side(fen: str, tables: Path, t
     """The move keeps the value, and after no other that does so does a random answer give up more points."""
     arbiter = game(fen)
     board, accrued = arbiter.board, arbiter.accrued
-    advice = EngineTables([tables], print).advice(arbiter, list(board.legal_moves), timer(), tempting=True)
+    advice = EngineTables([tables], print).advice(arbiter, list(board.legal_moves), timer())
     assert advice is not None
     moves = truth.moves(board, accrued)
     gains = {}
