@@ -1,7 +1,7 @@
 """Many positions at once: the states of a batch are looked up in the order in which tables store them."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Any, Final, TypeAlias
 
 import chess
@@ -20,6 +20,8 @@ BATCH: Final = 65536
 
 MOVES_BATCH: Final = 2048
 """Positions whose moves are looked up together."""
+_FEW: Final = 8
+"""Positions that are looked up one by one: to sort them takes longer than it saves."""
 
 Question: TypeAlias = tuple[AnyPosition, AnyScore]
 
@@ -54,12 +56,23 @@ def _paired(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> It
         yield position, score
 
 
+def probe(values: Values, position: AnyPosition, accrued: AnyScore) -> ProbeResult:
+    """Return what :meth:`tbgen.Tablebase.probe` does, and raise as it does."""
+    _, state = state_of(position, accrued, values.variant)
+    return result_of(state, values.of(state))
+
+
 def probe_many(
     values: Values, asked: Iterator[Question], size: int = BATCH
 ) -> Iterator[ProbeResult | TbgenError]:
     """Yield results or errors in the order of the questions, ``size`` of them read ahead."""
-    # Without the boards, which take much more room.
-    while states := [_state(*question, values.variant) for question in islice(asked, size)]:
+    while first := list(islice(asked, min(size, _FEW + 1))):
+        if len(first) <= _FEW:
+            yield from [result_or_error(probe, values, *question) for question in first]
+            continue
+        # Without the boards, which take much more room.
+        batch = chain(first, islice(asked, size - len(first)))
+        states = [_state(*question, values.variant) for question in batch]
         for state, found in zip(states, values.of_many(states), strict=True):
             if isinstance(state, TbgenError):
                 yield state

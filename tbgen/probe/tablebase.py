@@ -17,7 +17,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.position import validate
 from tbgen.packed.tables import AnyTable
-from tbgen.probe.batch import moves_many, probe_many, questions
+from tbgen.probe.batch import moves_many, probe, probe_many, questions
 from tbgen.probe.line import LinePly, best_line, next_move
 from tbgen.probe.moves import RankedMove, ranked_moves, successors
 from tbgen.probe.states import AnyPosition, AnyScore, ProbeResult, locate_state, read, result_of, state_of
@@ -130,8 +130,7 @@ class Tablebase:
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.
         """
-        _, state = state_of(position, accrued, self._values.variant)
-        return result_of(state, self._values.of(state))
+        return probe(self._values, position, accrued)
 
     def get(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult | None:
         """Return what :meth:`probe` does, or None where there is no value to have.

@@ -37,8 +37,6 @@ MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
 """Decoded chunks that a tablebase keeps."""
 _SLOT_BITS: Final = 48
-_FEW: Final = 8
-"""States that are looked up one by one."""
 _UNKNOWN: Final = Goal(Signed(0), 0)
 """Stands where nothing has been looked up yet."""
 
@@ -159,14 +157,8 @@ class Values:
         """Return what :meth:`stored` does for each state, or else the error; errors among the states stay.
 
         Tables are asked one after the other, so that one with much to remember is not closed for others in
-        between, and states in the order in which they are stored, so that chunks are decoded once. For a few
-        states that takes longer than it saves.
+        between, and states in the order in which they are stored, so that chunks are decoded once.
         """
-        if len(states) <= _FEW:
-            return [
-                state if isinstance(state, TbgenError) else result_or_error(self.stored, state)
-                for state in states
-            ]
         found = [state if isinstance(state, TbgenError) else _UNKNOWN for state in states]
         asked = defaultdict[Material, list[tuple[int, int, State]]](list)
         for place, state in enumerate(states):
