@@ -1,0 +1,223 @@
+"""Sources of sets: real servers on this machine that misbehave, proxies, and addresses that mean nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from tbgen.errors import TbgenError, UsageError
+from tbgen.exchange.fetch import read_list
+from tbgen.exchange.published import LIST_NAME
+from tbgen.exchange.sources import DirectorySource, source_of
+from tests.support.sets import KQVK, files, get
+from tests.support.web_server import Handler, serving
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_transfer_that_breaks_off_goes_on(published: Path, tmp_path: Path, ranges: bool) -> None:
+    data = (published / KQVK).read_bytes()
+    left = [3, 1000, len(data) - 1]
+
+    def misbehave(handler: Handler, name: str) -> bool:
+        if name != KQVK or not left or handler.headers.get("Range"):
+            return False
+        handler.break_off(data[: left.pop(0)], len(data))
+        return True
+
+    with serving(published, ranges=ranges, misbehave=misbehave) as server:
+        get(server.address, tmp_path, "KQvK")
+        ranges_asked = [asked for name, asked in server.asked if name == KQVK and asked]
+    assert (tmp_path / KQVK).read_bytes() == data
+    if ranges:
+        assert ranges_asked == ["bytes=3-"]
+
+
+def test_a_server_that_refuses_every_range(published: Path, tmp_path: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        if handler.headers.get("Range"):
+            handler.send_error(416)
+        return bool(handler.headers.get("Range"))
+
+    (tmp_path / f"{KQVK}.part").write_bytes((published / KQVK).read_bytes()[:777])
+    with serving(published, misbehave=misbehave) as server:
+        get(server.address, tmp_path, "KQvK")
+        assert [asked for name, asked in server.asked if name == KQVK] == ["bytes=777-", None]
+    assert (tmp_path / KQVK).read_bytes() == (published / KQVK).read_bytes()
+
+
+def test_a_server_that_always_says_it_has_no_such_range(published: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        handler.send_error(416)
+        return True
+
+    with serving(published, misbehave=misbehave) as server, pytest.raises(TbgenError, match="status 416"):
+        read_list(source_of(server.address))
+
+
+def test_a_busy_server_is_asked_again(published: Path, tmp_path: Path) -> None:
+    answers = [503, 429, 500]
+
+    def misbehave(handler: Handler, name: str) -> bool:
+        if not answers:
+            return False
+        handler.send_error(answers.pop())
+        return True
+
+    with serving(published, misbehave=misbehave) as server:
+        assert get(server.address, tmp_path, "KvK").tables == ["KvK.r.h5"]
+
+
+def test_a_server_that_goes_stops_the_rest(published: Path, tmp_path: Path) -> None:
+    """It is not asked for every file that it no longer has."""
+    asked = []
+
+    def misbehave(handler: Handler, name: str) -> bool:
+        asked.append(name)
+        if name in (LIST_NAME, "KvK.r.h5"):
+            return False
+        handler.close_connection = True
+        return True
+
+    with (
+        serving(published, misbehave=misbehave) as server,
+        pytest.raises(TbgenError, match="cannot be reach"),
+    ):
+        get(server.address, tmp_path)
+    assert len(set(asked)) == 3
+    assert set(files(tmp_path)) == {"KvK.r.h5"}
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "http://127.0.0.2/{}",
+        "/other/{}",
+        "../{}",
+        "//example.org/set/{}",
+        "https://127.0.0.1/set/{}",
+        "%2e%2e/{}",
+    ],
+)  # fmt: skip
+def test_a_redirect_out_of_the_set(location: str, published: Path, tmp_path: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        if name != KQVK:
+            return False
+        handler.send_response(302)
+        handler.send_header("Location", location.format(name))
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    with (
+        serving(published, misbehave=misbehave) as server,
+        pytest.raises(TbgenError, match="leads out"),
+    ):
+        get(server.address, tmp_path, "KQvK")
+    assert set(files(tmp_path)) <= {"KvK.r.h5", f"{KQVK}.part"}
+
+
+def test_a_redirect_that_is_no_address(published: Path, tmp_path: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        handler.send_response(302)
+        handler.send_header("Location", "http://[::1/x")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    with (
+        serving(published, misbehave=misbehave) as server,
+        pytest.raises(TbgenError, match="which is no address"),
+    ):
+        read_list(source_of(server.address))
+
+
+def test_a_server_that_does_not_keep_to_http(published: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        handler.wfile.write(b"what is that?\r\n\r\n")
+        handler.close_connection = True
+        return True
+
+    with (
+        serving(published, misbehave=misbehave) as server,
+        pytest.raises(TbgenError, match="did not answer by the rules of HTTP"),
+    ):
+        read_list(source_of(server.address))
+
+
+def test_a_server_that_compresses(published: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        handler.send_response(200)
+        handler.send_header("Content-Encoding", "gzip")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    with serving(published, misbehave=misbehave) as server, pytest.raises(TbgenError, match="compressed"):
+        read_list(source_of(server.address))
+
+
+def test_a_redirect_within_the_set(published: Path, tmp_path: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        if name != KQVK or "deeper" in handler.path:
+            return False
+        handler.send_response(301)
+        handler.send_header("Location", f"/set/deeper/{name}")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    with serving(published, misbehave=misbehave) as server:
+        get(server.address, tmp_path, "KQvK")
+    assert (tmp_path / KQVK).exists()
+
+
+def test_a_circle_of_redirects(published: Path, tmp_path: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        handler.send_response(302)
+        handler.send_header("Location", f"/set/{name}")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    with serving(published, misbehave=misbehave) as server, pytest.raises(TbgenError, match="circle"):
+        read_list(source_of(server.address))
+
+
+def test_a_server_that_is_gone(published: Path, tmp_path: Path) -> None:
+    with serving(published) as server:
+        address = server.address
+    with pytest.raises(TbgenError, match="Connection refused"):
+        read_list(source_of(address))
+
+
+def test_no_set_there(tmp_path: Path) -> None:
+    with serving(tmp_path) as server, pytest.raises(TbgenError, match="is it the address of a published set"):
+        read_list(source_of(server.address))
+    with pytest.raises(TbgenError, match="cannot be read"):
+        read_list(DirectorySource(tmp_path))
+
+
+@pytest.mark.parametrize("proxy", ["socks5://localhost:1", "http://[::1", "file:///etc/passwd"])
+def test_a_proxy_that_is_none(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(UsageError, match="http_proxy names no http or https proxy"):
+        source_of("http://example.org/")
+
+
+def test_a_proxy_without_a_scheme(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    with serving(published) as server:
+        monkeypatch.setenv("http_proxy", server.address.split("/")[2])
+        assert read_list(source_of("http://example.org/set")).tables
+
+
+@pytest.mark.parametrize(
+    "text", ["ftp://example.org/x", "nowhere/at/all", "http://", "http://[::1/", "http://localhost:99999/"]
+)
+def test_no_source(text: str) -> None:
+    with pytest.raises(UsageError):
+        source_of(text)
+
+
+def test_a_password_is_not_shown() -> None:
+    assert source_of("https://me:secret@example.org/set/").place("x") == "https://example.org/set/x"
