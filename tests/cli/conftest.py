@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.solving import Cells
+from tests.support.tagging import DATA
 
 
 @pytest.fixture
@@ -20,3 +21,16 @@ def cells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cells:
     monkeypatch.setattr("tbgen.solve.solver.solve", found)
     monkeypatch.setenv("TBGEN_DIR", str(tmp_path / "none"))
     return found
+
+
+@pytest.fixture
+def no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default directory does not exist."""
+    monkeypatch.setenv("TBGEN_DIR", "there/are/none")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory with a file ``in.pgn``."""
+    (tmp_path / "in.pgn").write_bytes(DATA)
+    return tmp_path

@@ -1,0 +1,193 @@
+"""``tbgen tag``: standard streams, interruptions, and memory."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli import tag
+from tbgen.cli.main import main
+from tbgen.cli.streams import TERMINATIONS
+from tests.support.exhaustive import exhaustive
+from tests.support.processes import start
+from tests.support.tagging import BROKEN, DATA, expected, names, run
+
+pytestmark = pytest.mark.usefixtures("no_tables")
+
+
+def test_standard_streams(place: Path) -> None:
+    code, out, err = run("-", "-", data=DATA)
+    assert (code, out) == (0, expected())
+    assert err.endswith("tbgen: 2 games tagged (1 mate, 1 with a table missing)\n")
+    assert run("-", "-", data=gzip.compress(DATA))[1] == expected()
+    assert run(str(place / "in.pgn"), "/dev/stdout")[1] == expected()
+    assert run("-", "-", data=b"")[:2] == (0, b"")
+
+
+def test_a_stream_gets_what_would_take_too_much_memory(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Of games that cannot be read: it cannot be taken back, and so is held only for a while."""
+    source = place / "in.pgn"
+    source.write_bytes(data := BROKEN.encode() * 3)
+    for room, out, fate in (
+        (len(data), b"", "so nothing is written"),
+        (len(data) - 1, data, "they went on as they are"),
+    ):
+        monkeypatch.setattr(tag, "_HELD", room)
+        assert main(["tag", str(source), "-", "--jobs", "1"]) == 2
+        output = capsysbinary.readouterr()
+        assert output.out == out
+        assert output.err.decode().splitlines()[-1] == f"tbgen: no game of {source} can be read, {fate}"
+        assert main(["tag", str(source), str(place / "out.pgn"), "--jobs", "1"]) == 2
+        assert capsysbinary.readouterr().err.decode().endswith("so nothing is written\n")
+        assert names(place) == ["in.pgn"]
+
+
+@pytest.mark.parametrize(
+    ("redirection", "words", "code", "sentence"),
+    [
+        ("<&-", ["-", "out.pgn"], 1, "standard input is closed"),
+        ("0>other", ["-", "out.pgn"], 1, "standard input cannot be read: Bad file descriptor"),
+        (">&-", ["in.pgn", "-"], 1, "standard output is closed"),
+        ("2>&-", ["in.pgn", "out.pgn"], 0, ""),
+        ("2>/dev/full", ["in.pgn", "out.pgn"], 0, ""),
+    ],
+)
+def test_closed_streams(place: Path, redirection: str, words: list[str], code: int, sentence: str) -> None:
+    command = f'exec "$@" {redirection}'
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", sys.executable, "-m", "tbgen", "tag", *words],
+        cwd=place,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (code, "")
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == bool(sentence)
+    assert ("out.pgn" in names(place)) == (code == 0)
+
+
+def test_a_reader_who_has_seen_enough(place: Path) -> None:
+    (place / "in.pgn").write_bytes(DATA * 2000)
+    command = f"{sys.executable} -m tbgen tag in.pgn - --jobs 2; echo $? >&2"
+    done = subprocess.run(["sh", "-c", f"({command}) | head -1"], cwd=place, capture_output=True, text=True)
+    assert done.stdout == '[Event "1"]\n'
+    assert done.stderr.splitlines()[-1] == str(128 + signal.SIGPIPE)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("jobs", "number", "everybody"),
+    [
+        *[("1", signal.SIGINT, False), ("2", signal.SIGTERM, False), ("2", signal.SIGINT, True)],
+        *[("1", signal.SIGHUP, False), ("2", signal.SIGHUP, True)],
+        *exhaustive([("1", signal.SIGTERM, False), ("2", signal.SIGINT, False), ("1", signal.SIGINT, True)]),
+        *exhaustive([("1", signal.SIGTERM, True), ("2", signal.SIGTERM, True)]),
+    ],
+)
+def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody: bool) -> None:
+    """Whether one process hears of it, or all of them as from a terminal."""
+    target = place / "out.pgn"
+    if everybody:
+        target.write_bytes(b"old")
+    before = names(place)
+    command = [sys.executable, "-m", "tbgen", "tag", "-", str(target), "--jobs", jobs]
+    with start(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdin
+        assert process.stderr
+        feeder = threading.Thread(target=feed, args=(process.stdin.fileno(),))
+        feeder.start()
+        try:
+            deadline = time.monotonic() + 120
+            while not written(place) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert written(place)
+            if everybody:
+                os.killpg(process.pid, number)
+            else:
+                process.send_signal(number)
+            assert process.wait(120) == 128 + number
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # what should be gone already
+        feeder.join()
+        said = {signal.SIGINT: "interrupted", **TERMINATIONS}[number]
+        assert process.stderr.read().decode().splitlines() == [f"tbgen: {said}"]
+    assert names(place) == before
+    assert not everybody or target.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+def test_a_process_that_is_killed(place: Path) -> None:
+    """As Linux does where memory has run out."""
+    command = [sys.executable, "-m", "tbgen", "tag", "-", str(place / "out.pgn"), "--jobs", "2"]
+    with start(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stderr
+        feeder = threading.Thread(target=feed, args=(process.stdin.fileno(),))
+        feeder.start()
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not written(place):
+            time.sleep(0.02)
+        os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
+        assert process.wait(120) == 1
+        feeder.join()
+        assert process.stderr.read().decode().splitlines() == [
+            "tbgen: a process that adjudicated games was killed, maybe because memory ran out: "
+            "try fewer with --jobs"
+        ]
+    assert names(place) == ["in.pgn"]
+
+
+def feed(descriptor: int) -> None:
+    """Write games into a pipe until its reader is gone."""
+    try:
+        while True:
+            os.write(descriptor, DATA * 100)
+    except BrokenPipeError:
+        pass
+
+
+def written(place: Path) -> bool:
+    return any(path.stat().st_size for path in place.glob("out.pgn.tmp-*"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+def test_memory_does_not_grow_with_the_file(place: Path) -> None:
+    """Ten times the games take no more of it."""
+    peaks = []
+    for games in (300, 3000):
+        (place / "in.pgn").write_text('[Event "x"]\n\n1. e4 e5 {%s} *\n\n' % ("z" * 4000) * games)
+        peaks.append(peak(str(place / "in.pgn"), str(place / "out.pgn"), "--jobs", "1"))
+    assert (place / "out.pgn").stat().st_size > 12 << 20
+    assert peaks[1] - peaks[0] < 4 << 10
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+def test_memory_does_not_grow_with_what_cannot_be_read(place: Path) -> None:
+    """Broken games go on as they come, though the file is to be given up if there are no others."""
+    peaks = []
+    for games in (300, 3000):
+        (place / "in.pgn").write_text('[Event "x"]\n\n1. e4 e5 2. Ke3 {%s} *\n\n' % ("z" * 10_000) * games)
+        peaks.append(peak(str(place / "in.pgn"), str(place / "out.pgn"), "--jobs", "1", code=2))
+    assert names(place) == ["in.pgn"]
+    assert peaks[1] - peaks[0] < 8 << 10
+
+
+def peak(*words: str, code: int = 0) -> int:
+    """The most memory in KiB that the command has had; what others report holds the parent's too."""
+    script = (
+        f"import re, sys; from tbgen.cli.main import main; assert main(sys.argv[1:]) == {code}; "
+        "print(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])"
+    )
+    command = [sys.executable, "-c", script, "tag", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(done.stdout)
