@@ -143,12 +143,24 @@ class Search:
             while not complete and most < _MOST_STATES and self._has_time():
                 most = most * 2 or _STATES
                 play = self._plays[wide] = follower.follow(most, self._has_time)
-                if self._solve_again(play.states, play):
+                if self._look_up(play) or self._solve_again(play.states, play):
                     return True
                 if choices := self._choices(play):
                     return self._solve_new(choices, play)
                 complete = play.complete
         return False
+
+    def _look_up(self, play: Play) -> bool:
+        """Have tables tell what play comes to that they hold, and is not exactly known; return whether that
+        narrows bounds above it."""
+        cells, tables = self.known.cells, self.known.tables
+        told = set(filter(tables.open, play.ways))
+        for cell in play.states:
+            if not cells.has_values(cell) and (bounds := tables.bounds(cell)) is not None:
+                cells.add(bounds)
+                told.add(cell)
+        self._solved_at |= dict.fromkeys(told, self.solved + 1)
+        return self._solve_again(set[Cell]().union(*map(play.all_above, told)), play)
 
     def _has_time(self) -> bool:
         return self._budget.left > 0

@@ -146,8 +146,12 @@ class SolvedCells(ExitSource):
 
     def same_ends(self, route: Route) -> bool:
         """Whether the solution of the cell that a route leads to has values, not just bounds."""
-        bounds = self.get(home_of_route(route).canonical()[0])
-        return bounds is not None and route.passed is None and bounds.same_ends
+        return route.passed is None and self.has_values(home_of_route(route).canonical()[0])
+
+    def has_values(self, cell: Cell) -> bool:
+        """Whether the solution of a canonical cell, if there is one, has values, not just bounds."""
+        bounds = self.get(cell)
+        return bounds is not None and bounds.same_ends
 
     def block(self, route: Route, end: int, bound: Code) -> Block | None:
         """Return one end of what the solution says of the positions that a route leads to, if anything."""

@@ -1,10 +1,12 @@
 """Tables as sources of the positions that moves out of cells lead to, phase by phase."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from threading import Lock
+from threading import RLock
 from typing import Final
 
 import chess
@@ -16,15 +18,15 @@ from tbgen.board.material import MAX_MEN, Material, closure
 from tbgen.board.score import NONE, Code
 from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import Block, Interval, side_after
+from tbgen.cells.bounds import Block, Bounds, Interval, side_after
 from tbgen.cells.cell import Cell, piece_of
 from tbgen.cells.position import CellPosition
-from tbgen.cells.routes import Route
+from tbgen.cells.routes import Route, home_of_route
 from tbgen.errors import MissingTableError
-from tbgen.index.layout import Side, layout_of
+from tbgen.index.layout import SIDES, Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
-from tbgen.index.zeroing import en_passant_configs
+from tbgen.index.zeroing import en_passant_configs, places_of_promoted
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource
 from tbgen.packed.tables import AnyTable
@@ -37,8 +39,8 @@ from tbgen.solve.exits import ExitSource
 from tbgen.store.cache import Recent
 from tbgen.store.reader import TableFile
 
-WORTH_DECODING: Final = 64**3
-"""Slots from which on a phase of a packed table is decoded."""
+FEW: Final = 64**3
+"""Slots up to which positions of a packed table may be looked up, each for itself."""
 _PHASES_KEPT: Final = 512 << 20
 """Bytes of phases of tables that are kept in memory."""
 
@@ -46,8 +48,9 @@ _PHASES_KEPT: Final = 512 << 20
 class Tables(ExitSource):
     """The tables of a tablebase as the solver of cells reads them: phases with all slots filled.
 
-    Phases of packed tables are decoded, as far as that takes no others: see :meth:`gives`. Where a man has
-    landed, so that few positions of a phase count, these are asked for instead.
+    Phases of packed tables are decoded where the others are there that this takes: see :meth:`gives`. Where
+    few positions of a phase count, these are looked up instead: those in which a man has landed, and, once
+    somebody asks for them, those after a capture with promotion.
 
     :param threads: to decode them with.
     """
@@ -58,8 +61,12 @@ class Tables(ExitSource):
         self.tablebase, self._threads = tablebase, threads
         self._missing: set[Material] = set()
         self._held: dict[Cell, bool] = {}
+        self._looked_up: dict[Material, bool] = {}
+        """Whether positions of a material are looked up."""
+        self._opened: set[Cell] = set()
+        """Canonical cells whose positions are looked up after promotions."""
         self._phases = Recent[Block](_PHASES_KEPT, attrgetter("nbytes"))
-        self._lock = Lock()
+        self._lock = RLock()  # to decode a phase may take others
 
     @property
     def nbytes(self) -> int:
@@ -79,7 +86,8 @@ class Tables(ExitSource):
     def has_cell(self, cell: Cell) -> bool:
         """Whether a table holds a cell's positions.
 
-        Of a packed one they have to make a whole phase, and a large one: others take less time as cells.
+        Of a packed one they have to make a whole phase, and a large one: others take less time as cells, and
+        so do those that need what is larger.
 
         :raises DamagedTableError: if it cannot be used.
         """
@@ -91,23 +99,43 @@ class Tables(ExitSource):
 
     def _find(self, cell: Cell) -> bool:
         """Find out what :meth:`has_cell` tells."""
-        material, _ = cell.material()
-        file = self._file(material)
-        least = max(layout_of(material).phase_size, WORTH_DECODING)
-        return file is not None and (cell.size >= least or not file.info.packed)
+        file = self._file(cell.material()[0])
+        if not isinstance(file, PackedFile):
+            return file is not None
+        if cell.size < max(file.layout.phase_size, FEW):
+            return False
+        places = [_place_of(cell, side)[:3] for side in SIDES]
+        larger = cell.size == FEW and any(promotions(file, phase, side) for _, phase, side in places)
+        return not larger and all(self.gives(*place) for place in places)
+
+    def open(self, cell: Cell) -> bool:
+        """Have the positions of a canonical cell looked up that captures with promotion lead to, if a packed
+        table holds it; return whether that is new."""
+        if cell in self._opened or not self.has_cell(cell) or not self._are_looked_up(cell.material()[0]):
+            return False
+        self._opened.add(cell)
+        return True
 
     def knows(self, route: Route) -> bool:
         """Whether tables hold all of the positions that a route leads to."""
-        if not self.has_cell(route.destination):
+        cell = route.destination
+        if cell.men > MAX_MEN:
             return False
-        material, phase, side, _ = _place_of(route)
-        return self.gives(material, phase, side) or (route.landed is not None and self._answers(material))
+        place = _place_of(cell, side_after(route))
+        return self._is_looked_up(route) or (self.has_cell(cell) and self.gives(*place[:3]))
+
+    def bounds(self, cell: Cell) -> Bounds | None:
+        """Return the values of a cell's positions if they are few and can be looked up."""
+        if cell.men > MAX_MEN or cell.size > FEW or not self._are_looked_up(cell.material()[0]):
+            return None
+        value, depth = zip(*(self._look_up(cell, side) for side in SIDES), strict=True)
+        return Bounds(cell, *(np.broadcast_to(np.stack(both), (2, 2, cell.size)) for both in (value, depth)))
 
     def block(self, route: Route, end: int, bound: Code) -> Block:
         """Return the values of the positions that a route leads to."""
-        material, phase, side, symmetry = _place_of(route)
-        if route.landed is not None and self._answers(material) and not self._has(material, phase, side):
-            return self._asked(route)
+        material, phase, side, symmetry = _place_of(route.destination, side_after(route))
+        if self._is_looked_up(route) and not self._has(material, phase, side):
+            return self._look_up(route.part, side_after(route))
         layout = layout_of(material)
         men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
         stored = self.phase(material, phase, side)
@@ -123,15 +151,21 @@ class Tables(ExitSource):
 
     def worth(self, position: CellPosition) -> Interval | None:
         """Return the value of a position, if a table has it."""
-        if not self.has_cell(position.cell):
+        cell = position.cell
+        if not self.has_cell(cell) or (_may_be_promoted(position) and not self._is_open(cell)):
             return None
         code = code_of(of_gscore(self.tablebase.probe(position.board, FRESH).value))
         return Interval(code, code)
 
+    def _is_open(self, cell: Cell) -> bool:
+        """Whether positions of a cell can be had that promotions lead to."""
+        packed = isinstance(self._file(cell.material()[0]), PackedFile)
+        return not packed or cell.canonical()[0] in self._opened
+
     def gives(self, material: Material, phase: int, side: Side) -> bool:
         """Whether there is a table of a material, and a phase of it can be had with one side to move.
 
-        What captures in a packed table lead to has to lie in plain ones, and what promotions lead to too.
+        What captures in a packed table lead to has to lie in plain ones.
         """
         return self._source(material, phase, side) is not None
 
@@ -168,15 +202,22 @@ class Tables(ExitSource):
         """Whether a phase with one side to move is in memory."""
         return self._phases.get((material, phase, f"side {side}")) is not None
 
-    def _answers(self, material: Material) -> bool:
-        """Whether a table is a packed one whose positions can be looked up."""
-        if not isinstance(self._file(material), PackedFile):
+    def _is_looked_up(self, route: Route) -> bool:
+        """Whether the positions that a route leads to are few and are looked up."""
+        if route.part.size > FEW or not self._are_looked_up(route.destination.material()[0]):
             return False
-        return all(self._file(after) is not None for after in closure([material]))
+        opened = route.promoted is not None and home_of_route(route).canonical()[0] in self._opened
+        return opened or route.landed is not None
 
-    def _asked(self, route: Route) -> Block:
-        """Return the values of the positions that a route leads to, each of them looked up."""
-        cell, side = route.part, side_after(route)
+    def _are_looked_up(self, material: Material) -> bool:
+        """Whether positions are looked up: those of a packed table, if all are there that this takes."""
+        if material not in self._looked_up:
+            packed = isinstance(self._file(material), PackedFile)
+            self._looked_up[material] = packed and None not in map(self._file, closure([material]))
+        return self._looked_up[material]
+
+    def _look_up(self, cell: Cell, side: Side) -> Block:
+        """Return the values of a cell's positions with a side to move, each of them looked up."""
         with self._lock:
             block = self._phases.get((cell, side))
             if block is None:
@@ -198,10 +239,37 @@ class Tables(ExitSource):
         file = self._file(material)
         if not isinstance(file, PackedFile):
             return file
-        needed = {after for after in material.successors() if after.men < material.men}
-        files = {after: self._file(after) for after in needed | promotions(file, phase, side)}
-        plain = {after: each for after, each in files.items() if isinstance(each, TableFile)}
-        return PackedSource(file, lambda: plain, self._threads) if plain.keys() == files.keys() else None
+        smaller = {after: self._file(after) for after in material.successors() if after.men < material.men}
+        plain = {after: each for after, each in smaller.items() if isinstance(each, TableFile)}
+        promoted = places_of_promoted(file.layout, [phase], 0) if promotions(file, phase, side) else ()
+        if len(plain) < len(smaller) or not all(self.gives(*block, mover) for block, mover in promoted):
+            return None
+        return PackedSource(file, lambda: plain | self._phases_of(promoted), self._threads)
+
+    def _phases_of(self, wanted: Iterable[tuple[tuple[Material, int], Side]]) -> dict[Material, "_Phases"]:
+        """Return phases of tables, with a side to move, as sources."""
+        found: defaultdict[Material, dict[tuple[int, Side], Block]] = defaultdict(dict)
+        for (material, phase), side in wanted:
+            found[material][phase, side] = self.phase(material, phase, side)
+        return {material: _Phases(blocks) for material, blocks in found.items()}
+
+
+@dataclass(frozen=True)
+class _Phases:
+    """Some phases of a table as a source."""
+
+    blocks: Mapping[tuple[int, Side], Block]
+
+    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy one side of a phase; see :class:`tbgen.index.source.Source`."""
+        value[:], depth[:] = self.blocks[phase, side]
+
+
+def _may_be_promoted(position: CellPosition) -> bool:
+    """Whether the side that has just moved has a mobile piece where pawns are promoted."""
+    board, white = position.board, not position.board.turn
+    last = chess.BB_RANK_8 if white else chess.BB_RANK_1
+    return bool(position.mobile & board.occupied_co[white] & last & ~board.kings)
 
 
 def _positions_of(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
@@ -214,10 +282,9 @@ def _positions_of(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
     return "".join(piece_of(man).symbol() for man in cell.all_men), squares
 
 
-def _place_of(route: Route) -> tuple[Material, int, Side, int]:
-    """Return the table of the positions that a route leads to, their phase and side to move in it, and the
+def _place_of(cell: Cell, side: Side) -> tuple[Material, int, Side, int]:
+    """Return the table of a cell's positions with a side to move, their phase and side to move in it, and the
     symmetry that leads there."""
-    cell = route.destination
     material, swapped = cell.material()
     layout, pawns = layout_of(material), reversed(cell.pawns) if swapped else cell.pawns
     squares = [square for own in pawns for square in chess.scan_forward(own)]
@@ -225,5 +292,5 @@ def _place_of(route: Route) -> tuple[Material, int, Side, int]:
         symmetry |= MIRROR_RANKS if swapped else 0
         phase = layout.rows.get(layout.placement_of(squares, symmetry))
         if phase is not None:
-            return material, phase, Side(side_after(route) ^ swapped), symmetry
+            return material, phase, Side(side ^ swapped), symmetry
     raise AssertionError(f"{material} has no phase for the pawns of {cell}")
