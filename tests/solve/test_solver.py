@@ -310,7 +310,7 @@ def test_packed_tables_say_as_much(
     fen: str, own: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A position of five men, with what captures and pawn moves lead to in tables of four."""
-    monkeypatch.setattr(tables_as_sources, "WORTH_DECODING", 0)
+    monkeypatch.setattr(tables_as_sources, "FEW", 0)
     for path in tables.glob("K????.r.h5"):
         shutil.copy(path, own)
     expected = solve(fen, "G6.0", tables=own, budget=budget(2))

@@ -1,5 +1,6 @@
 """Phases of tables as cells read them: packed ones say what plain ones say."""
 
+import itertools
 import shutil
 from pathlib import Path
 
@@ -9,13 +10,16 @@ import pytest
 
 import tbgen
 from tbgen.board.material import Material, all_materials
-from tbgen.board.score import NONE
-from tbgen.cells.bounds import part_of
-from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.board.score import NONE, Code
+from tbgen.cells.bounds import Interval, part_of
+from tbgen.cells.cell import Cell, mobile_squares, side_of
 from tbgen.cells.lineup import lineup_of_cell
-from tbgen.cells.routes import routes_of
+from tbgen.cells.position import CellPosition
+from tbgen.cells.routes import home_of_route, routes_of
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.zeroing import en_passant_configs
+from tbgen.packed.file import PackedFile
+from tbgen.packed.unpack import promotions
 from tbgen.solve import tables as solver_tables
 from tbgen.solve.tables import Tables
 from tests.support.packed_tables import PackedTables
@@ -82,6 +86,95 @@ def test_positions_that_are_asked_for_are_those_of_plain_tables(
                 assert np.array_equal(found.depth[there], whole.depth[there])
         assert sides == {*SIDES}
         assert some.nbytes < 3 * layout_of(Material.parse("KRPvK")).phase_size, "no phase is decoded"
+
+
+@pytest.fixture
+def promoted(own: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with packed tables that promotions lead to, beside plain ones of up to three men."""
+    monkeypatch.setattr(solver_tables, "FEW", 64**2)
+    for name in ("KQPvK", "KRPvK", "KBPvK", "KNPvK"):
+        shutil.copy(packed(name), own)
+    for path in tables.glob("K[QRBN][QRBN]vK.r.h5"):
+        shutil.copy(path, own)
+    return own
+
+
+def test_phases_from_which_promotions_lead_to_packed_tables(
+    mixed: Path, tables: Path, packed: PackedTables
+) -> None:
+    for name in ("KQvKP", "KRvKP", "KBvKP", "KNvKP"):
+        shutil.copy(packed(name), mixed)
+    for path in tables.glob("K[QRBN]vK[QRBN].r.h5"):
+        shutil.copy(path, mixed)
+    material = Material.parse("KPvKP")
+    layout, taken = layout_of(material), 0
+    with tbgen.open_tablebase(mixed) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+        some, plain = Tables(packed_ones), Tables(plain_ones)
+        for phase in range(0, len(layout.placements), 31):
+            for side in SIDES:
+                assert some.gives(material, phase, side)
+                file = packed_ones.table_file(material)
+                assert isinstance(file, PackedFile)
+                taken += len(promotions(file, phase, side))
+                found, expected = some.phase(material, phase, side), plain.phase(material, phase, side)
+                there = expected.value != NONE
+                assert np.array_equal(found.value[there], expected.value[there])
+                assert np.array_equal(found.depth[there], expected.depth[there])
+    assert taken
+
+
+def test_captures_with_promotion_are_looked_up_when_somebody_asks(promoted: Path, tables: Path) -> None:
+    board = chess.Board("r7/1P6/8/4k3/8/8/4K2P/8 w - - 0 1")
+    cell = Cell.of_board(board, mobile_squares(board))
+    steps = {step.move.uci(): step for step in CellPosition(board, board.occupied & ~board.pawns).moves()}
+    with tbgen.open_tablebase(promoted) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+        some, plain = Tables(packed_ones), Tables(plain_ones)
+        routes = [route for route in routes_of(lineup_of_cell(cell)) if route.promoted is not None]
+        captures = [route for route in routes if len(route.destination.mobile) < len(cell.mobile)]
+        assert len(captures) == 8
+        after = steps["b7a8q"].after
+        assert some.has_cell(after.cell)
+        assert some.worth(after) is None
+        for route in captures:
+            home = home_of_route(route).canonical()[0]
+            assert not some.knows(route)
+            assert some.open(home)
+            assert not some.open(home)
+            assert some.knows(route)
+            found, expected = some.block(route, 0, NONE), plain.block(route, 0, NONE)
+            there = expected.value != NONE
+            assert there.any()
+            assert np.array_equal(found.value[there], expected.value[there])
+            assert np.array_equal(found.depth[there], expected.depth[there])
+        assert some.worth(after) == plain.worth(after) is not None
+
+
+def test_values_of_small_cells(promoted: Path, tables: Path) -> None:
+    """With a frozen man, whose moves a solution of the cell knows nothing of."""
+    board = chess.Board("Q7/8/8/4k3/8/8/4K2P/8 b - - 0 1")
+    cell = Cell.of_board(board, chess.SquareSet([chess.E2, chess.E5]))
+    with tbgen.open_tablebase(promoted) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+        found, plain = Tables(packed_ones).bounds(cell), Tables(plain_ones)
+        assert found is not None
+        assert found.same_ends
+        assert plain.bounds(cell) is None, "there is no need"
+        seen = 0
+        for king, other in itertools.product(chess.SQUARES[::3], chess.SQUARES[::2]):
+            for turn in chess.COLORS:
+                here = board.copy()
+                here.turn = turn
+                here.remove_piece_at(chess.E2), here.remove_piece_at(chess.E5)
+                if king == other or {king, other} & {chess.A8, chess.H2}:
+                    continue
+                here.set_piece_at(king, chess.Piece.from_symbol("K"))
+                here.set_piece_at(other, chess.Piece.from_symbol("k"))
+                position = CellPosition(here, chess.BB_SQUARES[king] | chess.BB_SQUARES[other])
+                code = int(found.value[0, side_of(here), position.slot])
+                assert (code == NONE) is not here.is_valid()
+                if here.is_valid():
+                    seen += 1
+                    assert Interval(Code(code), Code(code)) == plain.worth(position)
+        assert seen > 500
 
 
 def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
