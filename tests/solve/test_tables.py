@@ -135,11 +135,11 @@ def test_captures_with_promotion_are_looked_up_when_somebody_asks(promoted: Path
         after = steps["b7a8q"].after
         assert some.has_cell(after.cell)
         assert some.worth(after) is None
+        assert not any(map(some.knows, captures))
+        homes = {home_of_route(route).canonical()[0] for route in captures}
+        assert all(map(some.open, homes))
+        assert not any(map(some.open, homes))
         for route in captures:
-            home = home_of_route(route).canonical()[0]
-            assert not some.knows(route)
-            assert some.open(home)
-            assert not some.open(home)
             assert some.knows(route)
             found, expected = some.block(route, 0, NONE), plain.block(route, 0, NONE)
             there = expected.value != NONE
