@@ -182,7 +182,7 @@ def test_more_games_are_on_small_boards(browser: Browser, tmp_path: Path) -> Non
 
 
 def test_the_winner_of_an_event(browser: Browser, tmp_path: Path, tables: Path) -> None:
-    """An event that is over: who has won it, and no games that are called in play."""
+    """An event that is over: who has won it, how its last game ended, and none that are called in play."""
     pgn = tmp_path / "games.pgn"
     players = [words(name, moves=MATE) for name in "AB"]
     with started("tbgen", *event(pgn, "--games", "1", players=players)) as running:
@@ -190,9 +190,8 @@ def test_the_winner_of_an_event(browser: Browser, tmp_path: Path, tables: Path) 
     with serving(tables, "--live", str(pgn)) as (_, host, port):
         visit = Visit(browser, f"http://{host}:{port}", "live", viewport={"width": 390, "height": 844})
         expect(visit.page.locator("#winner")).to_have_text("B wins.")
-        expect(visit.page.locator("#playing-label")).to_have_text("Last games")
-        expect(visit.page.locator("#more-playing")).to_have_text("They are listed below.")
-        expect(visit.page.locator("#stage")).to_be_hidden()
+        expect(visit.page.locator("#others")).to_be_hidden()
+        expect(visit.page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
         assert not visit.too_wide()
         visit.page.get_by_role("button", name="Replay game 1.1.1").click()
         expect(visit.page.locator("#stage")).to_have_attribute("aria-label", "Game 1.1.1")

@@ -128,11 +128,11 @@ def test_a_phone_has_board_verdict_and_bar_on_one_screen(browser: Browser, addre
         return [box["y"] for box in boxes if box is not None]
 
     before = tops()
-    last, value = page.locator("#walk").bounding_box(), page.locator("#value").bounding_box()
+    last, said = page.locator("#walk").bounding_box(), sentence.bounding_box()
     assert last is not None
-    assert value is not None
+    assert said is not None
     assert last["y"] + last["height"] <= PHONE["height"]
-    assert value["y"] + value["height"] <= last["y"]
+    assert said["y"] + said["height"] <= last["y"]
     page.locator("#forward").tap()
     expect(sentence).to_contain_text("in 3 plies")
     page.locator("#last").tap()

@@ -76,8 +76,8 @@ function choose(game) {
     count()
 }
 
-/** Show a finished game again, from its start. */
-const replay = row => attempt($("finished-problem"), async () => {
+/** Show a finished game again, at its end. */
+async function open(row) {
     if (!games.has(row.key)) {
         const game = new Watched(await fresh(addressOf(row.key, ".json")))
         game.finish(row.reason, row)
@@ -85,15 +85,19 @@ const replay = row => attempt($("finished-problem"), async () => {
         games.set(row.key, game)
     }
     if (games.get(row.key) !== stage.game) choose(games.get(row.key))
+}
+
+/** The same, from its start. */
+const replay = row => attempt($("finished-problem"), async () => {
+    await open(row)
     stage.go(0)
     $("stage").scrollIntoView()
 })
 
 function count() {
     const unseen = [...games.values()].filter(game => !game.view).length
-    $("others").hidden = games.size > 0 && !cards().length
-    if (over !== null) $("more-playing").textContent = games.size ? "" : "They are listed below."
-    else $("more-playing").textContent = unseen ? `${gamesText(unseen)} more in play, for which there is no room.` : games.size ? "" : "There is none at present."
+    $("others").hidden = (games.size > 0 || over !== null) && !cards().length
+    $("more-playing").textContent = unseen ? `${gamesText(unseen)} more in play, for which there is no room.` : games.size ? "" : "There is none at present."
 }
 
 function finish({key, reason, total: all, games: rows}) {
@@ -146,6 +150,7 @@ function showAll(found) {
     rank(found.standings)
     showListed()
     showOver(found.over)
+    if (over !== null && !games.size && listed.length) attempt($("finished-problem"), () => open(listed[0]))
 }
 
 $("older").addEventListener("click", () => attempt($("finished-problem"), async () => {

@@ -29,6 +29,9 @@ function scoreText({player, opponent, points, games: played, elo, test}, perEnco
     return words.join("; ")
 }
 
+/** Return how a game ended; by what it is decided only where the reason does not say that. */
+const howOf = ({reason, basis}) => reason.toLowerCase().includes(basis) ? reason : `${reason} (${basis})`
+
 const signed = number => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(1)
 
 /**
@@ -41,7 +44,7 @@ export function showFinished(listed, onReplay) {
     const words = new Set([0, 1, 2, 6, 7])
     const rows = listed.map(game => {
         return [
-            game.key, game.white, game.black, game.value, pointsText(game.points), game.plies, `${game.reason} (${game.basis})`,
+            game.key, game.white, game.black, game.value, pointsText(game.points), game.plies, howOf(game),
             [h("button", {type: "button", class: "step", onclick: () => onReplay(game), "aria-label": `Replay game ${game.key}`}, "replay"), " ",
                 h("a", {href: addressOf(game.key), "aria-label": `Explore game ${game.key}`}, "explore"), " ", h("a", {href: addressOf(game.key, ".pgn"), "aria-label": `PGN of game ${game.key}`}, "PGN")],
         ]
