@@ -155,11 +155,15 @@ class Timer:
         return self._is_past(_ITERATION, self.share)
 
     def clocks(self) -> dict[str, Any]:
-        """Return clocks and increments in seconds by the names of python-chess, less what has been used."""
+        """Return clocks and increments in seconds by the names of python-chess, less what has been used, what
+        stays in hand, and what each move loses."""
         names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
         told = {name: self.go.numbers[word] / 1000 for word, name in names.items() if word in self.go.numbers}
-        lost = 2 * self._overhead + self.elapsed  # what is asked of others comes by two ways
-        return {name: max(left - lost, _LEAST) if "clock" in name else left for name, left in told.items()}
+        lost = _IN_HAND * self._overhead + self.elapsed
+        return {
+            name: max(left - lost, _LEAST) if "clock" in name else max(left - self._overhead, 0)
+            for name, left in told.items()
+        }
 
     def half(self) -> bool:
         """Tell whether half of the time is over."""
