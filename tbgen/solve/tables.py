@@ -121,8 +121,9 @@ class Tables(ExitSource):
         cell = route.destination
         if cell.men > MAX_MEN:
             return False
-        place = _place_of(cell, side_after(route))
-        return self._is_looked_up(route) or (self.has_cell(cell) and self.gives(*place[:3]))
+        if self._is_looked_up(route):
+            return True
+        return self.has_cell(cell) and self.gives(*_place_of(cell, side_after(route))[:3])
 
     def bounds(self, cell: Cell) -> Bounds | None:
         """Return the values of a cell's positions if they are few and can be looked up."""
