@@ -156,7 +156,9 @@ class Search:
         cells, tables = self.known.cells, self.known.tables
         told = set(filter(tables.open, play.ways))
         for cell in play.states:
-            if not cells.has_values(cell) and (bounds := tables.bounds(cell)) is not None:
+            with self._budget.reserving([self._cell.size], again=True):
+                has_time = self._budget.has_time(seconds_of("look-ups", cell.size, self._budget.threads), 0)
+            if has_time and not cells.has_values(cell) and (bounds := tables.bounds(cell)) is not None:
                 cells.add(bounds)
                 told.add(cell)
         self._solved_at |= dict.fromkeys(told, self.solved + 1)
