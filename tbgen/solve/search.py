@@ -151,16 +151,15 @@ class Search:
         return False
 
     def _look_up(self, play: Play) -> bool:
-        """Have tables tell what play comes to that they hold, and is not exactly known; return whether that
-        narrows bounds above it."""
+        """Have tables tell what play comes to and they hold; return whether that narrows bounds above it."""
         cells, tables = self.known.cells, self.known.tables
         told = set(filter(tables.open, play.ways))
-        for cell in play.states:
-            with self._budget.reserving([self._cell.size], again=True):
-                has_time = self._budget.has_time(seconds_of("look-ups", cell.size, self._budget.threads), 0)
-            if has_time and not cells.has_values(cell) and (bounds := tables.bounds(cell)) is not None:
-                cells.add(bounds)
-                told.add(cell)
+        with self._budget.reserving([self._cell.size], again=True):
+            for cell in filter(tables.answers, play.states):
+                seconds = seconds_of("look-ups", cell.size, self._budget.threads)
+                if not cells.has_values(cell) and self._budget.has_time(seconds, 0):
+                    cells.add(tables.bounds(cell))
+                    told.add(cell)
         self._solved_at |= dict.fromkeys(told, self.solved + 1)
         return self._solve_again(set[Cell]().union(*map(play.all_above, told)), play)
 

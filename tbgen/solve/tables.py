@@ -125,10 +125,12 @@ class Tables(ExitSource):
             return True
         return self.has_cell(cell) and self.gives(*_place_of(cell, side_after(route))[:3])
 
-    def bounds(self, cell: Cell) -> Bounds | None:
-        """Return the values of a cell's positions if they are few and can be looked up."""
-        if cell.men > MAX_MEN or cell.size > FEW or not self._are_looked_up(cell.material()[0]):
-            return None
+    def answers(self, cell: Cell) -> bool:
+        """Whether the positions of a cell are few and can be looked up in a packed table."""
+        return cell.men <= MAX_MEN and cell.size <= FEW and self._are_looked_up(cell.material()[0])
+
+    def bounds(self, cell: Cell) -> Bounds:
+        """Return the values of the positions of a cell that tables answer."""
         value, depth = zip(*(self._look_up(cell, side) for side in SIDES), strict=True)
         return Bounds(cell, *(np.broadcast_to(np.stack(both), (2, 2, cell.size)) for both in (value, depth)))
 
@@ -205,7 +207,7 @@ class Tables(ExitSource):
 
     def _is_looked_up(self, route: Route) -> bool:
         """Whether the positions that a route leads to are few and are looked up."""
-        if route.part.size > FEW or not self._are_looked_up(route.destination.material()[0]):
+        if not self.answers(route.part):
             return False
         opened = route.promoted is not None and home_of_route(route).canonical()[0] in self._opened
         return opened or route.landed is not None
