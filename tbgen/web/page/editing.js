@@ -34,7 +34,7 @@ export function offerEditing(does) {
         save(text.value)
     })
     $("comment-delete").addEventListener("click", () => save(""))
-    $("comment-leave").addEventListener("click", close)
+    $("comment-cancel").addEventListener("click", close)
     text.addEventListener("keydown", event => {
         if (event.key === "Escape") close()
         else if (event.key === "Enter" && !event.shiftKey) $("commenting").requestSubmit()
