@@ -26,7 +26,7 @@ _GLANCE: Final = 0.002
 """Seconds between two looks at the timer."""
 _LINES: Final = 10
 """Moves that the partner judges where the game is a draw."""
-_MOST_MEN: Final = 16
+_MOST_MEN: Final = 10
 """With more men what has accrued is reset before the game ends."""
 _DRAWN: Final = 900
 """Permille of draws from which on a game is one."""
