@@ -8,7 +8,7 @@ const MOST_KEPT = 2000
 const CHECKSUM = 4
 const TYPES = {u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u8: BigUint64Array}
 
-const damaged = name => new Refused(500, {code: "damaged_table", message: `${name} on this site cannot be used: reload the page, and if that does not help, tell its owner`})
+const damaged = name => new Refused(500, {code: "damaged_table", message: `the file ${name} on this site cannot be used: reload the page, and if that does not help, tell its owner`})
 
 /** Ask for a file, or a range of it: browsers would put requests for ranges of one file into a queue to keep them. */
 async function ask(name, range = null) {
