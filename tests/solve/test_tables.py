@@ -21,7 +21,9 @@ from tbgen.index.zeroing import en_passant_configs
 from tbgen.packed.file import PackedFile
 from tbgen.packed.unpack import promotions
 from tbgen.solve import tables as solver_tables
+from tbgen.solve.budget import Budget
 from tbgen.solve.tables import Tables
+from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import PackedTables
 
 
@@ -189,3 +191,26 @@ def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch)
             some.phase(other, 0, SIDES[0])
             some.phase(other, 0, SIDES[1])
             assert 0 < some.nbytes <= 3 * size
+
+
+@pytest.mark.parametrize("verify", [False, *exhaustive([True])])
+def test_play_leads_to_what_packed_tables_hold(
+    verify: bool, promoted: Path, tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in tables.glob("K????.r.h5"):
+        if not (promoted / path.name).exists():
+            shutil.copy(path, promoted)
+    asked: list[Cell] = []
+
+    def open_(self: Tables, cell: Cell) -> bool:
+        asked.append(cell)
+        return opened(self, cell)
+
+    opened = Tables.open
+    monkeypatch.setattr(Tables, "open", open_)
+    fen, budget = "r7/1P6/8/4k3/8/8/4K2P/8 w - - 0 1", Budget(seconds=120)
+    found = tbgen.solve(fen, tables=promoted, budget=budget, verify=verify)
+    expected = tbgen.solve(fen, tables=tables, budget=budget)
+    assert found.value == expected.value is not None
+    assert asked
+    assert verify is (found.proof is not None)
