@@ -138,8 +138,14 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
         expect(shown).to_have_attribute("aria-label", "Board after 3 plies, the last one g4")
         told(move("1.1.1", 3), end_of("1.1.1"))
         expect(page.locator("#banner")).to_have_text("Black mates")
+        board, banner = (page.locator(each).bounding_box() for each in ("#board", "#banner"))
+        assert board is not None
+        assert banner is not None
+        assert banner["y"] >= board["y"] + board["height"]
+        back = page.locator("#back").bounding_box()
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#banner")).to_be_hidden()
+        assert page.locator("#back").bounding_box() == back
 
 
 def test_what_an_engine_thinks_is_shown_until_it_moves(browser: Browser, tmp_path: Path) -> None:
@@ -190,6 +196,10 @@ def test_the_winner_of_an_event(browser: Browser, tmp_path: Path, tables: Path) 
     with serving(tables, "--live", str(pgn)) as (_, host, port):
         visit = Visit(browser, f"http://{host}:{port}", "live", viewport={"width": 390, "height": 844})
         expect(visit.page.locator("#winner")).to_have_text("B wins.")
+        visit.page.set_viewport_size({"width": 1440, "height": 900})
+        table = visit.page.locator("#standings .wide")
+        assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
+        visit.page.set_viewport_size({"width": 390, "height": 844})
         expect(visit.page.locator("#others")).to_be_hidden()
         expect(visit.page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
         assert not visit.too_wide()

@@ -121,6 +121,7 @@ def test_a_game_is_played_by_keys_and_reviewed(browser: Browser, address: str, t
         assert worst.value != best.value
         push(worst.move)
         answered = push()
+        left = opened.probe(referee.board, referee.accrued).value
     visit = Visit(browser, address, KBK)
     page, said, played = visit.page, visit.page.locator("#said"), visit.page.locator("#played")
     name = page.locator("#name")
@@ -150,7 +151,7 @@ def test_a_game_is_played_by_keys_and_reviewed(browser: Browser, address: str, t
             expect(played).to_have_text(f"start 1... {replied} ")
     page.reload()  # the address has the game
     expect(played).to_have_text(line)
-    visit.press("o")
+    visit.press("o", "o")  # it gives away something
     points = Scoring.parse("exponential").points(referee.accrued)
     expect(name).to_have_text(f"{referee.accrued} {points.white:.4f}-{points.black:.4f}")
     winner = "You win" if referee.accrued.white else "The page wins"
@@ -163,11 +164,53 @@ def test_a_game_is_played_by_keys_and_reviewed(browser: Browser, address: str, t
     assert cells == [list(row[:4]) for row in rows]
     wrong = [row for row in rows if "→" in row[3]]
     assert page.locator("#mistakes li").all_inner_texts() == [
-        f"{row[0]} {row[3]}; best was {row[4]}" for row in wrong
+        *(f"{row[0]} {row[3]}; best was {row[4]}" for row in wrong),
+        f"Offering the result {left} → {referee.accrued}; best was to play on",
     ]
     assert len(wrong) == 1
     visit.press("ArrowLeft")
     expect(page.locator("#plies [aria-current]")).to_have_text(rows[1][0])
+    assert visit.violations() == []
+    visit.close()
+    assert visit.wrong == []
+
+
+@pytest.mark.parametrize(
+    ("key", "warning", "result", "named"),
+    [
+        (
+            "o",
+            "{accrued} has accrued; best play gives G1.5. Press Offer again to end the game at {accrued}.",
+            "{accrued}",
+            "Offering the result",
+        ),
+        (
+            "r",
+            "Resigning gives the page G0.0, as mate does. Press Resign again to do so.",
+            "-G0.0",
+            "Resigning",
+        ),
+    ],
+)
+def test_an_end_that_gives_the_value_away(
+    browser: Browser, address: str, key: str, warning: str, result: str, named: str
+) -> None:
+    """It has to be asked for twice in a row, and is named as a mistake."""
+    visit = Visit(browser, address, f"{KBK.replace('_b_', '_w_')}&line=Bc8")
+    page, said, name = visit.page, visit.page.locator("#said"), visit.page.locator("#name")
+    expect(name).to_have_text("Your move: White")
+    accrued = page.locator("#white-held").inner_text()
+    assert accrued != "G1.5"
+    visit.press(key)
+    expect(said).to_have_text(warning.format(accrued=accrued))
+    visit.press("ArrowLeft", "ArrowRight", key)
+    expect(said).to_have_text(warning.format(accrued=accrued))
+    expect(name).to_have_text("Your move: White")
+    visit.press(key)
+    end = result.format(accrued=accrued)
+    expect(name).to_contain_text(f"{end} ")
+    expect(page.locator("#mistakes li")).to_have_text([f"{named} G1.5 → {end}; best was to play on"])
+    expect(page.locator("#no-mistakes")).to_be_hidden()
     assert visit.violations() == []
     visit.close()
     assert visit.wrong == []

@@ -2,6 +2,7 @@
 
 import re
 
+import chess
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -39,6 +40,7 @@ def test_a_puzzle_is_solved(browser: Browser, address: str) -> None:
     if len(right["uci"]) == 4:
         play(right["uci"])
         expect(said).to_contain_text(f"Right: {right['san']}. Best play goes on")
+        expect(page.locator("#board .marker-square")).to_have_count(2)
         expect(page.locator("#solved")).to_have_text("1")
         page.reload()
         expect(page.locator("#solved")).to_have_text("1")
@@ -49,9 +51,58 @@ def test_a_puzzle_is_solved(browser: Browser, address: str) -> None:
     expect(page.locator("#name")).to_have_text("A puzzle, hard")
     page.locator("#give-up").focus()
     page.keyboard.press("Enter")
-    expect(said).to_have_text(re.compile(r"^It is .+\.$"))
-    expect(page.locator("#board .arrow")).to_have_count(1)
+    expect(said).to_have_text(re.compile(r"^It is .+\. Best play goes on: 1\."))
     visit.page.set_viewport_size({"width": 390, "height": 664})
     assert not visit.too_wide()
+    visit.close()
+    assert visit.wrong == []
+
+
+@pytest.mark.everywhere
+def test_a_puzzle_that_was_sent(browser: Browser, address: str) -> None:
+    """Its address leads to it again; on a phone all is on one screen, and the solution is walked."""
+    visit = Visit(browser, address, "puzzles", viewport={"width": 390, "height": 664}, has_touch=True)
+    page = visit.page
+    expect(page.locator("#name")).to_contain_text("Today's puzzle, ")
+    task, sent = page.locator("#task").inner_text(), page.url
+    assert "?fen=" in sent
+    page.goto(sent)
+    expect(page.locator("#name")).to_have_text("A puzzle")
+    expect(page.locator("#task")).to_have_text(task)
+    assert page.url == sent
+
+    def stands() -> None:
+        """The men stand on the board of the page as they do on the board here."""
+        for square, man in board.piece_map().items():
+            kind = ("w" if man.color else "b") + man.symbol().lower()
+            name = chess.square_name(square)
+            expect(page.locator(f'.pieces [data-square="{name}"][data-piece="{kind}"]')).to_have_count(1)
+
+    board = chess.Board(sent.partition("fen=")[2].partition("&")[0].replace("_", " "))
+    stands()
+    page.locator("#give-up").tap()
+    made = page.locator(".solution [aria-current]")
+    board.push_san(made.inner_text())
+    stands()
+    for each in ("#said", "#another", "#give-up"):
+        box = page.locator(each).bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 664
+    assert page.evaluate("scrollY") == 0
+    visit.press("ArrowLeft")
+    expect(page.locator("#board .arrow")).to_have_count(1)
+    move = board.pop()
+    stands()
+    page.locator(".solution .step").first.tap()
+    expect(page.locator("#board .arrow")).to_have_count(0)
+    board.push(move)
+    stands()
+    assert visit.violations() == []
+    page.goto(f"{address}/puzzles?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1")
+    expect(page.locator("#problem")).to_contain_text("This position is no puzzle: ")
+    expect(page.locator("#give-up")).to_be_disabled()
+    page.locator("#another").tap()
+    expect(page.locator("#name")).to_contain_text("A puzzle, ")
+    expect(page.locator("#problem")).to_be_empty()
     visit.close()
     assert visit.wrong == []

@@ -60,6 +60,12 @@ export function isRepeated(plies) {
 /** Return what a game has come to: the accrued score, unless somebody has resigned. */
 export const resultOf = (plies, ended, side) => ended === "resigned" ? (side === "White" ? "-G0.0" : "G0.0") : plies.at(-1).accrued
 
+/** Return what a side gives away by ending a game: what it `had` and what it `got`; null if nothing that a table knows. */
+export function givenAway(plies, ended, side) {
+    const [had, got] = [plies.at(-1).value, resultOf(plies, ended, side)]
+    return had !== null && isWorse(got, had, side) ? {had, got} : null
+}
+
 /** Return how many plies have to be taken back so that a side is to move again, 0 if it has made no move. */
 export function takenBack(plies, side) {
     const before = plies.slice(0, -1).findLastIndex(({fen}) => moverOf(fen) === side)

@@ -3,7 +3,7 @@
 import {attempt} from "./api.js"
 import {Board} from "./board.js"
 import {challenge, offerChoices} from "./choosing.js"
-import {accepts, held, isOver, isRepeated, isSettled, resultOf, takenBack} from "./contest.js"
+import {accepts, givenAway, held, isOver, isRepeated, isSettled, resultOf, takenBack} from "./contest.js"
 import {$, h, score} from "./dom.js"
 import {showGame} from "./game.js"
 import {onKey} from "./keys.js"
@@ -35,8 +35,8 @@ let shown = 0
 let ended = null
 /** What the visitor has been helped with. */
 let helped = {hints: 0, moves: 0}
-/** Whether Resign has been pressed once. */
-let sure = false
+/** How the visitor has been asked whether to end the game, a key of ENDS; null if not. */
+let asked = null
 /** Counts what is under way: what comes back for something else is dropped. */
 let turn = 0
 let begun = 0
@@ -66,7 +66,7 @@ async function begin(from, plays, line = []) {
 /** Go on from the last ply. */
 function arrive() {
     shown = plies.length - 1
-    sure = false
+    asked = null
     ended = isOver(last()) ? "over" : isRepeated(plies) ? "repeated" : null
     const state = {...DEFAULT, ...start, line: plies.slice(1).map(ply => ply.san), flipped: side === "Black"}
     $("explore").href = `./${written({...state, at: shown})}`
@@ -127,19 +127,23 @@ async function hint() {
 function offer() {
     const {accrued, value} = last()
     const page = otherSide(side)
-    if (accepts(last(), page)) finish("agreed")
+    const taken = accepts(last(), page)
+    if (taken && !givenAway(plies, "agreed", side)) finish("agreed")
+    else if (taken) settle("agreed", score(accrued), " has accrued; best play gives ", score(value), ". Press Offer again to end the game at ", score(accrued), ".")
     else if (value === null) say("No table says whether that is fair: play on.")
     else say("No: best play gives ", sideOf(value), " ", score(value), ", and only ", score(accrued), " has accrued.")
 }
 
-/** Resign, if it has been asked for twice. */
-function resign() {
-    if (sure) {
-        finish("resigned")
+const resign = () => settle("resigned", "Resigning gives the page G0.0, as mate does. Press Resign again to do so.")
+
+/** End the game, if it has been asked for twice. */
+function settle(how, ...warning) {
+    if (asked === how) {
+        finish(how)
         return
     }
-    sure = true
-    say("Resigning gives the page G0.0, as mate does. Press Resign again to do so.")
+    asked = how
+    say(...warning)
 }
 
 function finish(how) {
@@ -153,6 +157,7 @@ function finish(how) {
 
 function go(at) {
     if (!plies.length) return
+    asked = null
     shown = Math.min(Math.max(at, 0), plies.length - 1)
     say(advice())
     show()
@@ -177,7 +182,7 @@ function show() {
     const told = ended ? plies : plies.map(each => ({...each, value: null})) // what is to be found out
     showGame(inLine(told), shown, ended !== null, go)
     $("review").hidden = !ended || plies.length < 2
-    if (!$("review").hidden) showReview(plies, shown, go)
+    if (!$("review").hidden) showReview(plies, shown, ended, side, go)
     $("back").disabled = $("first").disabled = shown === 0
     $("forward").disabled = $("last").disabled = shown === plies.length - 1
     $("take-back").disabled = !takenBack(plies, side)

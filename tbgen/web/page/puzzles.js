@@ -2,39 +2,55 @@
 
 import {Refused, ask, attempt, fresh} from "./api.js"
 import {Board} from "./board.js"
-import {$, h, score, turnTo} from "./dom.js"
+import {$, h, refill, score, turnTo} from "./dom.js"
+import {onKey} from "./keys.js"
 import {after, numbered} from "./position.js"
-import {leaves, moverOf, otherSide, rankOf} from "./score.js"
+import {leaves, moverOf, otherSide, rankOf, sideOf} from "./score.js"
 import {count, counted} from "./solved.js"
 
 const SHOWN = 8
 const board = new Board($("board"), move => attempt($("problem"), () => answer(move)), () => {})
 
 let puzzle = null
-/** Whether the puzzle shown has been solved or given up. */
-let over = false
 /** The move that is being answered; null if what is said about it is no longer wanted. */
 let answered = null
+/** Once it is solved or given up, the moves of the solution, with the `fen` that each leads to. */
+let solution = []
+/** How many of them are made on the board. */
+let made = 0
+/** Where they are told. */
+const told = h("span", {class: "solution"})
 
-async function begin(wanted, name) {
+/** Show a puzzle: the answer to a question. */
+async function begin(asking, name) {
     $("another").disabled = $("today").disabled = true
     await attempt($("problem"), async () => {
-        puzzle = await fresh("r/puzzle", wanted)
-        over = false
+        puzzle = await asking()
         answered = null
-        $("name").textContent = `${name}, ${puzzle.level}`
+        solution = []
+        made = 0
+        $("name").textContent = puzzle.level ? `${name}, ${puzzle.level}` : name
         $("task").textContent = task()
         $("said").replaceChildren()
         $("give-up").disabled = false
         const query = `?fen=${puzzle.fen.replaceAll(" ", "_")}${isBlack() ? "&side=black" : ""}`
         turnTo($("explore"), query)
         turnTo($("play-on"), query)
+        history.replaceState(null, "", query)
         restore()
     })
     $("another").disabled = $("today").disabled = false
 }
 
 const isBlack = () => moverOf(puzzle.fen) === "Black"
+
+/** Return the puzzle of a position, such as one that was sent. */
+async function sent(fen) {
+    const found = await ask("r", {fen: fen.replaceAll("_", " ")})
+    const [best, second] = found.moves
+    if (best && second && best.value !== second.value && sideOf(found.value) === moverOf(found.fen)) return found
+    throw new Refused(400, {code: "bad_input", message: "This position is no puzzle: the side to move has not exactly one move that keeps a score of its own."})
+}
 
 const today = () => new Date().toISOString().slice(0, 10)
 
@@ -48,24 +64,23 @@ function task() {
 /** Show the position of the puzzle, from the side of who solves it. */
 function restore(arrows = []) {
     board.show(puzzle.fen, isBlack())
-    board.play(over ? [] : puzzle.moves)
+    board.last(null)
+    board.play(puzzle.moves)
     board.arrows(arrows)
 }
 
 async function answer(move) {
     const {uci, san} = move
-    const right = uci === puzzle.moves[0].uci
-    if (right) finish(["Right: ", h("b", {}, san), ". "], true)
-    else restore()
+    if (uci === puzzle.moves[0].uci) {
+        await finish(["Right: ", h("b", {}, san), "."], true)
+        return
+    }
+    restore()
     answered = move
     const line = await lineAfter(move)
     if (answered !== move) return
     const text = numbered(puzzle.fen, [san, ...line.map(ply => ply.san)].slice(0, SHOWN))
         .map(([label, each]) => label ? `${label} ${each}` : each).join(" ")
-    if (right) {
-        $("said").append(`Best play goes on: ${text}`)
-        return
-    }
     $("said").replaceChildren("Not ", h("b", {}, san), ": it leads to ", score(move.value), `, by ${text}. Try again.`)
     restore([{uci, kind: "info"}, ...line.slice(0, 1).map(ply => ({uci: ply.uci, kind: "secondary"}))])
 }
@@ -80,23 +95,55 @@ async function lineAfter({uci, accrued}) {
     }
 }
 
-function finish(said, solved) {
-    over = true
-    answered = null
+/** Make the right move on the board, and tell what follows. */
+async function finish(said, solved) {
+    const [move] = puzzle.moves
+    answered = move
     $("give-up").disabled = true
     $("said").replaceChildren(...said)
-    restore([{uci: puzzle.moves[0].uci, kind: "success"}])
     if (solved) count()
     showCount()
+    solution = [{...move, fen: after(puzzle.fen, move.uci)}]
+    go(1)
+    const line = await lineAfter(move)
+    if (answered !== move || !line.length) return
+    for (const ply of line.slice(0, SHOWN - 1)) solution.push({...ply, fen: after(solution.at(-1).fen, ply.uci)})
+    $("said").append(" Best play goes on: ", told)
+    go(made)
 }
+
+/** Show the position after so many moves of the solution; before the first one, where that leads. */
+function go(number) {
+    if (!solution.length) return
+    made = Math.min(Math.max(number, 0), solution.length)
+    const {fen, uci} = solution[made - 1] ?? {fen: puzzle.fen, uci: null}
+    board.show(fen, isBlack())
+    board.play([])
+    board.last(uci)
+    board.arrows(made ? [] : [{uci: solution[0].uci, kind: "success"}])
+    refill(told, steps(), "[aria-current]")
+}
+
+const steps = () => numbered(puzzle.fen, solution.map(ply => ply.san)).flatMap(([label, san], index) => [
+    label && `${label} `, h("button", {type: "button", class: "step", "aria-current": index + 1 === made ? "step" : false, onclick: () => go(index + 1)}, san), " "])
 
 const showCount = () => {
     $("solved").textContent = String(counted())
 }
 
-$("today").addEventListener("click", () => begin({day: today()}, "Today's puzzle"))
-$("another").addEventListener("click", () => begin({level: $("level").value}, "A puzzle"))
-$("give-up").addEventListener("click", () => finish(["It is ", h("b", {}, puzzle.moves[0].san), "."], false))
+const beginToday = () => begin(() => fresh("r/puzzle", {day: today()}), "Today's puzzle")
+
+$("today").addEventListener("click", beginToday)
+$("another").addEventListener("click", () => begin(() => fresh("r/puzzle", {level: $("level").value}), "A puzzle"))
+$("give-up").addEventListener("click", () => attempt($("problem"), () => finish(["It is ", h("b", {}, puzzle.moves[0].san), "."], false)))
+onKey(key => {
+    if (key === "ArrowLeft") go(made - 1)
+    else if (key === "ArrowRight") go(made + 1)
+    else return false
+    return solution.length > 0
+})
 
 showCount()
-begin({day: today()}, "Today's puzzle")
+const given = new URLSearchParams(location.search).get("fen")
+if (given) begin(() => sent(given), "A puzzle")
+else beginToday()

@@ -13,7 +13,7 @@ export const games = number => number === 1 ? "1 game" : `${number} games`
  * @param {number} perEncounter the games of an encounter
  */
 export function showStandings({score, tables, games: whole}, perEncounter) {
-    $("score").textContent = score ? scoreText(score, perEncounter) : ""
+    $("score").textContent = score?.games ? scoreText(score, perEncounter) : ""
     if (!tables.length) return
     $("standings").replaceChildren(...tables.map(each => table(each.columns, each.rows, `${each.title}, by ${games(whole)} of whole encounters`, each.note)))
 }
