@@ -28,6 +28,14 @@ pytestmark = pytest.mark.slow
 expect.set_options(timeout=60_000)
 
 
+SCORE = """async games => {
+    const {showStandings} = await import("/page/standings.js")
+    const score = {player: "A", opponent: "B", points: games / 2, games, elo: null, test: null}
+    showStandings({score, tables: [], games}, 2)
+    return document.getElementById("score").textContent
+}"""
+
+
 @contextmanager
 def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable[..., None]]]:
     """The page of an event that is made up, two games of which are played at once, and what tells of it."""
@@ -143,6 +151,8 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
         assert banner is not None
         assert banner["y"] >= board["y"] + board["height"]
         back = page.locator("#back").bounding_box()
+        assert page.evaluate(SCORE, 2) == "A against B: 1.0000 of 2"
+        assert page.evaluate(SCORE, 0) == ""  # no pair is whole
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#banner")).to_be_hidden()
         assert page.locator("#back").bounding_box() == back
