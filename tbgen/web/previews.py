@@ -28,7 +28,7 @@ from tbgen.web.playing import GameState, Worth, worths
 from tbgen.web.pool import WorkerPool
 from tbgen.web.settings import MOST_FRAMES
 from tbgen.web.stock import Stock
-from tbgen.web.wording import sentence
+from tbgen.web.wording import sentence, unknown
 
 _START: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 """What the page shows without an address, as in ``state.js``."""
@@ -112,7 +112,7 @@ def caption_of(stock: Stock, scene: Scene) -> Caption:
     if state.position_score.rank >= 2:
         (worth,) = worths(stock.tables, [state])
     if worth.value is None:
-        return Caption(str(state.accrued), f"{state.accrued} has accrued so far.", notes)
+        return Caption(str(state.accrued), unknown(state.accrued), notes)
     said = sentence(turn, state.position_score, state.accrued, worth.value, worth.depth)
     return Caption(str(worth.value), said, notes)
 

@@ -24,7 +24,7 @@ def sentence(turn: chess.Color, own: GScore, accrued: GScore, value: GScore, dep
     :param depth: plies until the value is reached; None if that is not known.
 
     >>> sentence(chess.BLACK, GScore("G3.5"), GScore("G3.5"), GScore("G1.5"), 4)
-    'White wins by a little: Black gets down to one move in 4 plies.'
+    'White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44).'
     """
     mover = _side(turn)
     holder, opponent = _side(value.white), _side(not value.white)
@@ -37,8 +37,8 @@ def sentence(turn: chess.Color, own: GScore, accrued: GScore, value: GScore, dep
         return f"{holder} stalemates {opponent}{soon}."
     if depth == 0 or value == accrued:
         kept = f"{holder} keeps {value} and wins {_amount(value)}"
-        return f"{kept}: that has accrued, and best play leaves it at that."
-    return f"{holder} wins {_amount(value)}: {opponent} gets {_leaves(value)}{soon}."
+        return f"{kept}: that has accrued, and best play leaves it at that{_shares(value)}."
+    return f"{holder} wins {_amount(value)}: {opponent} gets {_leaves(value)}{soon}{_shares(value)}."
 
 
 def _side(white: bool) -> str:
@@ -49,6 +49,22 @@ def _amount(value: GScore) -> str:
     """Return how much is won by, in TCEC's points."""
     white, black = EXPONENTIAL.points(value)
     return next(words for least, words in _AMOUNTS if abs(white - black) >= least)
+
+
+def _shares(value: GScore) -> str:
+    """Return TCEC's points as a sentence ends with them.
+
+    They have two digits or, where three are all, three; nothing is said where both sides would have the same.
+    """
+    white, black = (
+        f"{points:.2f}" if 1000 * points % 1 else f"{float(points)}" for points in EXPONENTIAL.points(value)
+    )
+    return "" if white == black else f" ({white} : {black})"
+
+
+def unknown(accrued: GScore) -> str:
+    """Return what is said where no table says a value: what has accrued is known all the same."""
+    return f"No table says what this is worth. {accrued} has accrued so far."
 
 
 def _leaves(value: GScore) -> str:

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.everywhere]
 
 KBK = "fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 PHONE = (390, 664)
-START = "White wins by a little: Black gets down to one move in 4 plies."
+START = "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
 TODAY = """import(new URL("page/api.js", document.baseURI))
     .then(({fresh}) => fresh("r/puzzle", {day: new Date().toISOString().slice(0, 10)}))
     .then(JSON.stringify)"""

@@ -33,7 +33,7 @@ GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
 def visit(browser: Browser, address: str) -> Iterator[Visit]:
     visit = Visit(browser, address)
     expect(visit.page.locator("#sentence")).to_have_text(
-        "White wins by a little: Black gets down to one move in 4 plies."
+        "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
     )
     yield visit
     visit.close()
@@ -503,7 +503,9 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     for san in ("e4", "e5", "Qh5"):
         board.push_san(san)
     expect(page.locator("#fen")).to_have_value(board.fen())
-    expect(sentence).to_have_text(f"{GScore.of_board(board)} has accrued so far.")
+    expect(sentence).to_have_text(
+        f"No table says what this is worth. {GScore.of_board(board)} has accrued so far."
+    )
     page.reload()
     expect(page.locator("#fen")).to_have_value(board.fen())
     page.locator("#undo").click()

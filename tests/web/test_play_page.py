@@ -257,7 +257,9 @@ def test_offers_resigning_and_new_games_on_a_phone(browser: Browser, address: st
     expect(said).to_contain_text("The page wins, as you have resigned.")
     assert stands()
     page.locator("#first").tap()
-    expect(said).to_contain_text("White wins by a little: Black gets down to one move in 4 plies.")
+    expect(said).to_contain_text(
+        "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
+    )
     assert stands()
     page.locator("#new").tap()
     assert visit.violations() == []

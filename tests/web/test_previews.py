@@ -31,14 +31,18 @@ def test_the_page_says_what_its_address_shows(api: TestClient) -> None:
     found = said(api, f"?fen={KBK}")
     assert found["og:title"] == "G1.5 - r-mobility chess"
     assert found["og:description"] == (
-        "White wins by a little: Black gets down to one move in 4 plies. Black to move. Accrued: G3.5."
+        "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44). "
+        "Black to move. Accrued: G3.5."
     )
     assert found["og:image"] == f"http://testserver/picture.png?fen={KBK}"
     assert said(api, "")["og:title"] == "G1.5 - r-mobility chess"
     for query, sentence in (
         (f"?fen={KBK}&line=Kh5_Kf4_Kh6_1.Kf6&at=4", "Black gets down to"),
         ("?fen=k7/8/1K6/8/8/8/8/7R_w&line=Rh8", "Black is mated."),
-        (f"?fen={chess.STARTING_FEN.replace(' ', '_')}", "G20.5 has accrued so far."),
+        (
+            f"?fen={chess.STARTING_FEN.replace(' ', '_')}",
+            "No table says what this is worth. G20.5 has accrued so far.",
+        ),
         (f"?fen={KBK}&rules=classical", "Black to move."),
     ):
         assert sentence in said(api, query)["og:description"]
@@ -51,7 +55,7 @@ def test_the_page_says_what_it_comes_to_before_it_has_asked(api: TestClient) -> 
             each.text for name in ("value", "sentence") for each in root.iter("p") if each.get("id") == name
         ]
 
-    sentence = "White wins by a little: Black gets down to one move in 4 plies."
+    sentence = "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
     assert paragraphs(f"?fen={KBK}") == ["G1.5", sentence]
     assert paragraphs("?fen=nonsense") == [None, None]
 

@@ -4,13 +4,16 @@ import json
 import re
 from pathlib import Path
 
+import chess
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, FloatRect, expect
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.probe.tablebase import open_tablebase
+from tbgen.web import wording
 from tests.support.browsing import Visit
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -52,6 +55,8 @@ def test_the_guide_is_played_by_clicking(browser: Browser, address: str, tables:
             expect(page.locator("#guide-label")).to_have_text(f"{number} of 5: {lesson['name']}")
             first, *others = opened.moves(fen, accrued=lesson["accrued"])
             expect(page.locator("#count")).to_contain_text("legal moves")
+            expect(page.locator("#count")).to_be_in_viewport(ratio=1)
+            expect(page.locator("#walk")).to_be_hidden()  # which would lie upon the number
             if lesson["name"] == "The first counts":  # what was there stays, whatever is played
                 assert str(first.value) == lesson["accrued"]
                 assert str(opened.moves(fen)[0].value) == "G1.0"
@@ -69,6 +74,8 @@ def test_the_guide_is_played_by_clicking(browser: Browser, address: str, tables:
             page.locator(f"#moves [data-uci={goal}]").wait_for(state="attached")
             visit.drag(goal[:2], goal[2:])
             expect(text).to_have_text(lesson["right"])
+            expect(page.locator("#value")).to_be_in_viewport(ratio=1)
+            expect(page.locator("#count")).to_be_in_viewport(ratio=1)
             page.locator("#guide-on").click()
     expect(page.locator("#guide")).to_be_hidden()
     expect(page.locator("#moves")).to_be_visible()
@@ -121,6 +128,7 @@ def test_a_phone_has_board_verdict_and_bar_on_one_screen(browser: Browser, addre
     visit = Visit(browser, address, KBK, viewport=PHONE, has_touch=True)
     page = visit.page
     sentence = page.locator("#sentence")
+    sentence = page.locator("#sentence")
     expect(sentence).to_contain_text("in 4 plies")
 
     def tops() -> list[float]:
@@ -145,5 +153,64 @@ def test_a_phone_has_board_verdict_and_bar_on_one_screen(browser: Browser, addre
     expect(page.locator("#palette")).to_be_visible()
     assert tops() == before
     assert not visit.too_wide()
+    visit.close()
+    assert visit.wrong == []
+
+
+def test_moves_are_seen_while_a_game_is_walked(browser: Browser, address: str) -> None:
+    """Beside the board on a wide screen, right below the verdict on a phone."""
+    game = (ROOT / "docs" / "drawn_game.pgn").read_text()
+
+    def walked(width: int, height: int) -> tuple[Visit, dict[str, FloatRect]]:
+        visit = Visit(browser, address, viewport={"width": width, "height": height})
+        page = visit.page
+        page.locator("#pgn").fill(game)
+        page.get_by_role("button", name="Referee it").click()
+        expect(page.locator("#played .step")).to_have_count(168)
+        page.locator("#back").click()
+        expect(page.locator("#problem")).to_contain_text("tbgen build")
+        expect(page.locator("#moves button").first).to_be_visible()
+        boxes = {
+            name: page.locator(f"#{name}").bounding_box() for name in ("board", "game", "moves", "rules")
+        }
+        return visit, {name: box for name, box in boxes.items() if box is not None}
+
+    visit, boxes = walked(1440, 900)
+    page = visit.page
+    assert boxes["game"]["x"] > boxes["board"]["x"] + boxes["board"]["width"]
+    expect(page.locator("#played")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#played [aria-current]")).to_be_in_viewport(ratio=1)
+    visit.close()
+    visit, boxes = walked(390, 664)
+    assert boxes["rules"]["y"] < boxes["game"]["y"] < boxes["moves"]["y"]
+    visit.close()
+
+
+@pytest.mark.everywhere
+def test_points_are_said_by_as_many_digits_as_tell_the_sides_apart(browser: Browser, address: str) -> None:
+    """On the page as in previews: three digits where these are all, none where both look the same."""
+    visit = Visit(browser, address)
+    said = """async values => {
+        const {pointsOf, sentence} = await import("/page/score.js")
+        const shown = {fen: "8/8 w", depth: 3, accrued: "G9.5"}
+        return values.map(value => sentence({...shown, value, points: pointsOf(value)}))
+    }"""
+    shares = {"G1.0": " (0.625 : 0.375)", "-G1.5": " (0.44 : 0.56)", "-G3.0": " (0.49 : 0.51)", "G3.5": ""}
+    sentences = visit.page.evaluate(said, list(shares))
+    for (value, share), found in zip(shares.items(), sentences, strict=True):
+        assert found.endswith(f" in 3 plies{share}.")
+        score = GScore.parse(value)
+        assert found == wording.sentence(chess.WHITE, GScore.parse("G9.5"), GScore.parse("G9.5"), score, 3)
+    visit.close()
+
+
+@pytest.mark.everywhere
+def test_what_is_wrong_with_an_address_is_said_of_what_stands_in_it(browser: Browser, address: str) -> None:
+    visit = Visit(browser, address, "?fen=garbage")
+    problem = visit.page.locator("#problem")
+    expect(problem).to_contain_text("'garbage' is not a FEN")
+    visit.page.goto(f"{address}/?line=Kh9")
+    expect(problem).to_contain_text("'Kh9' is not a legal move")
+    expect(problem).not_to_contain_text("line")
     visit.close()
     assert visit.wrong == []

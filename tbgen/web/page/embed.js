@@ -6,7 +6,7 @@ import {$} from "./dom.js"
 import {onKey} from "./keys.js"
 import {after, numbered} from "./position.js"
 import {referee} from "./refereeing.js"
-import {headline, sentence} from "./score.js"
+import {headline, sentence, unknown} from "./score.js"
 import {isView, read, written} from "./state.js"
 import {lineThrough} from "./tree.js"
 
@@ -51,7 +51,7 @@ async function show() {
         if (!(error instanceof Refused)) throw error
         if (mine !== turn) return
         $("value").textContent = ply.accrued ?? "?"
-        $("sentence").textContent = ply.accrued ? "has accrued so far." : error.message
+        $("sentence").textContent = ply.accrued ? unknown(ply.accrued) : error.message
     }
 }
 

@@ -54,6 +54,9 @@ export function pointsText(points) {
 /** Four digits behind the point, as the commands have it; fewer where these are all. */
 const short = number => number === Number(number.toFixed(4)) ? String(number) : number.toFixed(4)
 
+/** What is said where no table says a value: what has accrued is known all the same. */
+export const unknown = accrued => `No table says what this is worth. ${accrued} has accrued so far.`
+
 /** Return what best play comes to, in a sentence. */
 export function sentence(answer) {
     const mover = moverOf(answer.fen)
@@ -66,9 +69,15 @@ export function sentence(answer) {
     if (rankOf(value) === 0) return `${holder} mates${inPlies(depth)}.`
     if (rankOf(value) === 1) return `${holder} stalemates ${opponent}${inPlies(depth)}.`
     if (depth === 0 || value === accrued) {
-        return `${holder} keeps ${value} and wins ${amount(answer.points)}: that has accrued, and best play leaves it at that.`
+        return `${holder} keeps ${value} and wins ${amount(answer.points)}: that has accrued, and best play leaves it at that${shares(answer.points)}.`
     }
-    return `${holder} wins ${amount(answer.points)}: ${opponent} gets ${leaves(value)}${inPlies(depth)}.`
+    return `${holder} wins ${amount(answer.points)}: ${opponent} gets ${leaves(value)}${inPlies(depth)}${shares(answer.points)}.`
+}
+
+/** Return points as a sentence ends with them: with two digits or, where three are all, with three; nothing where both sides would have the same. */
+function shares({white, black}) {
+    const [ours, theirs] = [white, black].map(number => 1000 * number % 1 ? number.toFixed(2) : String(number))
+    return ours === theirs ? "" : ` (${ours} : ${theirs})`
 }
 
 /** Return how much a result is won by, in words. */

@@ -1,6 +1,9 @@
 // What is shown, and how it stands in the address: whatever can be seen can be linked to.
 
+import {isBoard} from "./position.js"
+
 export const START = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+const REST = ["w", "-", "-", "0", "1"]
 const LONG_LINE = 4000 // letters: longer ones go where no server and no proxy sees them
 const RULES = ["r", "wg", "classical", "stalemate-wins", "lasker"]
 
@@ -15,10 +18,11 @@ export function read(search, hash = "") {
     const given = new URLSearchParams(search)
     const hidden = new URLSearchParams(hash.replace(/^#/, ""))
     const fields = (given.get("fen") ?? START).trim().split(/[\s_]+/)
+    const rest = isBoard(fields[0]) ? REST.slice(Math.max(0, fields.length - 1)) : [] // what is no FEN stays as it is
     const line = (hidden.get("line") ?? given.get("line") ?? "").split("_").filter(Boolean)
     const at = given.has("at") ? Number(given.get("at")) : line.length
     return {
-        fen: [...fields, ...["w", "-", "-", "0", "1"].slice(Math.max(0, fields.length - 1))].slice(0, 6).join(" "),
+        fen: [...fields, ...rest].slice(0, 6).join(" "),
         accrued: given.get("accrued") || fields[6] || null,
         line,
         at: Number.isInteger(at) ? Math.min(Math.max(at, 0), line.length) : line.length,

@@ -2,7 +2,7 @@
 
 import {copy} from "./copying.js"
 import {$, h, score} from "./dom.js"
-import {headline, plies, pointsText, sentence} from "./score.js"
+import {headline, plies, pointsText, sentence, unknown} from "./score.js"
 
 export function showVerdict(answer) {
     document.body.classList.remove("refused", "beyond")
@@ -43,7 +43,7 @@ export function showBeyond(found, view) {
     document.body.classList.add("beyond")
     $("value").classList.toggle("soft", !known)
     $("value").replaceChildren(view ? "?" : score(found.value ?? found.accrued))
-    $("sentence").textContent = known || over ? sentence(found) : view ? "" : `${found.accrued} has accrued so far.`
+    $("sentence").textContent = known || over ? sentence(found) : view ? "" : unknown(found.accrued)
     if (over) $("problem").replaceChildren()
     const scores = [["accrued", found.accrued], ["position", found.position_score]]
     showFacts(view ? [] : known ? [["points", pointsText(found.points)], ...scores] : scores)
