@@ -41,7 +41,7 @@ def test_the_page_says_what_its_address_shows(api: TestClient) -> None:
         ("?fen=k7/8/1K6/8/8/8/8/7R_w&line=Rh8", "Black is mated."),
         (
             f"?fen={chess.STARTING_FEN.replace(' ', '_')}",
-            "No table says what this is worth. G20.5 has accrued so far.",
+            "No table says what this is worth. -G20.5 has accrued so far.",
         ),
         (f"?fen={KBK}&rules=classical", "Black to move."),
     ):
