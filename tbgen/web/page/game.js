@@ -14,7 +14,7 @@ import {inOrder, lineThrough} from "./tree.js"
  * @param {(at: number) => void} onGo told where to go
  */
 export function showGame(plies, at, whole, onGo) {
-    $("game").hidden = $("course").hidden = plies.length < 2
+    $("game").hidden = plies.length < 2
     if (plies.length < 2) return
     refill($("played"), [step("start", 0, at, onGo), " ", ...listed(plies, at, onGo)], "[aria-current]")
     const list = $("played")

@@ -154,7 +154,10 @@ function showPlace() {
     if (state.setup) board.edit(board.tool)
 }
 
-const showPlayed = () => showGame(plies, state.at, refereed !== null, at => go({at}))
+function showPlayed() {
+    showGame(plies, state.at, refereed !== null, at => go({at}))
+    $("course").hidden = $("game").hidden
+}
 
 const asked = () => isView(state.rules) ? {fen: here().fen} : {fen: here().fen, accrued: here().accrued}
 
