@@ -68,7 +68,8 @@ def probe_many(
     """Yield results or errors in the order of the questions, ``size`` of them read ahead."""
     while first := list(islice(asked, min(size, _FEW + 1))):
         if len(first) <= _FEW:
-            yield from [result_or_error(probe, values, *question) for question in first]
+            for question in first:
+                yield result_or_error(probe, values, *question)
             continue
         # Without the boards, which take much more room.
         batch = chain(first, islice(asked, size - len(first)))
