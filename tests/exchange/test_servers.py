@@ -101,10 +101,7 @@ def test_a_redirect_out_of_the_set(location: str, published: Path, tmp_path: Pat
     def misbehave(handler: Handler, name: str) -> bool:
         if name != KQVK:
             return False
-        handler.send_response(302)
-        handler.send_header("Location", location.format(name))
-        handler.send_header("Content-Length", "0")
-        handler.end_headers()
+        handler.redirect(location.format(name))
         return True
 
     with (
@@ -117,10 +114,7 @@ def test_a_redirect_out_of_the_set(location: str, published: Path, tmp_path: Pat
 
 def test_a_redirect_that_is_no_address(published: Path, tmp_path: Path) -> None:
     def misbehave(handler: Handler, name: str) -> bool:
-        handler.send_response(302)
-        handler.send_header("Location", "http://[::1/x")
-        handler.send_header("Content-Length", "0")
-        handler.end_headers()
+        handler.redirect("http://[::1/x")
         return True
 
     with (
@@ -159,10 +153,7 @@ def test_a_redirect_within_the_set(published: Path, tmp_path: Path) -> None:
     def misbehave(handler: Handler, name: str) -> bool:
         if name != KQVK or "deeper" in handler.path:
             return False
-        handler.send_response(301)
-        handler.send_header("Location", f"/set/deeper/{name}")
-        handler.send_header("Content-Length", "0")
-        handler.end_headers()
+        handler.redirect(f"/set/deeper/{name}", 301)
         return True
 
     with serving(published, misbehave=misbehave) as server:
@@ -172,10 +163,7 @@ def test_a_redirect_within_the_set(published: Path, tmp_path: Path) -> None:
 
 def test_a_circle_of_redirects(published: Path, tmp_path: Path) -> None:
     def misbehave(handler: Handler, name: str) -> bool:
-        handler.send_response(302)
-        handler.send_header("Location", f"/set/{name}")
-        handler.send_header("Content-Length", "0")
-        handler.end_headers()
+        handler.redirect(f"/set/{name}")
         return True
 
     with serving(published, misbehave=misbehave) as server, pytest.raises(TbgenError, match="circle"):

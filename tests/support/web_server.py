@@ -43,6 +43,13 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data[start:])
 
+    def redirect(self, location: str, status: int = 302) -> None:
+        """Send whoever asks somewhere else."""
+        self.send_response(status)
+        self.send_header("Location", location)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
     def break_off(self, data: bytes, promised: int) -> None:
         """Promise more bytes than are sent."""
         self.send_response(200)
