@@ -48,7 +48,7 @@ def test_the_guide_is_played_by_clicking(browser: Browser, address: str, tables:
     visit = Visit(browser, address, viewport=PHONE)
     page, text = visit.page, visit.page.locator("#guide-text")
     lessons = json.loads(page.evaluate(LESSONS))
-    page.locator("#how").click()
+    page.locator("#guide-link").click()
     with open_tablebase(tables) as opened:
         for number, lesson in enumerate(lessons, 1):
             fen, goal = lesson["fen"], lesson["goal"]
@@ -79,6 +79,52 @@ def test_the_guide_is_played_by_clicking(browser: Browser, address: str, tables:
             page.locator("#guide-on").click()
     expect(page.locator("#guide")).to_be_hidden()
     expect(page.locator("#moves")).to_be_visible()
+    visit.close()
+    assert visit.wrong == []
+
+
+@pytest.mark.everywhere
+def test_the_guide_has_an_address(browser: Browser, address: str) -> None:
+    """All pages lead to it; each lesson has an address, and the way back goes through what was played."""
+    visit = Visit(browser, address, "puzzles", viewport=PHONE)
+    page = visit.page
+    label, text = page.locator("#guide-label"), page.locator("#guide-text")
+    for other in ("play", "embed"):
+        page.goto(f"{address}/{other}")
+        expect(page.get_by_role("link", name="How it works")).to_have_attribute("href", "./#how")
+    page.goto(f"{address}/puzzles")
+    page.get_by_role("link", name="How it works").click()
+    expect(label).to_have_text("1 of 5: Mate")
+    assert page.url == f"{address}/#how"
+    page.locator("#guide-on").click()
+    expect(label).to_have_text("2 of 5: Stalemate")
+    assert page.url.endswith("#how=2")
+    page.locator("#moves [data-uci=d6e6]").wait_for(state="attached")
+    visit.drag("d6", "e6")
+    expect(text).to_contain_text("Stalemate: G0.5")
+    page.reload()
+    expect(text).to_contain_text("Stalemate: G0.5")
+    page.go_back()
+    expect(text).to_contain_text("In chess stalemate is a draw.")
+    expect(page.locator("#moves")).to_be_hidden()
+    page.locator("#guide-close").click()
+    expect(page.locator("#guide")).to_be_hidden()
+    expect(page.locator("#guide-link")).to_be_focused()
+    assert "#" not in page.url
+    page.go_back()
+    expect(label).to_have_text("2 of 5: Stalemate")
+    page.go_back()
+    expect(label).to_have_text("1 of 5: Mate")
+    page.go_back()
+    expect(page).to_have_url(re.compile("puzzles"))
+    page.goto(f"{address}/")
+    page.get_by_role("link", name="How it works").click()
+    expect(label).to_have_text("1 of 5: Mate")
+    page.go_back()
+    expect(page.locator("#guide")).to_be_hidden()
+    page.goto(f"{address}/#how=9")
+    expect(page.locator("#sentence")).to_contain_text("in 4 plies")
+    assert not visit.too_wide()
     visit.close()
     assert visit.wrong == []
 

@@ -30,56 +30,40 @@ export const LESSONS = [
     },
 ]
 
+/** Return the position of a lesson, by its number from 1: `fen` and `accrued`; nothing where there is none. */
+export function positionOf(lesson) {
+    const {fen, accrued} = LESSONS[lesson - 1] ?? {}
+    return fen ? {fen, accrued} : {}
+}
+
 export class Guide {
-    /** @param {(fen: string, accrued: string) => void} onShow told of the position to show, with what has accrued */
-    constructor(onShow) {
-        this.onShow = onShow
-        $("how").addEventListener("click", () => $("guide").hidden ? this.begin(0) : this.close())
-        $("guide-close").addEventListener("click", () => this.close())
-        $("guide-back").addEventListener("click", () => this.begin(this.number - 1))
-        $("guide-on").addEventListener("click", () => this.begin(this.number + 1))
-        $("guide-again").addEventListener("click", () => this.begin(this.number))
-    }
-
-    begin(number) {
-        if (number === LESSONS.length) {
-            this.close()
-            return
+    /** @param {(lesson: number) => void} onGo told of the lesson to show, by its number from 1; 0 for none */
+    constructor(onGo) {
+        this.lesson = 0
+        const buttons = {close: () => 0, back: () => this.lesson - 1, on: () => (this.lesson + 1) % (LESSONS.length + 1), again: () => this.lesson}
+        for (const [name, wanted] of Object.entries(buttons)) {
+            $(`guide-${name}`).addEventListener("click", () => {
+                const lesson = wanted()
+                onGo(lesson)
+                if (!lesson) $("guide-link").focus({preventScroll: true})
+            })
         }
-        this.number = number
-        const {name, task, fen, accrued} = LESSONS[number]
-        $("guide").hidden = false
-        document.body.classList.add("guided")
-        $("how").setAttribute("aria-expanded", "true")
-        $("guide-label").textContent = `${number + 1} of ${LESSONS.length}: ${name}`
-        $("guide-text").textContent = task
-        $("guide-back").disabled = number === 0
-        $("guide-on").textContent = number === LESSONS.length - 1 ? "Done" : "Next"
-        this.ask(true)
-        this.onShow(fen, accrued)
     }
 
-    /** Hide what would give a task away while it is open. */
-    ask(open) {
-        document.body.classList.toggle("guiding", open)
-        $("guide-again").hidden = true
-    }
-
-    close() {
-        this.ask(false)
-        $("guide").hidden = true
-        document.body.classList.remove("guided")
-        $("how").setAttribute("aria-expanded", "false")
-        $("how").focus({preventScroll: true})
-    }
-
-    /** Say whether a move, made in the position with a FEN, is the one that a lesson asks for. */
-    moved(fen, move) {
-        if ($("guide").hidden || fen !== LESSONS[this.number].fen) return
-        const {goal, right, task} = LESSONS[this.number]
-        const found = move.uci === goal
-        $("guide-text").textContent = found ? right : `Not ${move.san}. ${task}`
-        this.ask(false)
-        $("guide-again").hidden = found
+    /** Show a lesson: its task, and what is to be said of a `move` if one is made there. What gives the task away is hidden. */
+    show(lesson, move = null) {
+        const told = LESSONS[lesson - 1]
+        this.lesson = told ? lesson : 0
+        $("guide").hidden = !told
+        document.body.classList.toggle("guided", Boolean(told))
+        document.body.classList.toggle("guiding", Boolean(told) && !move)
+        if (!told) return
+        const {name, task, right, goal} = told
+        const found = move?.uci === goal
+        $("guide-label").textContent = `${lesson} of ${LESSONS.length}: ${name}`
+        $("guide-text").textContent = !move ? task : found ? right : `Not ${move.san}. ${task}`
+        $("guide-back").disabled = lesson === 1
+        $("guide-on").textContent = lesson === LESSONS.length ? "Done" : "Next"
+        $("guide-again").hidden = !move || found
     }
 }

@@ -8,7 +8,7 @@ import {offerEditing, showEditing} from "./editing.js"
 import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
 import {commentsOf, openHead, pgnOf, titleOf, withLast} from "./game_text.js"
-import {Guide} from "./guide.js"
+import {Guide, positionOf} from "./guide.js"
 import {onKey} from "./keys.js"
 import {showLine} from "./line.js"
 import {Mobility} from "./mobility.js"
@@ -27,13 +27,13 @@ import {DEFAULT, isView, read, variantOf, written} from "./state.js"
 import {showReport, showStats} from "./stats.js"
 import {MOST_MEN, mayHold} from "./stock.js"
 import {offerTaste} from "./taste.js"
-import {added, commented, lineThrough, nextOf, promoted, towards, without, written as lineOf} from "./tree.js"
+import {added, commented, lineThrough, nextOf, promoted, towards, upTo, without, written as lineOf} from "./tree.js"
 import {offerTyping} from "./typing.js"
 import {showBeyond, showProblem, showVerdict} from "./verdict.js"
 
 const offers = document.documentElement.dataset
 
-let state = read(location.search, location.hash)
+let state = arrived()
 /** The positions of the line, by the state they belong to; a line that was followed move by move is known. */
 const known = new Map()
 let plies = beginning()
@@ -49,11 +49,17 @@ const board = new Board($("board"), play, rows => setUp(withMen(here().fen, rows
 const mobility = new Mobility(board)
 const pointing = new Pointing(board, () => state.rules)
 const running = new Running($("run"), first => advance(1, !first), () => state)
-const guide = new Guide((fen, accrued) => fromAbove(() => go({...DEFAULT, fen: accrued ? withScore(fen) : fen, accrued})))
+const guide = new Guide(lesson => lesson ? fromAbove(() => go({...DEFAULT, ...positionOf(lesson), lesson})) : go({lesson}))
 const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
 
 /** What the moves of an answer do. */
 const does = {play, look: move => pointing.look(move), leave: () => pointing.leave()}
+
+/** Return the state of the address; a lesson has its own position. */
+function arrived() {
+    const found = read(location.search, location.hash)
+    return {...found, ...positionOf(found.lesson)}
+}
 
 /** The first position alone. */
 function beginning() {
@@ -65,9 +71,12 @@ const here = () => plies[state.at]
 const isDescribed = fen => describedIn(fen).length > 0
 const keyOf = ({fen, accrued, rules, line: moves, head, comments}) => JSON.stringify([fen, accrued, variantOf(rules), moves, head, comments])
 
-/** Go to another state; it is a new entry of the history unless it takes the place of the last one. */
+/**
+ * Go to another state; it is a new entry of the history unless it takes the place of the last one. Another first position
+ * belongs to no lesson unless this is named.
+ */
 function go(change, replace = false) {
-    state = {...state, ...change}
+    state = {...state, ...change.fen && {lesson: 0}, ...change}
     const entry = {depth: (history.state?.depth ?? 0) + (replace ? 0 : 1)}
     history[replace ? "replaceState" : "pushState"](entry, "", written(state))
     return showing = show()
@@ -146,6 +155,7 @@ function showPlace() {
     $(parse(fen).turn === "w" ? "white" : "black").checked = true
     showPlayed()
     $("game-label").textContent = titleOf(state)
+    guide.show(state.lesson, plies[upTo(plies, state.at)[1]])
     showEditing(plies, state.at)
     showOutcome($("outcome"), refereed)
     offerSteps()
@@ -279,7 +289,6 @@ function advance(number, replace = false) {
 function play(move) {
     running.stop()
     if (!answer?.moves.includes(move)) return undefined // of a position that is no longer shown
-    guide.moved(here().fen, move)
     const {uci, san, value} = move
     return extend([{fen: move.fen ?? after(here().fen, uci), san, uci, accrued: move.accrued ?? null, value}])
 }
@@ -409,7 +418,7 @@ offerTaste($("boards"), $("men"), $("sound"))
 onKey(step)
 addEventListener("popstate", () => {
     running.stop()
-    state = read(location.search, location.hash)
+    state = arrived()
     showing = show()
 })
 

@@ -10,9 +10,10 @@ const RULES = ["r", "wg", "classical", "stalemate-wins", "lasker"]
 /**
  * A state: `fen` and `accrued` (null for the position's own score) of the first position, `line` (the moves from
  * there, see tree.js), `at` (the number of the position that is shown: without variations, how many moves are made),
- * `head` (the tags of a game whose moves these are, and how it ended) and its `comments`, see game_text.js, `rules`, `flipped`, `setup`.
+ * `head` (the tags of a game whose moves these are, and how it ended) and its `comments`, see game_text.js, `rules`, `flipped`,
+ * `setup`, and `lesson`, that of the guide to which the position belongs, by its number from 1; 0 for none.
  */
-export const DEFAULT = {fen: START, accrued: null, line: [], at: 0, head: "", comments: "", rules: "r", flipped: false, setup: false}
+export const DEFAULT = {fen: START, accrued: null, line: [], at: 0, head: "", comments: "", rules: "r", flipped: false, setup: false, lesson: 0}
 
 export function read(search, hash = "") {
     const given = new URLSearchParams(search)
@@ -31,6 +32,7 @@ export function read(search, hash = "") {
         rules: RULES.includes(given.get("rules")) ? given.get("rules") : "r",
         flipped: given.get("side") === "black",
         setup: given.has("setup"),
+        lesson: hidden.has("how") ? Number(hidden.get("how")) || 1 : 0,
     }
 }
 
@@ -42,6 +44,7 @@ export function written(state) {
     if (moves) (moves.length > LONG_LINE ? hidden : query).push(`line=${moves}`)
     if (state.line.length && state.head) hidden.push(new URLSearchParams({game: state.head}).toString())
     if (state.line.length && state.comments) hidden.push(new URLSearchParams({comments: state.comments}).toString())
+    if (state.lesson) hidden.push(`how=${state.lesson}`)
     if (state.at !== state.line.length) query.push(`at=${state.at}`)
     if (state.rules !== "r") query.push(`rules=${state.rules}`)
     if (state.flipped) query.push("side=black")
