@@ -91,7 +91,9 @@ class PackedFile(CodedFile):
         """
         if not self.info.stores_accrued:
             asked = ((side, slot, NO_SCORE) for side, slot, _ in asked)
-        self._look_up(sorted({question for question in asked if not self._knows(*question)}))
+        unknown = {question for question in asked if not self._knows(*question)}
+        if unknown:
+            self._look_up(sorted(unknown))
 
     def _look_up(self, asked: Sequence[Question]) -> list[Answer]:
         """Look positions up, and remember what comes of it."""

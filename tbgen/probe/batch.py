@@ -1,7 +1,7 @@
 """Many positions at once: the states of a batch are looked up in the order in which tables store them."""
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice, repeat, zip_longest
 from typing import Any, Final, TypeAlias
 
 import chess
@@ -37,7 +37,7 @@ def questions(
     if isinstance(positions, str | chess.Board | DescribedBoard):
         raise TypeError("one position in the place of many: give an iterable of them")
     if accrued is None or isinstance(accrued, Fresh):
-        return ((position, accrued) for position in positions)
+        return zip(positions, repeat(accrued))
     if isinstance(accrued, str | GScore):
         raise TypeError("one accrued score for many positions: give an iterable with one for each")
     return _paired(positions, accrued)

@@ -17,7 +17,7 @@ from tbgen.board.signed import Signed, code_of, of_code, rank_of
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, default_directory, result_or_error
 from tbgen.index.exits import ExitsOfMany
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import NO_SCORE
 from tbgen.packed.tables import AnyTable, open_plain, open_table
 from tbgen.probe.exits import best_exits
@@ -29,7 +29,6 @@ from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import Entry
 
 if TYPE_CHECKING:
-    from tbgen.packed.batch import Question
     from tbgen.packed.file import PackedFile
     from tbgen.probe.castling.solver import CastlingSolver
 
@@ -160,14 +159,14 @@ class Values:
         between, and states in the order in which they are stored, so that chunks are decoded once.
         """
         found = [state if isinstance(state, TbgenError) else _UNKNOWN for state in states]
-        asked = defaultdict[Material, list[tuple[int, int, State]]](list)
+        asked = defaultdict[Layout, list[tuple[int, int, State]]](list)
         for place, state in enumerate(states):
             if not isinstance(state, TbgenError):
                 shape, side, slot, ep_square = state.position[:4]
                 part = (ep_square >= 0) << 1 | side
-                asked[shape.layout.material].append((part << _SLOT_BITS | slot, place, state))
-        for keys in asked.values():
-            self.learn(self.questions_of(state for _, _, state in keys))
+                asked[shape.layout].append((part << _SLOT_BITS | slot, place, state))
+        for layout, keys in asked.items():
+            self._learn(layout, self.questions_of(state for _, _, state in keys))
             for _, place, state in sorted(keys):
                 found[place] = result_or_error(self.stored, state)
         return found
@@ -183,13 +182,18 @@ class Values:
     def learn(self, asked: Iterable[tuple[Place, int]]) -> None:
         """Have packed tables look up together places and codes of accrued scores, or ``NO_SCORE``, that
         :meth:`stored` or :meth:`fresh` is going to be asked for."""
-        questions = defaultdict[Material, list["Question"]](list)
-        for (layout, side, slot, ep_square), code in asked:
-            if ep_square < 0:
-                questions[layout.material].append((side, slot, code))
-        for material, some in questions.items():
-            with suppress(TbgenError):  # a single look-up raises it again
-                self.table(material).learn(some)
+        questions = defaultdict[Layout, list[tuple[Place, int]]](list)
+        for question in asked:
+            questions[question[0].layout].append(question)
+        for layout, some in questions.items():
+            self._learn(layout, some)
+
+    def _learn(self, layout: Layout, asked: Iterable[tuple[Place, int]]) -> None:
+        """Do what :meth:`learn` does, for one table."""
+        with suppress(TbgenError):  # a single look-up raises it again
+            self.table(layout.material).learn(
+                (side, slot, code) for (_, side, slot, ep_square), code in asked if ep_square < 0
+            )
 
     def plain_table(self, material: Material) -> TableFile:
         """Return an open table in plain form: of a packed one its plain copy, which takes time to make.

@@ -161,5 +161,6 @@ def answer(coding: Coding, batch: Batch, order: Ints, room: Room, first: int, en
             known = good_functions if question & 1 else good
             batch.symbol[at] = int64(block.symbol[place]) if known else DAMAGED
             batch.half[at] = block.half[place]
-            batch.function[at] = block.function[place]
+            if question & 1:
+                batch.function[at] = block.function[place]
         first = after
