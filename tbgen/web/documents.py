@@ -177,6 +177,7 @@ class GamePlyDocument(StateDocument, kw_only=True):
     uci: str | None
     san: str | None
     comment: str
+    nags: list[Count]
     position_score: ScoreText
     clock: Count
 

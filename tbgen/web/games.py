@@ -36,7 +36,7 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     :raises Refusal: if the game is too long.
     :raises TbgenError: if it is no game, or more than one, or a table cannot be used.
     """
-    played, (moves, cut, comments) = _game_with_variations(body)
+    played, (moves, cut, comments, nags) = _game_with_variations(body)
     settings = GameOptions(stock.variant).settings(played.tags)
     arbiter = Arbiter.of(played.start, settings)
     main = [VariationMove(number, move) for number, move in enumerate(played.moves)]
@@ -47,7 +47,8 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     for after, _ in (*main, *moves):
         depth.append(depth[after] + 1)
     fields = [
-        _fields(*each, settings=settings) | {"comment": comments.get(number, "")}
+        _fields(*each, settings=settings)
+        | {"comment": comments.get(number, ""), "nags": nags.get(number, [])}
         for number, each in enumerate(zip(depth, states, known, strict=True))
     ]
     return GameDocument(

@@ -32,8 +32,8 @@ from tbgen.web.wording import sentence, unknown
 
 _START: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 """What the page shows without an address, as in ``state.js``."""
-_MOVE: Final = re.compile(r"(?:(\d{1,4})\.)?(.+)")
-"""A move of a line, maybe with the number of the position that it is made in."""
+_MOVE: Final = re.compile(r"(?:(\d{1,4})\.)?([^$]+)[$\d]*")
+"""A move of a line, maybe with the number of the position that it is made in, and annotation glyphs."""
 _PREFIX: Final = re.compile(r"(/[\w.~-]+)*", re.ASCII)
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:]+\](:\d+)?")
 

@@ -53,6 +53,23 @@ def test_comments(api: TestClient) -> None:
     }
 
 
+def test_glyphs(api: TestClient) -> None:
+    """Those that python-chess finds in the same text, by number and as signs, of variations too."""
+    text = """1. e4! $13 e5?! (1... c5 $1 $146 2. Nf3+!? (2. c3?? $3) 2... d6 $2) $14 2. Nf3 !! $14
+    Nc6 ?? (2... d6 $0 $4) 3. Bb5 $7 a6 $1000 $256 $255 *"""
+    found = api.post("/r/game", content=text).json()
+    game = chess.pgn.read_game(io.StringIO(text))
+    assert game is not None
+    wanted = {node.board().fen(): node.nags - {0, 256, 1000} for node in walked(game)}
+    assert sum(map(len, wanted.values())) == 16
+    plies = [*found["plies"], *found["variations"]]
+    assert {ply["fen"]: set(ply["nags"]) for ply in plies} == wanted
+    assert plies[1]["nags"] == [1, 13]
+    assert [ply["san"] for ply in plies[:5]] == [None, "e4", "e5", "Nf3", "Nc6"]
+    odd = api.post("/r/game", content="$1 ! 1. e4 $2 ($3 1. d4 $4 Ke3 $5 d5 $6) $7 e5 *").json()
+    assert [ply["nags"] for ply in [*odd["plies"], *odd["variations"]]] == [[], [2, 7], [], [4]]
+
+
 def walked(node: chess.pgn.GameNode) -> Iterator[chess.pgn.GameNode]:
     """A node and all that come after it."""
     yield node

@@ -43,6 +43,7 @@ def test_the_page_says_what_its_address_shows(api: TestClient) -> None:
             f"?fen={chess.STARTING_FEN.replace(' ', '_')}",
             "No table says what this is worth. -G20.5 has accrued so far.",
         ),
+        (f"?fen={KBK}&line=Kh5%245_Kf4_Kh6$1$146_1.Kf6$2&at=4", "Black gets down to"),
         (f"?fen={KBK}&rules=classical", "Black to move."),
     ):
         assert sentence in said(api, query)["og:description"]

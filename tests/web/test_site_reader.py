@@ -157,8 +157,8 @@ VARIED = f"""[White "Ada \\"A\\" B."]
 *
 """
 CASTLED = (
-    "{Begun} 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. O-O Nge7 5. d4 d5 6.exd5 Qxd5 7. c4 (7. Nc3 {there}) Qd7 "
-    "1/2-1/2 {agreed}"
+    "{Begun} 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. O-O Nge7 5. d4 d5 6.exd5 Qxd5 7. c4 (7. Nc3 {there} $14 !?) "
+    "($1 7. Nc3? $256) Qd7 $18 $146 1/2-1/2 {agreed}"
 )
 PASSED = '[FEN "8/2p5/8/1P6/8/8/8/K6k b - - 0 1 G5.0"]\n\n1... c5 2. bxc6 Kg2 3. c7 Kf3 4. c8=N *'
 

@@ -1,11 +1,19 @@
-"""The variations and comments of a game of a PGN stream, which its result does not depend on."""
+"""Variations, comments and glyphs of a game of a PGN stream, which its result does not depend on."""
 
-from typing import NamedTuple
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 import chess
 
 from tbgen.games.pgn.reader import TOKEN, Game, move_of
 from tbgen.games.pgn.splitter import RawGame
+
+_SIGNS: Final = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
+"""Numeric annotation glyphs (NAGs) that are written as signs: section 10 of the PGN standard."""
+_NUMBERED: Final = re.compile(r"\$(\d{1,3})", re.ASCII)
+_MOST_NAG: Final = 255
 
 
 class VariationMove(NamedTuple):
@@ -25,14 +33,16 @@ class Variations(NamedTuple):
     """How many of them go on with what is not a legal move, and are left out from there."""
     comments: dict[int, str]
     """By the number of the position that they stand after, those of the main line included."""
+    nags: Mapping[int, list[int]]
+    """The numeric annotation glyphs of moves, by the number of the position that a move leads to."""
 
 
 def read_variations(raw: RawGame, game: Game) -> Variations:
-    """Return the variations and comments of a sound game that was read from bytes."""
+    """Return the variations, comments and glyphs of a sound game that was read from bytes."""
     board, here = game.start.board.copy(stack=False), 0
     before: int | None = None  # the number of the position before the last move; None if there is none
     readable, moves, cut = True, list[VariationMove](), 0
-    comments: dict[int, str] = {}
+    comments, nags = dict[int, str](), defaultdict[int, list[int]](list)
     outer: list[tuple[chess.Board, int, int | None, bool]] = []
     for token in TOKEN.finditer(raw.data[raw.movetext :].decode("utf-8", "replace")):
         if token.lastgroup == "move" and readable:
@@ -48,8 +58,11 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
             else:
                 here += 1
             board.push(move)
+            nags[here] += _nags("".join(letter for letter in token[0] if letter in "!?"))
         elif token.lastgroup == "comment" and readable:
             comments[here] = " ".join([*comments.get(here, "").split(), *token[0].strip("{};").split()])
+        elif token.lastgroup is None and readable and before is not None:
+            nags[here] += _nags(token[0])
         elif token[0] == "(":
             outer.append((board, here, before, readable))
             readable = readable and before is not None
@@ -61,4 +74,11 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
             break  # a comment that is not closed is the end
         elif token.lastgroup == "close":
             board, here, before, readable = outer.pop()
-    return Variations(moves, cut, comments)
+    return Variations(moves, cut, comments, nags)
+
+
+def _nags(text: str) -> list[int]:
+    """Return the number of the glyph that a text is; nothing if it is none."""
+    numbered = _NUMBERED.fullmatch(text)
+    number = int(numbered[1]) if numbered else _SIGNS.get(text, 0)
+    return [number] if 0 < number <= _MOST_NAG else []

@@ -1,6 +1,7 @@
 // The moves made so far, with their variations, what they lead to and the mistakes.
 
 import {$, h, refill, score} from "./dom.js"
+import {SIGNS} from "./game_text.js"
 import {graph} from "./graph.js"
 import {markOf} from "./mistakes.js"
 import {inOrder, lineThrough} from "./tree.js"
@@ -41,13 +42,17 @@ function listed(plies, at, onGo) {
     return open[0].flat(Infinity)
 }
 
-/** Return a move with its mark, and the value of the position it leads to; of a mistake, that of the one before, too. */
+/**
+ * Return a move with its mark, and the value of the position it leads to; of a mistake, that of the one before, too.
+ * Where the text has a mark of its own, that of the tables stands with the values.
+ */
 function made(plies, number, at, onGo) {
-    const {san, value, after, comment} = plies[number]
+    const {san, nags = [], value, after, comment} = plies[number]
     const before = plies[after]
     const mark = markOf(before, plies[number])
-    const shown = [step(san + mark, number, at, onGo, comment)]
-    if (value) shown.push(" ", h("small", {class: mark ? "mistake" : "worth"}, mark ? [score(before.value), " → "] : "", score(value)))
+    const said = nags.map(nag => SIGNS[nag] ?? "").join("")
+    const shown = [step(san + (said || mark), number, at, onGo, comment)]
+    if (value) shown.push(" ", h("small", {class: mark ? "mistake" : "worth"}, mark ? [said && said !== mark ? `${mark} ` : "", score(before.value), " → "] : "", score(value)))
     return shown
 }
 

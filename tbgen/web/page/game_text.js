@@ -1,13 +1,15 @@
 // A game as PGN: what of it decides the result besides its moves, and the way back to text.
 
 import {withScore} from "./position.js"
-import {inOrder, lineThrough} from "./tree.js"
+import {glyphsOf, inOrder, lineThrough} from "./tree.js"
 
 const MOST_HEAD = 6000
 const OF_START = ["FEN", "SetUp", "FENAccrued"]
 const OF_END = ["Result", "Termination", "TerminationDetails", "PlyCount"]
 const OF_OUTCOME = /^(RMobility|WGMobility)(Result|Basis|Accrued|Bounds|Doubts)$|^Points$/
 const ROSTER = ["Event", "Site", "Date", "Round", "White", "Black"]
+/** What annotators say of moves and positions, by the numbers of PGN (NAGs); others have no sign. */
+export const SIGNS = "|!|?|!!|??|!?|?!|□|||=|||∞|⩲|⩱|±|∓|+−|−+|||⨀".split("|")
 const TAG = /^\[(\w+) "((?:[^"\\]|\\.)*)"\]$/
 
 /**
@@ -72,7 +74,7 @@ export function pgnOf({fen, accrued, head}, plies) {
     const end = lineThrough(plies).at(-1)
     // The last comment may say how the game ended: it is that of the head, or none.
     const commentAfter = number => number === end ? "" : inBraces(plies[number].comment)
-    const moves = [...inOrder(plies)].flatMap(each => each.number ? [each.label, plies[each.number].san, commentAfter(each.number)] : [each])
+    const moves = [...inOrder(plies)].flatMap(each => each.number ? [each.label, plies[each.number].san, ...glyphsOf(plies[each.number]), commentAfter(each.number)] : [each])
     const text = [commentAfter(0), ...moves, comment, said?.[2] ?? "*"].filter(Boolean).join(" ").replaceAll("( ", "(").replaceAll(" )", ")")
     return `${[...known, ...result, '[SetUp "1"]', `[FEN "${start}"]`].join("\n")}\n\n${text}\n`
 }

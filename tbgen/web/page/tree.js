@@ -3,7 +3,10 @@
 
 import {labelOf} from "./position.js"
 
-/** Return the positions of what stands in an address: "3.Kf4" is made in the position 3, "Kf4" in the one before it. */
+/**
+ * Return the positions of what stands in an address: "3.Kf4" is made in the position 3, "Kf4" in the one before it.
+ * Glyphs stand behind a move as in PGN, "Kf4$1"; they are left there, for who referees.
+ */
 export function parsed(tokens) {
     const moves = tokens.map((token, index) => {
         const [, after = index, san] = token.match(/^(?:(\d+)\.)?(.*)$/)
@@ -16,7 +19,10 @@ export function parsed(tokens) {
 export const inLine = plies => plies.map((ply, number) => ({...ply, after: number ? number - 1 : null}))
 
 /** Return what stands in an address for positions. */
-export const written = plies => plies.slice(1).map(({san, after}, index) => after === index ? san : `${after}.${san}`)
+export const written = plies => plies.slice(1).map((ply, index) => (ply.after === index ? "" : `${ply.after}.`) + ply.san + glyphsOf(ply).join(""))
+
+/** Return the glyphs of a move as in PGN. */
+export const glyphsOf = ({nags = []}) => nags.map(number => `$${number}`)
 
 /** Return for each position the numbers of those after it. */
 export function nextOf(plies) {

@@ -1,14 +1,15 @@
 // Games as PGN, followed ply by ply: what has accrued, and what tables say. How a game ended off the board is not
 // refereed here, and no outcome is stated.
 
+import {SIGNS} from "../game_text.js"
 import {fenOf, markOf, numberOfMen, refused, sanOf} from "./chess.js"
 import {MOST_MEN, knownGoal, reached, stateOf, told} from "./positions.js"
 import {textOf} from "./scores.js"
 import {materialOf} from "./tables.js"
 
 const INITIAL = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
-/** Tag, comment, comment to the end of the line, mark, variation, result, castling with zeros, number, move. */
-const TOKEN = /\s+|\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]|\{([^}]*)\}|;([^\n]*)|\$\d+|([()])|(1-0|0-1|1\/2-1\/2|\*)|(0-0(?:-0)?[+#!?]*)|\d+\.*|([A-Za-z][^\s(){};$]*)|./gy
+/** Tag, comment, comment to the end of the line, glyph by number, as sign, variation, result, castling with zeros, number, move. */
+const TOKEN = /\s+|\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]|\{([^}]*)\}|;([^\n]*)|\$(\d+)|([!?]+)|([()])|(1-0|0-1|1\/2-1\/2|\*)|(0-0(?:-0)?[+#!?]*)|\d+\.*|([A-Za-z][^\s(){};$]*)|./gy
 const MOVE = /^([KQRBN]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([QRBN]?)$/
 
 /** Yield the games of a text: `tags`, the `comment` after the last move, the `result`, the `pgn`, and the `moves`. */
@@ -16,8 +17,8 @@ function* parsed(text) {
     let game = null
     let stack = []
     let at = 0
-    const begun = index => ({start: index, tags: {}, comment: "", result: "*", moves: [{san: null, after: null, main: true, comment: ""}], words: false, over: false})
-    for (const {0: token, index, 1: name, 2: value, 3: braced, 4: comment = braced, 5: bracket, 6: result, 7: castling, 8: san} of text.matchAll(TOKEN)) {
+    const begun = index => ({start: index, tags: {}, comment: "", result: "*", moves: [{san: null, after: null, depth: 0, comment: "", nags: []}], words: false, over: false})
+    for (const {0: token, index, 1: name, 2: value, 3: braced, 4: comment = braced, 5: nag, 6: sign, 7: bracket, 8: result, 9: castling, 10: san} of text.matchAll(TOKEN)) {
         if (/^\s/.test(token)) continue
         if ((name !== undefined && game?.words) || (game?.over && comment === undefined)) {
             yield {...game, pgn: text.slice(game.start, index)}
@@ -41,15 +42,20 @@ function* parsed(text) {
         } else if (bracket === ")" && stack.length) {
             at = stack.pop()
         } else if (san ?? castling) {
-            game.moves.push({san: (san ?? castling.replaceAll("0", "O")).replace(/[+#!?]+$/, ""), after: at, main: !stack.length, comment: ""})
+            game.moves.push({san: (san ?? castling.replaceAll("0", "O")).replace(/[+#!?]+$/, ""), after: at, depth: stack.length, comment: "", nags: nagsOf(null, token.replace(/[^!?]/g, ""))})
             at = game.moves.length - 1
             if (!stack.length) game.comment = ""
+        } else if ((nag ?? sign) && at && game.moves[at].depth === stack.length) {
+            game.moves[at].nags.push(...nagsOf(nag, sign))
         } else if (result !== undefined && !stack.length) {
             Object.assign(game, {result, over: true})
         }
     }
     if (game?.words) yield {...game, pgn: text.slice(game.start)}
 }
+
+/** Return the glyph of a number or sign in a list, which is empty if there is none. */
+const nagsOf = (nag, sign) => [Number(nag ?? SIGNS.indexOf(sign))].filter(number => number > 0 && number < 256)
 
 /** Return the legal move that a text means, undefined if it is none. */
 function moveOf({moves}, san) {
@@ -68,23 +74,23 @@ function moveOf({moves}, san) {
 function followed({tags, moves}, rules) {
     const fen = tags.FEN ?? INITIAL
     const start = stateOf({fen, accrued: tags.FENAccrued}, rules)
-    const states = [{...start, san: null, move: null, ply: 0, before: null, comment: moves[0].comment}]
+    const states = [{...start, san: null, move: null, ply: 0, before: null, comment: moves[0].comment, nags: []}]
     let cut = 0
-    moves.slice(1).forEach(({san, after, main, comment}, index) => {
+    moves.slice(1).forEach(({san, after, depth, comment, nags}, index) => {
         const before = states[after]
         if (!before) return // it lies behind the cut
         const move = moveOf(before.position, san)
-        if (!move && main) throw refused(`'${san}' is not a legal move in ${fenOf(before.position)}`)
+        if (!move && !depth) throw refused(`'${san}' is not a legal move in ${fenOf(before.position)}`)
         if (!move) cut++
-        else states[index + 1] = {...reached(before, move, rules), move, san: sanOf(before.position, move), ply: before.ply + 1, before, comment}
+        else states[index + 1] = {...reached(before, move, rules), move, san: sanOf(before.position, move), ply: before.ply + 1, before, comment, nags}
     })
-    const order = [true, false].flatMap(wanted => states.filter((state, index) => state && moves[index].main === wanted))
-    return {states: order.map(state => ({...state, after: order.indexOf(state.before)})), cut, main: moves.filter(move => move.main).length}
+    const order = [true, false].flatMap(main => states.filter((state, index) => state && !moves[index].depth === main))
+    return {states: order.map(state => ({...state, after: order.indexOf(state.before)})), cut, main: moves.filter(move => !move.depth).length}
 }
 
 const plyOf = (state, goal) => ({
     ...told(state, goal), ply: state.ply, uci: state.move?.uci ?? null, san: state.san && state.san + markOf(state.position), comment: state.comment,
-    position_score: textOf(state.position.own),
+    nags: state.nags, position_score: textOf(state.position.own),
 })
 
 /** Return the one game of a PGN text ply by ply, with its variations. */
@@ -107,11 +113,11 @@ export async function games(text, rules) {
     for (const {tags, comment, result, pgn, moves} of parsed(text)) {
         let error = null
         try {
-            followed({tags, moves: moves.filter(({main}) => main).map((move, index) => ({...move, after: index - 1}))}, rules)
+            followed({tags, moves: moves.filter(({depth}) => !depth).map((move, index) => ({...move, after: index - 1}))}, rules)
         } catch (wrong) {
             error = wrong.message
         }
-        found.push({number: found.length + 1, tags, comment, result, plies: moves.filter(({main}) => main).length - 1, outcome: null, error, pgn})
+        found.push({number: found.length + 1, tags, comment, result, plies: moves.filter(({depth}) => !depth).length - 1, outcome: null, error, pgn})
         await new Promise(done => setTimeout(done)) // the page stays alive meanwhile
     }
     if (!found.length) throw refused("the PGN has no game: give one")
