@@ -273,6 +273,22 @@ def test_a_host_without_ranges_sends_whole_files(browser: Browser, site: Path) -
         expect(visit.page.locator("#line button")).to_have_count(4)
         sent = [path for path, _ in host.asked if path.endswith(".h5")]
         assert sent == ["/tables/KBvK.r.h5"] * 2  # the first time to see what the host does
+        notice = visit.page.locator("[popover]")
+        expect(notice).to_have_count(0)  # nobody waits for a small one
+        visit.page.locator("#fen").fill("8/8/8/4KRk1/8/8/8/7r b - - 0 1")
+        visit.page.keyboard.press("Enter")
+        size = (site / "tables" / "KRvKR.r.h5").stat().st_size / 1e6
+        expect(notice).to_have_text(
+            f"The host of this site hands out tables only as a whole, this one of {size:.1f} MB: some positions "
+            "take a while to load."
+        )
+        assert visit.violations() == []
+        visit.page.keyboard.press("Escape")
+        expect(notice).to_be_hidden()
+        expect(visit.page.locator("#facts dd").first).to_be_visible()
+        visit.page.goto(f"{host.address}/?fen=8/8/8/4KBk1/8/8/8/7b_b_-_-_0_1")
+        expect(visit.page.locator("#facts dd").first).to_be_visible()
+        expect(notice).to_have_count(0)  # once is enough
         visit.close()
     assert visit.wrong == []
 

@@ -2,10 +2,16 @@
 // tables hold, docs/publishing.md where the list of their pieces comes from.
 
 import {Refused} from "../api.js"
+import {h} from "../dom.js"
+import {TAB, keep, kept as remembered} from "../kept.js"
 
 const MOST_KEPT = 2000
 /** Bytes that HDF5 puts behind a packed piece: a checksum, beside which that of zlib is enough. */
 const CHECKSUM = 4
+/** The bytes of a file for which somebody waits. */
+const LARGE = 1e6
+/** What the browser keeps, so that the notice comes once. */
+const TOLD = "tbgen-whole-files"
 const TYPES = {u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u8: BigUint64Array}
 
 const damaged = name => new Refused(500, {code: "damaged_table", message: `the file ${name} on this site cannot be used: reload the page, and if that does not help, tell its owner`})
@@ -39,6 +45,16 @@ async function servesRanges(name) {
     return response.status === 206
 }
 
+/** Tell, once, why what is asked for takes a while. */
+function tell(size) {
+    if (size < LARGE || remembered(TOLD, TAB)) return
+    keep(TOLD, true, TAB)
+    const text = `The host of this site hands out tables only as a whole, this one of ${(size / 1e6).toFixed(1)} MB: some positions take a while to load.`
+    const notice = h("p", {popover: "auto", role: "status"}, text)
+    document.body.append(notice)
+    notice.showPopover()
+}
+
 /** Return some bytes of a file of a known size. */
 async function part(name, size, at, count) {
     if (await kept(host, "", () => servesRanges(name))) {
@@ -47,7 +63,10 @@ async function part(name, size, at, count) {
         if (response.status !== 206 || (told && !told.endsWith(`/${size}`))) throw damaged(name)
         return await response.arrayBuffer()
     }
-    const file = await kept(host, name, () => ask(name).then(response => response.arrayBuffer()))
+    const file = await kept(host, name, () => {
+        tell(size)
+        return ask(name).then(response => response.arrayBuffer())
+    })
     if (file.byteLength !== size) throw damaged(name)
     return file.slice(at, at + count)
 }
