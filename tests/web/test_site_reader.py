@@ -1,6 +1,7 @@
 """The page without a server, in a browser: it answers as the server does, from few bytes of few files."""
 
 import random
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -190,13 +191,15 @@ def test_games_are_followed_as_by_the_server(pgn: str, visit: Visit, api: TestCl
     assert "'Kh1' is not a legal move" in listed[1]["error"]
 
 
-def test_pasted_games_are_a_table_without_results(visit: Visit) -> None:
+def test_pasted_games_are_a_table_with_their_own_results(visit: Visit) -> None:
+    """A referee's take a server, which is said."""
     page, rows = visit.page, visit.page.locator("#games-rows tr")
     expect(page.locator("#refereeing .unserved")).to_be_visible()
-    page.locator("#pgn").fill(f"{VARIED}\n{GAME}")
+    page.locator("#pgn").fill(f"{VARIED}\n{VARIED.replace('Kh5', 'Kh1')}\n{GAME}")
     page.get_by_role("button", name="Referee it").click()
-    expect(rows).to_have_count(2)
-    expect(rows.first).to_contain_text("–")
+    expect(rows).to_have_text([re.compile(r"\?\*3$"), re.compile("'Kh1' is not"), re.compile("51/2-1/2167$")])
+    expect(page.locator("#games th[scope=col]:visible")).to_have_text(["Players", "Chess", "Plies"])
+    expect(page.locator("#games .unserved")).to_contain_text("takes a server")
     rows.last.get_by_role("button").click()
     expect(page.locator("#played .mistake")).to_have_text("G2.0 → -G5.5")
     for served in ("copy-picture", "save-film"):

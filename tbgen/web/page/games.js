@@ -1,5 +1,6 @@
 // The games of a text: their results in a table, and a way to each.
 
+import {isStatic} from "./api.js"
 import {$, h, score} from "./dom.js"
 import {basisOf} from "./game.js"
 import {TAB, keep, kept} from "./kept.js"
@@ -39,12 +40,9 @@ function row(game, onOpen) {
     const {number, tags, result, plies, outcome, error} = game
     const players = `${tags.White ?? "?"} – ${tags.Black ?? "?"}`
     const open = error ? players : h("button", {type: "button", class: "step", onclick: () => onOpen(game)}, players)
-    const cells = error ? [h("td", {colspan: 3, class: "problem"}, error)] : [
-        h("td", {}, result), outcomeOf(outcome), h("td", {}, plies)]
+    const cells = error ? [h("td", {colspan: isStatic ? 2 : 3, class: "problem"}, error)] : [
+        h("td", {}, result), isStatic ? "" : outcomeOf(outcome), h("td", {}, plies)]
     return h("tr", {"data-number": number}, h("th", {scope: "row"}, open), cells)
 }
 
-/** The cell of an outcome, which a site without a server does not state. */
-const outcomeOf = outcome => outcome
-    ? h("td", {title: pointsText(outcome.points)}, score(outcome.value), ` ${basisOf(outcome)}`)
-    : h("td", {}, "–")
+const outcomeOf = outcome => h("td", {title: pointsText(outcome.points)}, score(outcome.value), ` ${basisOf(outcome)}`)
