@@ -93,7 +93,7 @@ def _game_with_variations(pgn: bytes) -> tuple[Game, Variations]:
         raise UsageError(f"the PGN has {number}: give one")
     found = read_game(raws[0])
     if found.error is not None:
-        raise found.error
+        raise UsageError(found.error.alone)  # its text may be one that nobody has written line by line
     variations = read_variations(raws[0], found)
     if (plies := len(found.moves) + len(variations.moves)) > MOST_PLIES:
         with_them = " with its variations" if variations.moves else ""
@@ -167,7 +167,8 @@ def games(stock: Stock, body: bytes) -> GamesDocument:
 
 def _listed(stock: Stock, raw: RawGame, played: Game) -> ListedGameDocument:
     """Return a game in short."""
-    outcome, error = None, played.error
+    outcome = None
+    error: UsageError | None = played.error
     if error is None:
         try:
             arbiter = Arbiter.of(played.start, GameOptions(stock.variant).settings(played.tags))

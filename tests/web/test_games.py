@@ -119,18 +119,18 @@ def test_castling_rights_are_not_looked_up(api: TestClient) -> None:
 @pytest.mark.parametrize(
     ("pgn", "sentence"),
     [
-        ("", "has no game: give one"),
-        (f"{DRAWN}\n\n{DRAWN}", "more than one game"),
-        (BROKEN, "'Ke3' is not a legal move"),
-        ('[Variant "Atomic"]\n\n1. e4 *', "is not refereed here"),
-        ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "no PGN"),
-        ('[Komi "nonsense"]\n\n1. e4 *', "is not a komi"),
+        ("", "the PGN has no game: give one"),
+        (f"{DRAWN}\n\n{DRAWN}", "the PGN has more than one game"),
+        (BROKEN, "ply 3: 'Ke3' is not a legal move"),
+        ('[Variant "Atomic"]\n\n1. e4 *', "the variant 'Atomic' is not refereed here"),
+        ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "no PGN, as it has neither"),
+        ('[Komi "nonsense"]\n\n1. e4 *', "'nonsense' is not a komi"),
     ],
 )
 def test_what_is_no_game(pgn: str, sentence: str, api: TestClient) -> None:
     response = api.post("/r/game", content=pgn.encode("latin-1"))
     assert (response.status_code, response.json()["code"]) == (400, "bad_input")
-    assert sentence in response.json()["message"]
+    assert response.json()["message"].startswith(sentence)  # no line, in a text that a program may have made
 
 
 def test_a_game_that_is_too_long(api: TestClient) -> None:

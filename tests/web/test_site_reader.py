@@ -282,8 +282,8 @@ def test_a_host_without_ranges_sends_whole_files(browser: Browser, site: Path) -
         visit.page.keyboard.press("Enter")
         size = (site / "tables" / "KRvKR.r.h5").stat().st_size / 1e6
         expect(notice).to_have_text(
-            f"The host of this site hands out tables only as a whole, this one of {size:.1f} MB: some positions "
-            "take a while to load."
+            f"The host of this site hands out tables only as a whole, this one of {size:.1f} MB: "
+            "some positions take a while to load."
         )
         assert visit.violations() == []
         visit.page.keyboard.press("Escape")

@@ -42,6 +42,28 @@ _UNKNOWN: Final = ("", "?")
 """Values of a tag that say as much as no tag."""
 
 
+@dataclass(eq=False, repr=False)
+class BrokenGameError(UsageError):
+    """What makes it impossible to play a game of a stream.
+
+    :ivar place: where in the stream that is: the game and the line.
+    :ivar reason: what is wrong.
+    :ivar ply: the number of the move that cannot be made; None where it is no move.
+    """
+
+    place: str
+    reason: str
+    ply: int | None = None
+
+    @property
+    def alone(self) -> str:
+        """What is wrong, for those to whom the game is not one of a stream."""
+        return self.reason if self.ply is None else f"ply {self.ply}: {self.reason}"
+
+    def __str__(self) -> str:
+        return f"{self.place}{': ' if self.ply is None else ', '}{self.alone}"
+
+
 @dataclass(slots=True)
 class Game:
     """One game of a PGN stream."""
@@ -62,8 +84,8 @@ class Game:
     """The classical result: that of the tag, else that of the movetext."""
     doubts: tuple[Doubt, ...] = ()
     """What is doubtful about a game that can be read."""
-    error: UsageError | None = None
-    """What is wrong with the game, saying where; None for a sound one."""
+    error: BrokenGameError | None = None
+    """What is wrong with the game; None for a sound one."""
 
     @property
     def moves(self) -> list[chess.Move]:
@@ -104,7 +126,7 @@ def read_game(raw: RawGame) -> Game:
             raise UsageError(_NO_PGN)
         game.start = _start(game.tags)
     except UsageError as error:
-        game.error = UsageError(f"game {game.number}, line {game.line}: {error}")
+        game.error = BrokenGameError(_place(game, game.line), str(error))
         return game
     game.board = game.start.board.copy(stack=False)
     text = raw.data[raw.movetext :].decode("utf-8", "replace")
@@ -113,11 +135,15 @@ def read_game(raw: RawGame) -> Game:
     except _Broken as broken:
         before = raw.data[: raw.movetext] + text[: broken.token.start()].encode()
         line = raw.line + len(_BREAK.findall(before))
-        reason = f", ply {len(game.moves) + 1}: {broken}"
-        if not game.tags and not game.moves:
-            reason = f": {_NO_PGN}"
-        game.error = UsageError(f"game {game.number}, line {line}{reason}")
+        if game.tags or game.moves:
+            game.error = BrokenGameError(_place(game, line), str(broken), len(game.moves) + 1)
+        else:
+            game.error = BrokenGameError(_place(game, line), _NO_PGN)
     return game
+
+
+def _place(game: Game, line: int) -> str:
+    return f"game {game.number}, line {line}"
 
 
 class _Broken(Exception):  # noqa: N818

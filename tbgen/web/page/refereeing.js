@@ -16,10 +16,7 @@ export async function referee(state) {
     if (describedIn(state.fen).length) return {plies: await replayed(state), refereed: null}
     const [start, ...moves] = parsed(state.line)
     const told = withComments([{...start, fen: state.fen}, ...moves], state.comments)
-    const game = await post(`${variantOf(state.rules)}/game`, pgnOf(state, told)).catch(error => {
-        error.message = error.message.replace(/^game 1, line \d+(, |: )/, "") // lines that nobody has written
-        throw error
-    })
+    const game = await post(`${variantOf(state.rules)}/game`, pgnOf(state, told))
     const plies = refereed(told, game)
     if (!plies) throw new Refused(400, {code: "bad_input", message: "a variation has a move that is not legal"})
     return {plies: withComments(plies, state.comments), refereed: game}
