@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from tbgen.board.variant import Variant
-from tbgen.cli.options import AsJson, Count, Directory, Men, Setting, TableDirectory, command
+from tbgen.cli.options import AsJson, Count, Directory, Men, Parsed, Setting, TableDirectory, command
 from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import print_json, say
-from tbgen.errors import UsageError
+from tbgen.errors import UsageError, quote
 from tbgen.machine import processors
 from tbgen.text import counted, duration, size_text
 
@@ -29,12 +30,29 @@ _NAMED: Final = 8
 """Missing tables that are named."""
 
 
+def _explorer(text: str) -> str:
+    if not re.match(r"(?:https?:/|\.{0,2})/[^\s?#]*\Z", text):
+        examples = "https://example.org/ or, seen from the first page, ../"
+        raise UsageError(f"{quote(text)} is no address of an explorer: expected one such as {examples}")
+    return text
+
+
+def _address(text: str) -> str:
+    if not re.match(r"https?://[^\s?#]+\Z", text):
+        raise UsageError(
+            f"{quote(text)} is no address of a site: expected one such as https://example.org/report/"
+        )
+    return text
+
+
 @command
 def run(
     *materials: Annotated[str, Setting(metavar="[MATERIALS]...")],
     men: Men,
     variant: Annotated[Variant | None, Setting("--rules")],
     out: Directory | None,
+    explorer: Annotated[str | None, Parsed("URL", _explorer)],
+    address: Annotated[str | None, Parsed("URL", _address)],
     mating: Annotated[str | None, Setting(metavar="MEN")],
     threads: Annotated[Count, Setting(default=lambda: min(processors(), _MOST_THREADS))],
     json: AsJson,
@@ -82,6 +100,10 @@ def run(
     :param materials: such as KBvK
     :param variant: only tables for these rules (default: for both)
     :param out: directory of the site, created if missing
+    :param explorer: address of the page of tbgen serve, such as https://example.org/ or ../, to which
+        diagrams lead; those of a report that tbgen serve shows do so anyway
+    :param address: where the site will be, such as https://example.org/report/: links to it preview with
+        pictures
     :param mating: print which men can mate, such as "[WF] [WD] N", by the rule of thumb and by the tables
     :param threads: threads (default: one per processor, at most 16)
     :param json: print all data as one JSON document; the site is then written only with --out
@@ -98,6 +120,10 @@ def run(
         words = [*materials, *mating.replace(",", " ").split()]
         _print_mating(directory, words, variant or Variant.R_MOBILITY, threads, json)
         return
+    if out is None and (explorer or address):
+        raise UsageError(
+            f"--{'explorer' if explorer else 'address'} is for the pages of a site: add --out DIR"
+        )
     if save is not None and (json or out or saved):
         raise UsageError("--save writes data of tables only: save them, then make a report with: --from DIR")
     if saved is not None and directory is not None:
@@ -123,7 +149,7 @@ def run(
         elif out is None:
             report = read_report(source, materials, **options)
         else:
-            report = write_report(source, materials, out, **options)
+            report = write_report(source, materials, out, explorer=explorer, address=address, **options)
     if save is not None:
         print(f"{save}: data of {counted(count, 'table')}, {duration(time.monotonic() - begin)}")
         return

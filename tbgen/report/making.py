@@ -105,12 +105,16 @@ def write_report(
     depths: bool = False,
     threads: int = 2,
     reporter: Reporter | None = None,
+    explorer: str | None = None,
+    address: str | None = None,
 ) -> Report:
     """Write a site about tables, to be opened at ``index.html``, and return what it says.
 
     The other parameters and errors are those of :func:`read_report`. Pages of an earlier report stay.
 
     :param out: directory of the site, made if need be.
+    :param explorer: the address of an explorer, or the way there from the first page: diagrams lead to it.
+    :param address: where the site will be, for the pictures of previews.
 
     :raises MissingExtraError: without jinja2 or matplotlib, before anything is read.
     :raises TbgenError: if the site cannot be written; what was there under a final name is whole.
@@ -119,7 +123,7 @@ def write_report(
     from tbgen import __version__
     from tbgen.report.site.site import Site
 
-    site = Site(Path(out), __version__, compares=bool(plan.compared))
+    site = Site(Path(out), __version__, compares=bool(plan.compared), explorer=explorer, address=address)
     return _make(plan, site, depths, threads, reporter)
 
 
@@ -209,7 +213,7 @@ def _make(
     report = Report(tuple(tables), tuple(differences))
     if site is None:
         return report
+    site.write_overview(report.by_variant, report.records)
     if report.differences:
         site.write_differences(report.differences)
-    site.write_overview(report.by_variant, report.records)
     return replace(report, pages=tuple(site.written))

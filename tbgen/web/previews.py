@@ -119,7 +119,7 @@ def caption_of(stock: Stock, scene: Scene) -> Caption:
 
 def _tags(request: Request, caption: Caption) -> str:
     """Return the tags for the head of the page, by which other sites preview a link to it."""
-    place, width, height = _place(request), *SIZE
+    place, width, height = place_of(request), *SIZE
     query = f"?{request.url.query}" if request.url.query else ""
     said = {
         "og:type": "website",
@@ -137,7 +137,7 @@ def _tags(request: Request, caption: Caption) -> str:
     return "".join(tags)
 
 
-def _place(request: Request) -> str:
+def place_of(request: Request) -> str:
     """Return the address of the page as clients see it, with the path that a proxy serves it under.
 
     Nothing if the headers tell no address.

@@ -1,6 +1,5 @@
 """The site that ``tbgen report`` has written, handed out so that its diagrams lead to the page."""
 
-import html
 import os
 import re
 from functools import partial
@@ -11,9 +10,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from tbgen.html.links import with_links
 from tbgen.web.exchange import Endpoints, answer_file
 from tbgen.web.limits import Bill
 from tbgen.web.pool import WorkerPool
+from tbgen.web.previews import place_of
 
 _MAY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -24,7 +25,8 @@ _MAY: Final = (
 _NAME: Final = re.compile(
     r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|js|svg|png|json|csv|pgn)", re.ASCII
 )
-_DIAGRAM: Final = re.compile(r'<svg class="board" data-query="([^"]*)".*?</svg>', re.DOTALL)
+_PICTURE: Final = re.compile(r'(<meta property="og:image" content=")(?!https?:)(?:\.\./)*')
+"""A picture for previews of which the report knows only the way from the page, through its first folder."""
 
 
 class Reports:
@@ -48,10 +50,10 @@ class Reports:
         name = request.path_params["name"] or "index.html"
         if not _NAME.fullmatch(name):
             raise HTTPException(404)
-        content = await self._pool.run(partial(self._read, name), Bill())
+        content = await self._pool.run(partial(self._read, name, place_of(request)), Bill())
         return answer_file(request, name, content, _MAY)
 
-    def _read(self, name: str) -> bytes:
+    def _read(self, name: str, place: str) -> bytes:
         try:
             path = Path(os.path.realpath(self._directory / name, strict=True))
             if not (path.is_relative_to(os.path.realpath(self._directory)) and path.is_file()):
@@ -59,19 +61,9 @@ class Reports:
             content = path.read_bytes()
         except OSError:
             raise HTTPException(404) from None
-        return with_links(content, name.count("/") + 1) if name.endswith(".html") else content
-
-
-def with_links(page: bytes, depth: int) -> bytes:
-    """Return a page of a report in which every diagram is a link to the explorer.
-
-    :param depth: how many folders below the explorer the page is.
-    """
-
-    def linked(diagram: re.Match[str]) -> str:
-        address = f"{'../' * depth}?{html.unescape(diagram[1])}"
-        return (
-            f'<a class="explore" href="{html.escape(address)}" title="Open in the explorer">{diagram[0]}</a>'
-        )
-
-    return _DIAGRAM.sub(linked, page.decode("utf-8", "replace")).encode()
+        if not name.endswith(".html"):
+            return content
+        page = with_links(content.decode("utf-8", "replace"), "../" * (name.count("/") + 1))
+        if place:
+            page = _PICTURE.sub(lambda found: f"{found[1]}{place}report/", page)
+        return page.encode()

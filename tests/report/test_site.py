@@ -37,8 +37,8 @@ def reports(three_men: Path) -> list[TableReport]:
     return [report_with_lines(three_men, material.name) for material in all_materials(3)]
 
 
-def write(directory: Path, reports: list[TableReport]) -> Path:
-    site = Site(directory, "0.1.0")
+def write(directory: Path, reports: list[TableReport], **options: str) -> Path:
+    site = Site(directory, "0.1.0", **options)  # type: ignore[arg-type]
     site.write_style()
     for report in reports:
         site.write_table(report)
@@ -109,6 +109,8 @@ def references(page: Element) -> Iterator[str]:
         for name, value in element.attrib.items():
             if str(name).rpartition("}")[2] in ("href", "src", "srcset", "action", "data"):
                 yield str(value)
+        if element.get("property") == "og:image":
+            yield element.get("content") or ""
 
 
 def test_what_scrolls_has_a_name_and_scrolls_by_keyboard(site: Path) -> None:

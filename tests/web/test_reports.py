@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 
 from tbgen.cli.main import main
 from tbgen.html.diagrams import diagram, sprites
+from tbgen.html.links import with_links
 from tbgen.web.app import make_app
-from tbgen.web.reports import with_links
 from tbgen.web.settings import Settings
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
@@ -66,7 +66,21 @@ def test_diagrams_are_links_to_the_page(served: TestClient) -> None:
 
 def test_the_files_themselves_have_no_links(site: Path) -> None:
     assert links((site / "index.html").read_text()) == []
-    assert with_links(b"<p>no diagrams</p>", 1) == b"<p>no diagrams</p>"
+    assert with_links("<p>no diagrams</p>", "../") == "<p>no diagrams</p>"
+    once = with_links(page_with(diagram(KBK)).decode(), "https://example.org/")
+    assert with_links(once, "../") == once
+
+
+def test_pictures_of_previews_have_the_address_of_the_server(served: TestClient, site: Path) -> None:
+    """Where a report does not name its own."""
+    tag = '<meta property="og:image" content="{}">'
+    for name, picture, expected in (
+        ("index.html", "fact-1.png", "http://testserver/report/fact-1.png"),
+        ("tables/KBvK.r.html", "../tables/KBvK.r.png", "http://testserver/report/tables/KBvK.r.png"),
+        ("tables/KBvK.wg.html", "https://example.org/x.png", "https://example.org/x.png"),
+    ):
+        (site / name).write_text(tag.format(picture))
+        assert served.get(f"/report/{name}").text == tag.format(expected)
 
 
 def test_other_files(served: TestClient) -> None:

@@ -1,4 +1,7 @@
-"""What the first page of a report begins with: a line to be seen, and three facts with their positions."""
+"""What the first page of a report begins with: a line to be seen, and three facts with their positions.
+
+Pages about tables have such a fact too, for previews of links to them.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +52,17 @@ def facts(reports: Sequence[TableReport], records: Sequence[OverallRecord]) -> l
     """Return at most three facts about tables of the same variant."""
     found = (_longest(records, mates=True), _longest(records, mates=False), _seldom(reports))
     return [fact for facts in found for fact in facts]
+
+
+def longest(report: TableReport) -> Fact | None:
+    """Return the fact that pictures a table: its longest line; None if it has none."""
+    record = max(report.records, key=lambda record: record.depth, default=None)
+    if record is None or not record.depth:
+        return None
+    sentence = (
+        f"The longest way by {report.variant.label} takes {plies(record.depth)}, to {meaning(record.value)}."
+    )
+    return Fact(str(record.material), sentence, record.fen, record.variant, f"#{anchor(record)}")
 
 
 def _longest(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]:

@@ -10,8 +10,10 @@ from typing import Any, Final, TypeVar
 from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.variant import Variant
 from tbgen.files import make_directory, remove_leftovers, write_file
+from tbgen.html.cards import SIZE
 from tbgen.html.diagrams import diagram, sprites
 from tbgen.html.environment import environment
+from tbgen.html.links import with_links
 from tbgen.html.style import scheme_script, style_sheet
 from tbgen.report.data import files as data
 from tbgen.report.facts.difference import Difference
@@ -58,13 +60,27 @@ class Site:
     The same reports give the same bytes.
 
     :param compares: whether there will be a page about where the rules differ.
+    :param explorer: the address of an explorer, or the way there from the first page; diagrams lead to it.
+    :param address: where the site will be, which makes previews of links have their pictures everywhere.
 
     :raises TbgenError: if the directory cannot be made, or is none.
     """
 
-    def __init__(self, directory: Path, version: str, *, compares: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        version: str,
+        *,
+        compares: bool = False,
+        explorer: str | None = None,
+        address: str | None = None,
+    ) -> None:
         self._directory = directory
         self._version = version
+        self._explorer = explorer
+        self._address = address and f"{address.rstrip('/')}/"
+        self._picture = ""
+        """That of the pages about all tables."""
         links = [(name, label) for name, (label, _) in PAGES.items()]
         self.pages = links if compares else links[:-1]
         self.written: list[Path] = []
@@ -104,11 +120,16 @@ class Site:
         if games:
             self._write(f"{name}.pgn", games.encode())
             written.append((f"{Path(name).name}.pgn", "lines as PGN"))
+        pictured = front.longest(report)
+        if pictured:
+            self._write(f"{name}.png", pictured.picture())
         own = report.distribution
         self._write_page(
             name,
             "material",
             title=f"{report.material}: {filters.against(report.material)}, by {report.variant.label}",
+            description=(*report.highlights, report.endgame.sentence)[0],
+            picture=f"{name}.png" if pictured else "",
             report=report,
             other=other,
             files=written,
@@ -140,6 +161,7 @@ class Site:
         facts = front.facts(reports, records[variant])
         for number, fact in enumerate(facts, 1):
             self._write(f"fact-{number}.png", fact.picture())
+        self._picture = "fact-1.png" if facts else ""
         begin = {"hero": front.strangest(reports), "facts": facts}
         self._write_overview("index", groups, index_highlights, data.overview_files(_all(groups)), **begin)
 
@@ -171,15 +193,31 @@ class Site:
             highlights=difference_highlights(differences),
         )
 
-    def _write_page(self, name: str, template: str, *, title: str = "", **context: Any) -> None:
+    def _write_page(
+        self,
+        name: str,
+        template: str,
+        *,
+        title: str = "",
+        description: str = "Exact results of every position in r-mobility chess",
+        picture: str | None = None,
+        **context: Any,
+    ) -> None:
+        top = "../" * name.count("/")
         html = self._environment.get_template(f"{template}.html.jinja").render(
             title=title or ": ".join(PAGES[name]),
             page=name,
             pages=self.pages,
-            top="../" * name.count("/"),
+            top=top,
+            description=description,
+            address=self._address,
+            picture=self._picture if picture is None else picture,
+            picture_size=SIZE,
             version=self._version,
             **context,
         )
+        if self._explorer:
+            html = with_links(html, _from(top, self._explorer))
         self._write(f"{name}.html", html.encode())
         self.written.append(self._directory / f"{name}.html")
 
@@ -192,6 +230,11 @@ class Site:
 
     def _write(self, name: str, content: bytes) -> None:
         write_file(self._directory / name, content, remedy=_REMEDY)
+
+
+def _from(top: str, place: str) -> str:
+    """Return the way to a place from a page, of which ``top`` leads to the first one."""
+    return place if place.startswith("/") or ":" in place else top + place
 
 
 def _all(groups: Groups) -> list[TableReport]:
