@@ -36,6 +36,11 @@ SCORE = """async games => {
 }"""
 
 
+LOWEST = """graph => Math.max(...[...graph.querySelectorAll("line, path, text")]
+    .map(drawn => drawn.getBoundingClientRect().bottom))"""
+"""The lower edge of what is drawn in a graph."""
+
+
 @contextmanager
 def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable[..., None]]]:
     """The page of an event that is made up, two games of which are played at once, and what tells of it."""
@@ -164,6 +169,8 @@ def test_what_an_engine_thinks_is_shown_until_it_moves(browser: Browser, tmp_pat
         told(start("1.1.1"), move("1.1.1", 0), GameThought(0, "1.1.1", "-0.31/9 2.500s", "e7e5 g2g4"))
         expect(page.locator("#black-evaluation")).to_have_text("-0.31")
         expect(page.locator("#black-depth")).to_have_text("depth 9, 2.500s")
+        told_by_black = page.get_by_role("region", name="B", exact=True).locator("p").first
+        expect(told_by_black).to_have_text("-0.31 (own view) depth 9, 2.500s")  # bad for Black, who says so
         expect(page.locator("#black-line")).to_have_text("1... e5 2. g4")
         expect(page.locator("#white-evaluation")).to_have_text("–")
         expect(page.locator(".thinks h3")).to_have_text(["B"])
@@ -175,6 +182,14 @@ def test_what_an_engine_thinks_is_shown_until_it_moves(browser: Browser, tmp_pat
         expect(page.locator("#played .step")).to_have_count(2)
         expect(page.locator("#black-evaluation")).to_have_text("–")
         expect(page.locator(".thinks")).to_have_count(0)
+        told(GameThought(0, "1.1.1", "-0.42/7 1.000s", "g2g4"))
+        told_by_white = page.get_by_role("region", name="A", exact=True).locator("p").first
+        expect(told_by_white).to_have_text("-0.42 (own view) depth 7, 1.000s")
+        graph, drawn = (page.locator(each).bounding_box() for each in ("#graph", "#graph svg"))
+        assert graph is not None
+        assert drawn is not None
+        assert graph["y"] + graph["height"] == pytest.approx(drawn["y"] + drawn["height"], abs=0.5)
+        assert page.locator("#graph").evaluate(LOWEST) <= drawn["y"] + drawn["height"]
 
 
 def test_more_games_are_on_small_boards(browser: Browser, tmp_path: Path) -> None:
