@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -61,6 +62,11 @@ class Visit:
 
     def close(self) -> None:
         self._context.close()
+
+    def asked(self) -> dict[str, str]:
+        """What stands in the address of the page."""
+        query = parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
+        return {name: values[0].replace("_", " ") for name, values in query.items()}
 
     def square(self, name: str) -> tuple[float, float]:
         """The middle of a square, White below."""

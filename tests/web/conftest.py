@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 from starlette.testclient import TestClient
 
 from tbgen.board.variant import Variant
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tbgen.web.site import write_site
-from tests.support.browsing import launched
+from tests.support.browsing import Visit, launched
 from tests.support.serving import serving
 from tests.support.static_host import hosting
 
@@ -70,3 +70,15 @@ def address(
     words = ("--limit", "0", "--solve-time", "20s", "--report", str(report))
     with serving(whole_game_tables, *words) as (_, host, port):
         yield f"http://{host}:{port}"
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str) -> Iterator[Visit]:
+    """The explorer at its first position; in the end nothing must have been wrong."""
+    visit = Visit(browser, address)
+    expect(visit.page.locator("#sentence")).to_have_text(
+        "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
+    )
+    yield visit
+    visit.close()
+    assert visit.wrong == []

@@ -1,0 +1,258 @@
+"""Games on the page: pasted, dropped or chosen, followed, changed, and kept in the address."""
+
+import io
+import re
+from pathlib import Path
+
+import chess
+import chess.pgn
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browsing import Visit
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.slow
+expect.set_options(timeout=60_000)  # a slow machine is no failure
+
+KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
+
+
+def expect_outcome(page: Page, said: str) -> None:
+    """A server says what a game comes to, a site does not."""
+    if page.evaluate("'static' in document.documentElement.dataset"):
+        expect(page.locator("#outcome")).to_have_text("")
+    else:
+        expect(page.locator("#outcome")).to_contain_text(said)
+
+
+@pytest.mark.everywhere
+def test_a_game_is_followed(visit: Visit, browser: Browser, address: str) -> None:
+    """Pasted, stepped through with what has accrued; the address alone restores it."""
+    page = visit.page
+    page.locator("#pgn").fill(GAME)
+    page.get_by_role("button", name="Referee it").click()
+    expect_outcome(page, "Result -G5.5 (by the tables), accrued at the end G2.0.")
+    moves = page.locator("#played .step")
+    expect(moves).to_have_count(168)
+    with_tables = page.url
+    here = page.locator("#played [aria-current]")
+    first = int(visit.asked()["at"])
+    assert chess.Board(page.locator("#fen").input_value()).occupied.bit_count() == 4
+    assert chess.Board(_fen_at(visit, first - 1)).occupied.bit_count() == 5
+    expect(page.locator("#sentence")).to_have_text(re.compile("has accrued so far"))
+    expect(page.locator("#problem")).to_contain_text("tbgen build K")
+    assert chess.Board(_fen_at(visit, 0)) == chess.Board()
+    expect(page.locator("#problem")).to_contain_text("32 men")
+    moves.last.click()
+    expect(page.locator("#value")).to_have_text("-G5.5")
+    expect(page.locator("#graph path")).to_have_count(2)
+    expect(here).to_have_text(moves.last.inner_text())
+    again = Visit(browser, address, with_tables.removeprefix(address).lstrip("/"))
+    expect(again.page.locator("#played .step")).to_have_count(168)
+    expect(again.page.locator("#fen")).to_have_value(chess.Board(_fen_at(visit, first)).fen())
+    expect_outcome(again.page, "Result -G5.5 (by the tables), accrued at the end")
+    expect(again.page.locator("#game-label")).to_have_text("Stockfish 15.1 depth 4 – GNU Chess 6.2.7 depth 5")
+    again.close()
+    assert again.wrong == []
+
+
+def _fen_at(visit: Visit, ply: int) -> str:
+    visit.page.locator("#played .step").nth(ply).click()
+    expect(visit.page.locator("#played .step").nth(ply)).to_have_attribute("aria-current", "step")
+    return visit.page.locator("#fen").input_value()
+
+
+def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Browser, address: str) -> None:
+    """What decides on the result besides moves stands in the address too."""
+    page = visit.page
+    pgn = '[White "Ada"]\n[Black "Ben \\"B\\" B."]\n[Result "1-0"]\n[RMobilityFiftyMoveRule "none"]\n'
+    page.locator("#pgn").fill(f'{pgn}[SetUp "1"]\n[FEN "{KBK}"]\n\n1... Kh5 2. Kf4 {{Black resigns}} 1-0\n')
+    page.get_by_role("button", name="Referee it").click()
+    outcome = page.locator("#outcome")
+    expect(outcome).to_contain_text("Result G0.0 (resignation)")
+    expect(page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
+    again = Visit(browser, address, page.url.removeprefix(address).lstrip("/"))
+    expect(again.page.locator("#outcome")).to_have_text(outcome.inner_text())
+    expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
+    again.page.locator("[data-uci=g5h4]").click()
+    expect(again.page.locator("#played .variation")).to_have_text("(1... Kh4 G1.5)")
+    expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
+    again.close()
+    assert again.wrong == []
+
+
+VARIED = f"""[White "Ada"]
+[Result "*"]
+[SetUp "1"]
+[FEN "{KBK}"]
+
+1... Kh5 (1... Kh6 2. Kf6 (2. Bg6 Kxg6)) 2. Kf4 {{or (2. Kf5)}} Kh6 *
+"""
+
+
+@pytest.mark.everywhere
+def test_another_move_is_a_variation(visit: Visit) -> None:
+    """The game keeps its rest, players, result and the variations it came with; the address has all of it."""
+    page = visit.page
+    page.locator("#pgn").fill(VARIED)
+    page.get_by_role("button", name="Referee it").click()
+    steps, here = page.locator("#played .step"), page.locator("#played [aria-current]")
+    expect(steps).to_have_text(["start", "Kh5", "Kh6", "Kf6", "Bg6?", "Kxg6", "Kf4", "Kh6"])
+    expect(page.locator("#played .mistake")).to_have_text("G1.5 → G5.5")
+    outcome = page.locator("#outcome").inner_text()
+    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
+    page.locator("[data-uci=g5h5]").click()
+    expect(here).to_have_text("Kh5")  # it is the move of the game
+    visit.press("ArrowDown", "ArrowRight", "ArrowDown")
+    expect(here).to_have_text("Bg6?")
+    visit.press("ArrowUp", "ArrowLeft", "ArrowUp")
+    expect(here).to_have_text("Kh5")
+    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
+    page.locator("[data-uci=e5f6]").click()
+    expect(steps).to_have_text(["start", "Kh5", "Kh6", "Kf6", "Bg6?", "Kxg6", "Kf4", "Kf6", "Kh6"])
+    expect(page.locator("#graph .here")).to_have_count(1)
+    page.reload()
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    expect(here).to_have_text("Kf6")
+    expect(page.locator("#fen")).to_have_value("8/8/5K2/5B1k/8/8/8/8 b - - 2 2")
+    expect(page.locator("#outcome")).to_have_text(outcome)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#copy-pgn").click()
+    expect(page.locator("#said")).to_have_text("PGN copied")
+    copied = chess.pgn.read_game(io.StringIO(page.evaluate("navigator.clipboard.readText()")))
+    assert copied is not None
+    assert copied.headers["White"] == "Ada"
+    moves = "1... Kh5 ( 1... Kh6 2. Kf6 ( 2. Bg6 Kxg6 ) ) 2. Kf4 ( 2. Kf6 ) 2... Kh6 *"
+    exporter = chess.pgn.StringExporter(headers=False, comments=False, columns=None)
+    assert copied.accept(exporter) == moves
+    page.locator("#delete").click()
+    expect(here).to_have_text("Kh5")
+    expect(steps).to_have_count(8)
+    page.locator("#played .step", has_text="Kf6").click()
+    page.locator("#delete").click()
+    expect(steps).to_have_text(["start", "Kh5", "Kh6", "Bg6?", "Kxg6", "Kf4", "Kh6"])
+    expect(page.locator("#outcome")).to_have_text(outcome)
+
+
+def test_a_game_that_goes_on_has_no_result_yet(visit: Visit) -> None:
+    """One more move at its end, and it was not resigned here; the browser's way back leads to the game."""
+    page = visit.page
+    page.locator("#pgn").fill(VARIED.replace("*", "1-0").replace("Kh6 1-0", "Kh6 {Black resigns} 1-0"))
+    page.get_by_role("button", name="Referee it").click()
+    outcome = page.locator("#outcome")
+    expect(outcome).to_contain_text("Result G0.0 (resignation)")
+    page.locator("#played .step").last.click()
+    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
+    page.locator("#moves button").first.click()
+    expect(outcome).to_have_text("")
+    page.reload()
+    expect(outcome).to_contain_text("Result G1.5 (by the tables)")
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    page.go_back()
+    expect(outcome).to_contain_text("Result G0.0 (resignation)")
+
+
+def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
+    """From a file, chosen or dropped: each with its result and a click to it; a broken one says why."""
+    page, rows = visit.page, visit.page.locator("#games-rows tr")
+    file = tmp_path / "event.pgn"
+    file.write_text(f"{VARIED}\n{VARIED.replace('Kh5', 'Kh1')}\n{GAME}")
+    page.locator("#pgn-file").set_input_files(file)
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_have_text(re.compile(r"Ada – \?\s*\*\s*G1\.5 by the tables\s*3"))
+    expect(rows.nth(1)).to_contain_text("'Kh1' is not a legal move")
+    expect(rows.nth(2)).to_contain_text("-G5.5 by the tables")
+    expect(page.locator("#games-rows .here")).to_contain_text("Ada")
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    rows.nth(2).get_by_role("button").click()
+    expect(page.locator("#game-label")).to_have_text("Stockfish 15.1 depth 4 – GNU Chess 6.2.7 depth 5")
+    expect(page.locator("#games-rows .here")).to_contain_text("Stockfish")
+    expect(page.locator("#played .mistake")).to_have_text("G2.0 → -G5.5")
+    expect(page.locator("#played .step").last).to_have_text(re.compile(r"\?\?$"))
+    expect(page.locator("#graph .mistake")).to_have_count(1)
+    assert not visit.too_wide()
+    page.reload()
+    expect(rows).to_have_count(3)
+    expect(page.locator("#games-rows .here")).to_contain_text("Stockfish")
+    rows.nth(0).get_by_role("button").click()
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    dropping = """text => {
+        const dataTransfer = new DataTransfer()
+        dataTransfer.items.add(new File([text], "one.pgn"))
+        document.body.dispatchEvent(new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true}))
+    }"""
+    page.evaluate(dropping, VARIED)
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    expect(page.locator("#games")).to_be_hidden()
+    page.evaluate(dropping, "x" * (3 << 20))
+    expect(page.locator("#pgn-problem")).to_have_text("The PGN has 3.0 MiB: give at most 2 MiB at once.")
+
+
+@pytest.mark.everywhere
+def test_comments_of_a_game_are_kept(visit: Visit) -> None:
+    """Each is shown at its move, after a reload and after another move, too, and stands in the PGN."""
+    page, steps = visit.page, visit.page.locator("#played .step")
+    text = VARIED.replace("Kh5", "Kh5 {To the edge:} {safest}").replace("Kf6", "Kf6 {Or so}")
+    page.locator("#pgn").fill(text)
+    page.get_by_role("button", name="Referee it").click()
+    comment = page.locator("#comment")
+    steps.filter(has_text="Kh5").first.click()
+    expect(comment).to_have_text("To the edge: safest")
+    page.reload()
+    expect(comment).to_have_text("To the edge: safest")
+    steps.filter(has_text="Kf6").click()
+    expect(comment).to_have_text("Or so")
+    page.locator("#delete").click()
+    expect(comment).to_have_text("")
+    page.reload()
+    steps.filter(has_text="Kh5").click()
+    expect(comment).to_have_text("To the edge: safest")
+    expect(page.locator("#played .said")).to_have_text(["Kh5", "Kf4"])
+
+
+@pytest.mark.everywhere
+def test_marks_of_a_game_are_kept(visit: Visit) -> None:
+    """They stand beside their moves, those of tables with the values then, and in address and PGN."""
+    page, steps = visit.page, visit.page.locator("#played .step")
+    pgn = VARIED.partition("1...")[0] + (
+        "1... Kh5!? (1... Kh6 $3 2. Kf6 (2. Bg6! $14 $240 Kxg6)) 2. Kf4 $6 {held} Kh6?? *"
+    )
+    page.locator("#pgn").fill(pgn)
+    page.get_by_role("button", name="Referee it").click()
+    marked = ["start", "Kh5!?", "Kh6!!", "Kf6", "Bg6!⩲", "Kxg6", "Kf4?!", "Kh6??"]
+    expect(steps).to_have_text(marked)
+    expect(page.locator("#played .mistake")).to_have_text("? G1.5 → G5.5")
+    page.reload()
+    expect(steps).to_have_text(marked)
+    steps.filter(has_text="Kf6").click()
+    page.locator("[data-uci=h6h5]").click()  # the game is another one now
+    expect(steps).to_have_text([*marked[:6], "Kh5", *marked[6:]])
+    page.locator("#delete").click()
+    page.reload()
+    expect(steps).to_have_text(marked)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#copy-pgn").click()
+    expect(page.locator("#said")).to_have_text("PGN copied")
+    pasted, copied = (
+        chess.pgn.read_game(io.StringIO(text)) or chess.pgn.Game()
+        for text in (pgn, page.evaluate("navigator.clipboard.readText()"))
+    )
+    exported = [
+        game.accept(chess.pgn.StringExporter(headers=False, columns=None)) for game in (pasted, copied)
+    ]
+    assert exported[0] == exported[1]
+    assert "( 1... Kh6 $3 2. Kf6 ( 2. Bg6 $1 $14 $240 Kxg6 ) )" in exported[0]
+
+
+@pytest.mark.everywhere
+def test_a_game_may_have_long_pauses(visit: Visit) -> None:
+    """Blanks before its end do not hold the page up."""
+    page = visit.page
+    page.locator("#pgn").fill(f'[White "Ada"]\n\n1. e4 e5{" " * 16_000}2. d4 {{Black resigns}} 1-0\n')
+    page.get_by_role("button", name="Referee it").click()
+    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    expect_outcome(page, "Result G0.0 (resignation)")
+    assert "#game=" in page.url
+    assert "Black+resigns" in page.url
