@@ -1,6 +1,6 @@
 // The page: what is shown follows from the state, and the state stands in the address.
 
-import {Refused, ask, attempt} from "./api.js"
+import {Refused, ask} from "./api.js"
 import {Board} from "./board.js"
 import {fenOf, offerCopies, svgOf} from "./copying.js"
 import {$, h, settled, turnTo} from "./dom.js"
@@ -10,33 +10,30 @@ import {showGame, showOutcome} from "./game.js"
 import {commentsOf, openHead, pgnOf, titleOf, withLast} from "./game_text.js"
 import {Guide, positionOf} from "./guide.js"
 import {onKey} from "./keys.js"
+import {beginning, gameOf, know} from "./known.js"
 import {showLine} from "./line.js"
 import {Mobility} from "./mobility.js"
 import {showMoves} from "./moves.js"
 import {offerDescribed, offerTools, showTool} from "./palette.js"
 import {Pointing} from "./pointing.js"
-import {EMPTY, after, describedIn, mirrored, numberOfMen, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
-import {offerReferee, referee} from "./refereeing.js"
+import {EMPTY, after, describedIn, mirrored, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {offerReferee} from "./refereeing.js"
 import {Running} from "./running.js"
 import {offerSamples} from "./sampling.js"
 import {moverOf} from "./score.js"
 import {offerSharing} from "./sharing.js"
 import {Slider} from "./slider.js"
-import {offerSolving, stopSolving} from "./solving.js"
+import {maySolve, offerSolving, stopSolving} from "./solving.js"
 import {DEFAULT, isView, read, variantOf, written} from "./state.js"
-import {showReport, showStats} from "./stats.js"
-import {MOST_MEN, mayHold} from "./stock.js"
+import {showMaterial} from "./stats.js"
+import {mayHold} from "./stock.js"
 import {offerTaste} from "./taste.js"
 import {added, commented, lineThrough, nextOf, promoted, towards, upTo, without, written as lineOf} from "./tree.js"
 import {offerTyping} from "./typing.js"
 import {showBeyond, showProblem, showVerdict} from "./verdict.js"
 
-const offers = document.documentElement.dataset
-
 let state = arrived()
-/** The positions of the line, by the state they belong to; a line that was followed move by move is known. */
-const known = new Map()
-let plies = beginning()
+let plies = beginning(state)
 let refereed = null
 let answer = null
 let line = []
@@ -61,15 +58,9 @@ function arrived() {
     return {...found, ...positionOf(found.lesson)}
 }
 
-/** The first position alone. */
-function beginning() {
-    return [{fen: state.fen, san: null, after: null, accrued: state.accrued}]
-}
-
 const here = () => plies[state.at]
 /** Tables alone know positions with described men. */
 const isDescribed = fen => describedIn(fen).length > 0
-const keyOf = ({fen, accrued, rules, line: moves, head, comments}) => JSON.stringify([fen, accrued, variantOf(rules), moves, head, comments])
 
 /**
  * Go to another state; it is a new entry of the history unless it takes the place of the last one. Another first position
@@ -116,28 +107,21 @@ async function show() {
 /** Give up a line that cannot be played; what it begins with is shown. */
 function forgetLine() {
     state = {...state, line: [], at: 0, head: ""}
-    plies = beginning()
+    plies = beginning(state)
     refereed = null
     showPlace()
 }
 
-/** Know the positions of the line: from before, or from the referee. */
+/** Know the positions of the line. */
 async function follow() {
-    const key = keyOf(state)
-    if (!known.has(key)) {
-        if (state.line.length) {
-            const wanted = state
-            try {
-                known.set(key, await referee(wanted))
-            } catch (error) {
-                if (wanted === state) forgetLine()
-                throw error
-            }
-        } else {
-            known.set(key, {plies: beginning(), refereed: null})
-        }
+    const wanted = state
+    try {
+        const game = await gameOf(wanted)
+        if (wanted === state) ({plies, refereed} = game)
+    } catch (error) {
+        if (wanted === state) forgetLine()
+        throw error
     }
-    if (known.has(keyOf(state))) ({plies, refereed} = known.get(keyOf(state)))
 }
 
 /** Show what is known without asking; what was known of another position counts no more. */
@@ -199,8 +183,10 @@ async function look(mine) {
     showMoves($("moves"), found, state.rules, does)
     pointBest()
     pointing.leave()
-    await Promise.all([lookAhead(mine), showSlider(mine), showMaterial(mine)])
+    await Promise.all([lookAhead(mine), showSlider(mine), tellMaterial()])
 }
+
+const tellMaterial = (mine = turn) => showMaterial(answer, state.rules, () => mine === turn)
 
 /** Say why there is no answer, and what to do. */
 function refuse(error) {
@@ -210,8 +196,7 @@ function refuse(error) {
     running.stop()
     $("moves").replaceChildren()
     $("line").replaceChildren()
-    const solvable = ["missing_table", "castling_rights"].includes(error.code) || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
-    if (offers.solve !== undefined && state.rules === "r" && solvable && !isDescribed(fen)) offerSolving($("problem"), fen, accrued)
+    if (maySolve(error, fen, state.rules)) offerSolving($("problem"), fen, accrued)
     offerSteps()
 }
 
@@ -307,7 +292,7 @@ function become(next, at, replace = false) {
     const same = mainOf(next) === mainOf(plies)
     const change = {line: lineOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
     // What accrues is not known from a view: then the referee has to say it.
-    if (!isView(state.rules)) known.set(keyOf({...state, ...change}), {plies: next, refereed: same ? refereed : null})
+    if (!isView(state.rules)) know({...state, ...change}, {plies: next, refereed: same ? refereed : null})
     return go(change, replace)
 }
 
@@ -340,20 +325,6 @@ function accrue(accrued, done) {
     const replace = slider.moving
     slider.moving = !done
     return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0, head: ""}, replace)
-}
-
-// The material.
-
-async function showMaterial(mine) {
-    const {material} = answer
-    $("material-name").textContent = isView(state.rules) ? `${material} in r-mobility` : material
-    if (offers.report !== undefined) showReport($("material-report"), material, variantOf(state.rules))
-    if (!$("material").open) return
-    // Mates and stalemates have values without a table.
-    await attempt($("stats-problem"), async () => {
-        const table = await ask(`${variantOf(state.rules)}/stats/${material}`)
-        if (mine === turn) showStats($("stats"), table, answer?.value)
-    })
 }
 
 // Buttons and fields.
@@ -390,10 +361,10 @@ offerTyping(async () => {
 }, play)
 offerSamples(() => variantOf(state.rules), fen => fromAbove(() => begin(fen, null, {setup: false})))
 offerReferee(() => variantOf(state.rules), (game, change) => {
-    known.set(keyOf({...state, ...change}), game)
+    know({...state, ...change}, game)
     fromAbove(() => go(change))
 })
-on("material", "toggle", () => answer && showMaterial(turn))
+on("material", "toggle", () => answer && tellMaterial())
 offerCopies({
     fen: () => fenOf(here(), answer),
     pgn: () => isDescribed(state.fen) ? null : pgnOf(state, plies),

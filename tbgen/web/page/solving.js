@@ -2,7 +2,9 @@
 
 import {$, h, score} from "./dom.js"
 import {bar, ending} from "./pictures.js"
+import {describedIn, numberOfMen, parse} from "./position.js"
 import {pointsText} from "./score.js"
+import {MOST_MEN} from "./stock.js"
 
 const GAPS = 3
 let asking = null
@@ -11,6 +13,12 @@ let asking = null
 export function stopSolving() {
     asking?.abort()
     asking = null
+}
+
+/** Return whether the server solves a position to which tables have refused an answer. */
+export function maySolve(refused, fen, rules) {
+    if (document.documentElement.dataset.solve === undefined || rules !== "r" || describedIn(fen).length) return false
+    return ["missing_table", "castling_rights"].includes(refused.code) || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
 }
 
 /** Offer to solve a position. */

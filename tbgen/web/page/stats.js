@@ -1,18 +1,39 @@
-// How many positions of a material have which value.
+// The material of a position: its report, and how many positions have which value.
 
-import {h, score} from "./dom.js"
+import {ask, attempt} from "./api.js"
+import {$, h, score} from "./dom.js"
 import {isWhite} from "./score.js"
+import {isView, variantOf} from "./state.js"
 
 const SIDES = [["white", "White to move"], ["black", "Black to move"]]
 
+/**
+ * Show the material of a position, and its values where they are unfolded.
+ *
+ * @param {object} answer what the position is worth
+ * @param {string} rules those of the answer
+ * @param {() => boolean} isShown whether it is still that position that is shown
+ */
+export async function showMaterial({material, value}, rules, isShown) {
+    const variant = variantOf(rules)
+    $("material-name").textContent = isView(rules) ? `${material} in r-mobility` : material
+    if (document.documentElement.dataset.report !== undefined) showReport($("material-report"), material, variant)
+    if (!$("material").open) return
+    // Mates and stalemates have values without a table.
+    await attempt($("stats-problem"), async () => {
+        const table = await ask(`${variant}/stats/${material}`)
+        if (isShown()) showStats($("stats"), table, value)
+    })
+}
+
 /** Show the way to the report on a table, if there is one. */
-export async function showReport(link, material, variant) {
+async function showReport(link, material, variant) {
     link.href = `report/tables/${material}.${variant}.html`
     link.hidden = !(await fetch(link.href, {method: "HEAD"}).catch(() => null))?.ok
 }
 
 /** Show what /stats says of a table; the value of the position shown is marked. */
-export function showStats(element, table, value) {
+function showStats(element, table, value) {
     const {positions, values} = table
     const totals = SIDES.map(([side]) => Object.values(values[side]).reduce((sum, count) => sum + count, 0))
     const names = [...new Set(SIDES.flatMap(([side]) => Object.keys(values[side])))].sort(byWorth)
