@@ -156,12 +156,13 @@ class Timer:
 
     def clocks(self) -> dict[str, Any]:
         """Return clocks and increments in seconds by the names of python-chess, less what has been used, what
-        stays in hand, and what each move loses."""
+        stays in hand, and what each move loses: that is not taken for more than half of an increment, since
+        the clock shows how much it really is, and what is in hand bears it until then."""
         names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
         told = {name: self.go.numbers[word] / 1000 for word, name in names.items() if word in self.go.numbers}
         lost = _IN_HAND * self._overhead + self.elapsed
         return {
-            name: max(left - lost, _LEAST) if "clock" in name else max(left - self._overhead, 0)
+            name: max(left - lost, _LEAST) if "clock" in name else max(left - self._overhead, left / 2)
             for name, left in told.items()
         }
 

@@ -22,6 +22,7 @@ from tbgen.engine.limits import Timer
 from tbgen.errors import TbgenError, quote
 
 _START_SECONDS: Final = 30.0
+_OVERHEAD: Final = "Move Overhead"
 _GLANCE: Final = 0.002
 """Seconds between two looks at the timer."""
 _LINES: Final = 10
@@ -102,10 +103,11 @@ class Partner:
             self._engine = chess.engine.SimpleEngine.popen_uci(words, timeout=_START_SECONDS)
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
             raise PartnerError(f"the partner {self._name} does not start: {error}") from None
+        options = self._engine.options
         wanted = {"Hash": hash_mebibytes, "UCI_ShowWDL": True}
-        self._engine.configure(
-            {name: value for name, value in wanted.items() if name in self._engine.options}
-        )
+        if _OVERHEAD in options:  # what its clock loses is taken off before
+            wanted[_OVERHEAD] = options[_OVERHEAD].min or 0
+        self._engine.configure({name: value for name, value in wanted.items() if name in options})
 
     def close(self) -> None:
         """End it."""

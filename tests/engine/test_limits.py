@@ -75,9 +75,9 @@ def test_pondering_has_no_end_before_the_hit() -> None:
 
 
 def test_another_engine_is_told_of_what_it_may_use() -> None:
-    """Five overheads stay on the clock, and each increment loses one."""
+    """Five overheads stay on the clock, and each increment loses one, or half of itself if that is less."""
     told = Timer(
-        Go.parse(["wtime", "3600000", "btime", "300", "winc", "150", "binc", "50"]), True, 0.1
+        Go.parse(["wtime", "3600000", "btime", "300", "winc", "250", "binc", "50"]), True, 0.1
     ).clocks()
     assert 3500 < told.pop("white_clock") <= 3599.5
-    assert told == pytest.approx({"black_clock": 0.005, "white_inc": 0.05, "black_inc": 0})
+    assert told == pytest.approx({"black_clock": 0.005, "white_inc": 0.15, "black_inc": 0.025})

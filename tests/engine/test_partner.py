@@ -86,6 +86,12 @@ def test_with_many_men_the_partner_moves() -> None:
             assert kept(engine) == []
 
 
+def test_time_that_gets_lost_is_not_counted_twice() -> None:
+    with partnered("late", *WINS) as engine:
+        assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
+        assert any("score cp 400 " in line for line in engine.said), engine.said
+
+
 def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on() -> None:
     with partnered("dies", *DRAWS) as engine:
         assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"

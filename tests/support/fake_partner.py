@@ -1,7 +1,7 @@
 """A UCI engine that says what it is told: ``fake_partner.py MODE MOVE,CP,WINS-DRAWS-LOSSES ...``.
 
 The moves are those of the only position that it is asked about, the best one first. In the mode ``dies`` it
-ends at the first question.
+ends at the first question, in the mode ``late`` if it is to answer earlier than it has to.
 """
 
 import sys
@@ -13,20 +13,23 @@ def say(line: str) -> None:
 
 
 def main(mode: str, moves: list[list[str]]) -> None:
-    lines = 1
+    lines, overhead = 1, 30
     for line in sys.stdin:
         words = line.split()
         if words[0] == "uci":
             say("id name made up")
             say("option name MultiPV type spin default 1 min 1 max 500")
             say("option name UCI_ShowWDL type check default false")
+            say("option name Move Overhead type spin default 30 min 2 max 500")
             say("uciok")
         elif words[0] == "isready":
             say("readyok")
         elif words[:3] == ["setoption", "name", "MultiPV"]:
             lines = int(words[-1])
+        elif words[:4] == ["setoption", "name", "Move", "Overhead"]:
+            overhead = int(words[-1])
         elif words[0] == "go":
-            if mode == "dies":
+            if mode == "dies" or (mode == "late" and overhead > 2):
                 sys.exit(1)
             asked = words[words.index("searchmoves") + 1 :] if "searchmoves" in words else []
             told = [move for move in moves if not asked or move[0] in asked]
