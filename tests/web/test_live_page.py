@@ -10,7 +10,7 @@ from pathlib import Path
 import chess
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tbgen.games.live_file import GameEnd, GameMove, GameStart, GameThought, Outset, Ply
 from tbgen.games.referee.arbiter import Arbiter
@@ -23,6 +23,7 @@ from tests.support.matches import event
 from tests.support.processes import end, started
 from tests.support.serving import serving
 from tests.support.watching import awaited, lingers, shown
+from tests.web.test_loading import MOST_SHIFT, WATCH
 
 pytestmark = pytest.mark.slow
 expect.set_options(timeout=60_000)
@@ -210,6 +211,33 @@ def test_more_games_are_on_small_boards(browser: Browser, tmp_path: Path) -> Non
         expect(page.get_by_role("button", name="Watch game 2.1.2")).to_be_visible()
         expect(stage).to_have_attribute("aria-label", "Game 2.1.1")
         expect(page.locator("#playing .match")).to_have_count(2)
+
+
+def test_nothing_moves_while_an_event_that_is_over_loads(
+    browser: Browser, tmp_path: Path, tables: Path
+) -> None:
+    """Its last game comes late, and there is room for it."""
+    pgn = tmp_path / "games.pgn"
+    players = [words(name, moves=MATE) for name in "AB"]
+    with started("tbgen", *event(pgn, "--games", "1", players=players)) as running:
+        running.communicate(timeout=300)
+
+    def late(route: Route) -> None:
+        time.sleep(0.25)
+        route.continue_()
+
+    with serving(tables, "--live", str(pgn)) as (_, host, port):
+        for width, height in ((390, 664), (1440, 900)):
+            address = f"http://{host}:{port}"
+            visit = Visit(browser, address, "embed", WATCH, viewport={"width": width, "height": height})
+            visit.page.route("**/live/games/*.json", late)
+            visit.page.goto(f"{address}/live")
+            expect(visit.page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
+            visit.page.wait_for_timeout(500)
+            shifts = visit.page.evaluate("shifts")
+            assert sum(value for value, *_ in shifts) < MOST_SHIFT, shifts
+            visit.close()
+            assert visit.wrong == []
 
 
 def test_the_winner_of_an_event(browser: Browser, tmp_path: Path, tables: Path) -> None:

@@ -150,7 +150,10 @@ function showAll(found) {
     rank(found.standings)
     showListed()
     showOver(found.over)
-    if (over !== null && !games.size && listed.length) attempt($("finished-problem"), () => open(listed[0]))
+    const showStage = last => $("stage").hidden = !stage.game && !last
+    const last = over !== null && !games.size ? listed[0] : undefined
+    showStage(last) // where it stays, nothing moves when the last game comes
+    if (last) attempt($("finished-problem"), () => open(last)).then(() => showStage())
 }
 
 $("older").addEventListener("click", () => attempt($("finished-problem"), async () => {

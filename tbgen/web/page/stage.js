@@ -51,7 +51,6 @@ export class Stage extends View {
     close() {
         if (this.game) this.game.view = null
         this.game = null
-        $("stage").hidden = true
     }
 
     /** Go to the position after so many plies; at the last one the game is followed. */
