@@ -83,10 +83,10 @@ class Go:
         if left is None or self.infinite:  # the clock of the other side is none of ours
             return None, None
         increment = max(self.numbers.get("winc" if white else "binc", 0), 0) / 1000
-        there, free = left / 1000 - overhead, left / 1000 - _IN_HAND * overhead
+        there, free = left / 1000 - overhead, max(left / 1000 - _IN_HAND * overhead, 0)
         moves = min(max(self.numbers.get("movestogo", _MOVES_LEFT), 1), _MOVES_LEFT)
         most = max(there * (0.9 if moves == 1 else _AT_MOST), _LEAST)
-        share = max(free, 0) / moves + 0.8 * max(increment - overhead, 0)
+        share = free / moves + min(0.8 * _usable(increment, overhead), free)
         should = min(max(share, _LEAST), most)
         return should, min(_LONGER * should, most)
 
@@ -156,13 +156,12 @@ class Timer:
 
     def clocks(self) -> dict[str, Any]:
         """Return clocks and increments in seconds by the names of python-chess, less what has been used, what
-        stays in hand, and what each move loses: that is not taken for more than half of an increment, since
-        the clock shows how much it really is, and what is in hand bears it until then."""
+        stays in hand, and what each move loses."""
         names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
         told = {name: self.go.numbers[word] / 1000 for word, name in names.items() if word in self.go.numbers}
         lost = _IN_HAND * self._overhead + self.elapsed
         return {
-            name: max(left - lost, _LEAST) if "clock" in name else max(left - self._overhead, left / 2)
+            name: max(left - lost, _LEAST) if "clock" in name else _usable(left, self._overhead)
             for name, left in told.items()
         }
 
@@ -180,3 +179,12 @@ class Timer:
         if self._pondering or seconds is None:
             return self._stopped
         return self._stopped or time.perf_counter() - self._began >= part * seconds
+
+
+def _usable(increment: float, overhead: float) -> float:
+    """Return how many seconds of an increment a move may count on.
+
+    What gets lost is not taken for more than half of it: the clock shows how much it really is, and what is
+    in hand bears it until then.
+    """
+    return max(increment - overhead, increment / 2)
