@@ -64,10 +64,14 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
 
 
 class Outset(Struct, frozen=True):
-    """The start position of a game, and the accrued score there."""
+    """The start position of a game, with the accrued score and its own score there.
+
+    The latter is empty in older files.
+    """
 
     fen: str
     accrued: str
+    position_score: str = ""
 
 
 class GameLine(Struct, frozen=True, tag_field="type"):
@@ -95,11 +99,11 @@ class GameStart(PairingLine, frozen=True, tag="started"):
 
 
 class Ply(Struct, frozen=True):
-    """A move of a game, with the accrued score after it.
+    """A move of a game, with the accrued score after it, and the own score of the position then.
 
     The comment has evaluation, depth and time as in the PGN; a move of the opening has ``book``. The line
     has the moves that the engine expects, its own first, in UCI notation, with blanks between them; empty if
-    it told none.
+    it told none. The position's own score is empty in older files.
     """
 
     uci: str
@@ -107,6 +111,7 @@ class Ply(Struct, frozen=True):
     accrued: str
     comment: str
     line: str = ""
+    position_score: str = ""
 
 
 class GameMove(GameLine, frozen=True, tag="moved"):

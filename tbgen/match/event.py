@@ -171,7 +171,7 @@ class Event:
             while True:
                 fixture = await due.get()
                 start = fixture.opening.arbiter(self.options)
-                outset = Outset(start.board.fen(), str(start.accrued))
+                outset = Outset(start.board.fen(), str(start.accrued), str(start.position_score))
                 self._tell(GameStart(time.time(), *fixture.names, outset))
                 await self._finish(await self._play(slot, fixture), file)
                 if self._is_decided():

@@ -75,7 +75,8 @@ class PlayedGame:
         san = self.board.san(move)
         self.arbiter.push(move)
         self.board.push(move)
-        ply = Ply(move.uci(), san, str(self.arbiter.accrued), comment, line)
+        accrued, own = str(self.arbiter.accrued), str(self.arbiter.position_score)
+        ply = Ply(move.uci(), san, accrued, comment, line, own)
         self.plies.append(ply)
         left = {str(chess.COLOR_NAMES[side]): clock.left for side, clock in self.clocks.items()}
         self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))

@@ -22,7 +22,7 @@ def replay(text: bytes, options: GameOptions) -> dict[str, Any]:
     game = read_game(raw)
     comments = read_variations(raw, game).comments
     arbiter = Arbiter.of(game.start, options.settings(game.tags))
-    start = {"fen": arbiter.board.fen(), "accrued": str(arbiter.accrued)}
+    start = _reached(arbiter)
     plies = []
     for number, move in enumerate(game.moves, 1):
         told = {
@@ -32,7 +32,7 @@ def replay(text: bytes, options: GameOptions) -> dict[str, Any]:
             "line": "",
         }
         arbiter.push(move)
-        plies.append(told | {"accrued": str(arbiter.accrued), "fen": arbiter.board.fen()})
+        plies.append(told | _reached(arbiter))
     return {
         "key": game.tags.get("Round", ""),
         "white": game.tags.get("White", ""),
@@ -42,4 +42,13 @@ def replay(text: bytes, options: GameOptions) -> dict[str, Any]:
         "left": {},
         "thought": None,
         "since": 0,
+    }
+
+
+def _reached(arbiter: Arbiter) -> dict[str, str]:
+    """Return what is told of a position in a game."""
+    return {
+        "fen": arbiter.board.fen(),
+        "accrued": str(arbiter.accrued),
+        "position_score": str(arbiter.position_score),
     }

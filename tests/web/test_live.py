@@ -56,10 +56,12 @@ def test_games_in_play_with_what_has_accrued(address: str) -> None:
         accrued.append(str(arbiter.accrued))
     assert (game["key"], game["white"], game["black"], game["number"]) == ("2.1.1", "A", "B", 3)
     assert game["fen"] == arbiter.board.fen()
-    assert game["start"] == {"fen": chess.STARTING_FEN, "accrued": "-G20.5"}
+    scores = {"accrued": "-G20.5", "position_score": "-G20.5"}
+    assert game["start"] == {"fen": chess.STARTING_FEN} | scores
     assert [ply["uci"] for ply in game["plies"]] == MATE.split()[:3]
     assert [ply["san"] for ply in game["plies"]] == ["f3", "e5", "g4"]
     assert [ply["accrued"] for ply in game["plies"]] == accrued
+    assert [ply["position_score"] for ply in game["plies"]] == accrued  # pawn moves, each a reset
     assert game["plies"][0]["comment"].startswith("+0.12/3 ")
     assert found["over"] is None
 

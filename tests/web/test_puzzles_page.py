@@ -78,12 +78,23 @@ def test_a_puzzle_that_was_sent(browser: Browser, address: str) -> None:
             name = chess.square_name(square)
             expect(page.locator(f'.pieces [data-square="{name}"][data-piece="{kind}"]')).to_have_count(1)
 
+    def counts() -> None:
+        """The page counts the moves of the side to move, and marks where they lead."""
+        number, squares = len(set(board.legal_moves)), {move.to_square for move in board.legal_moves}
+        score = f"{'' if board.turn == chess.BLACK else '-'}G{number}.{0 if board.is_check() else 5}"
+        expect(page.locator("#count-score")).to_have_text(f": {score}")
+        expect(page.locator("#board .marker-circle")).to_have_count(len(squares))
+
     board = chess.Board(sent.partition("fen=")[2].partition("&")[0].replace("_", " "))
     stands()
+    page.locator("#count").tap()
+    counts()
+    expect(page.locator("#accrued-bar")).to_have_attribute("aria-label", re.compile("^Accrued so far: -?G"))
     page.locator("#give-up").tap()
     made = page.locator(".solution [aria-current]")
     board.push_san(made.inner_text())
     stands()
+    counts()
     for each in ("#said", "#another", "#give-up"):
         box = page.locator(each).bounding_box()
         assert box is not None
@@ -93,6 +104,7 @@ def test_a_puzzle_that_was_sent(browser: Browser, address: str) -> None:
     expect(page.locator("#board .arrow")).to_have_count(1)
     move = board.pop()
     stands()
+    counts()
     page.locator(".solution .step").first.tap()
     expect(page.locator("#board .arrow")).to_have_count(0)
     board.push(move)

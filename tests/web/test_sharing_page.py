@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+import chess
 import pytest
 from PIL import Image, ImageChops, ImageStat
 from playwright.sync_api import Browser, expect
@@ -123,6 +124,10 @@ def test_a_frame_of_another_site(browser: Browser, address: str) -> None:
         visit = Visit(browser, other)
         frame = visit.page.frame_locator("#in")
         expect(frame.locator("#sentence")).to_contain_text("in 4 plies")
+        expect(frame.locator("#mobility")).to_have_text("Black has three legal moves: G3.5")
+        expect(frame.locator("#accrued-bar")).to_have_attribute("aria-label", "Accrued so far: G3.5")
+        frame.locator("#count").click()
+        expect(frame.locator("#board .marker-circle")).to_have_count(3)
         frame.locator("#forward").click()
         expect(frame.locator("#move")).to_have_text("1... Kh5")
         expect(frame.locator("#forward")).to_be_enabled()
@@ -130,6 +135,7 @@ def test_a_frame_of_another_site(browser: Browser, address: str) -> None:
         expect(frame.locator("#sentence")).to_contain_text("that has accrued")
         frame.locator("#back").press("ArrowLeft")
         expect(frame.locator("#sentence")).to_contain_text("in 1 ply")
+        expect(frame.locator("#mobility")).to_have_text("White has 17 legal moves: -G17.5")
         link = frame.locator("#explore").get_attribute("href") or ""
         assert link.startswith(f"./?fen={KBK}&line=Kh5_")
         assert visit.wrong != []
@@ -140,12 +146,14 @@ def test_a_frame_of_another_site(browser: Browser, address: str) -> None:
 @pytest.mark.everywhere
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_for_frames_fits_its_frame(scheme: str, browser: Browser, address: str) -> None:
-    size = {"width": 420, "height": 570}
+    size = {"width": 420, "height": 600}
     visit = Visit(browser, address, f"embed?fen={KBK}&line=Kh5", viewport=size, color_scheme=scheme)
     expect(visit.page.locator("#sentence")).to_contain_text("in 3 plies")
     assert visit.page.evaluate("document.documentElement.scrollHeight <= innerHeight")
     assert not visit.too_wide()
     assert visit.violations() == []
+    visit.page.goto(f"{address}/embed?fen={chess.STARTING_FEN.replace(' ', '_')}&line=e4")
+    expect(visit.page.locator("#mobility")).to_have_text("Black has 20 legal moves: G20.5")
     visit.close()
     assert visit.wrong == []
 

@@ -4,14 +4,16 @@ import {Refused, ask, attempt} from "./api.js"
 import {Board} from "./board.js"
 import {$} from "./dom.js"
 import {onKey} from "./keys.js"
+import {Mobility} from "./mobility.js"
 import {after, numbered} from "./position.js"
 import {referee} from "./refereeing.js"
 import {headline, sentence, unknown} from "./score.js"
-import {isView, read, written} from "./state.js"
+import {isView, read, variantOf, written} from "./state.js"
 import {lineThrough} from "./tree.js"
 
 const state = read(location.search, location.hash)
 const board = new Board($("board"), () => {}, () => {})
+const mobility = new Mobility(board)
 let plies = [{fen: state.fen, san: null, accrued: state.accrued}]
 let at = 0
 /** Counts what is shown: answers for what is no longer shown are dropped. */
@@ -40,18 +42,23 @@ async function show() {
     $("move").textContent = at ? numbered(plies[at - 1].fen, [ply.san])[0].join(" ") : ""
     $("explore").href = `./${written({...state, line: plies.slice(1).map(each => each.san), at, head: ""})}`
     offerSteps()
+    const isSimpler = isView(state.rules)
+    const asked = isSimpler ? {fen: ply.fen} : {fen: ply.fen, accrued: ply.accrued}
     try {
-        const found = await ask(state.rules, isView(state.rules) ? {fen: ply.fen} : {fen: ply.fen, accrued: ply.accrued})
+        const found = await ask(state.rules, asked)
         if (mine !== turn) return
         ply.accrued = found.accrued
         $("value").textContent = headline(found)
         $("sentence").textContent = sentence(found)
-        if (at === plies.length - 1 && !isView(state.rules)) await goOn(ply, found)
+        mobility.show(isSimpler ? null : found, state.flipped)
+        if (at === plies.length - 1 && !isSimpler) await goOn(ply, found)
     } catch (error) {
         if (!(error instanceof Refused)) throw error
         if (mine !== turn) return
         $("value").textContent = ply.accrued ?? "?"
         $("sentence").textContent = ply.accrued ? unknown(ply.accrued) : error.message
+        const found = isSimpler ? null : await ask(`${variantOf(state.rules)}/moves`, asked).catch(() => null)
+        if (mine === turn) mobility.show(found, state.flipped)
     }
 }
 

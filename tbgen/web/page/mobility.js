@@ -19,7 +19,7 @@ export class Mobility {
         this.mark($("count").getAttribute("aria-pressed") === "true")
         if (!answer) return
         const {fen, accrued, position_score: own} = answer
-        $("count").textContent = `${moverOf(fen)} ${opponentHas(own)}`
+        $("count").textContent = said(fen, own)
         $("count-score").textContent = `: ${own}`
         if (accrued) showBar(accrued, flipped)
     }
@@ -29,6 +29,9 @@ export class Mobility {
         this.board.spot(pressed && this.answer ? this.answer.moves.map(move => move.uci.slice(2, 4)) : [])
     }
 }
+
+/** Return how many legal moves the side to move has in a position with a score of its own. */
+export const said = (fen, own) => `${moverOf(fen)} ${opponentHas(own)}`
 
 /** Show the accrued score as a bar in the colour of its holder. */
 export function showBar(accrued, flipped) {

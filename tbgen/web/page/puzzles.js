@@ -4,12 +4,14 @@ import {Refused, ask, attempt, fresh} from "./api.js"
 import {Board} from "./board.js"
 import {$, h, refill, score, turnTo} from "./dom.js"
 import {onKey} from "./keys.js"
+import {Mobility} from "./mobility.js"
 import {after, numbered} from "./position.js"
 import {leaves, moverOf, otherSide, rankOf, sideOf} from "./score.js"
 import {count, counted} from "./solved.js"
 
 const SHOWN = 8
 const board = new Board($("board"), move => attempt($("problem"), () => answer(move)), () => {})
+const mobility = new Mobility(board)
 
 let puzzle = null
 /** The move that is being answered; null if what is said about it is no longer wanted. */
@@ -67,6 +69,7 @@ function restore(arrows = []) {
     board.last(null)
     board.play(puzzle.moves)
     board.arrows(arrows)
+    mobility.show(puzzle, isBlack())
 }
 
 async function answer(move) {
@@ -116,12 +119,16 @@ async function finish(said, solved) {
 function go(number) {
     if (!solution.length) return
     made = Math.min(Math.max(number, 0), solution.length)
-    const {fen, uci} = solution[made - 1] ?? {fen: puzzle.fen, uci: null}
+    const {fen, uci = null, accrued} = solution[made - 1] ?? puzzle
     board.show(fen, isBlack())
     board.play([])
     board.last(uci)
     board.arrows(made ? [] : [{uci: solution[0].uci, kind: "success"}])
     refill(told, steps(), "[aria-current]")
+    attempt($("problem"), async () => {
+        const found = await ask("r", {fen, accrued})
+        if (board.fen === fen) mobility.show(found, isBlack())
+    })
 }
 
 const steps = () => numbered(puzzle.fen, solution.map(ply => ply.san)).flatMap(([label, san], index) => [

@@ -6,7 +6,7 @@ import {$, h} from "./dom.js"
 import {written} from "./state.js"
 import {lineThrough} from "./tree.js"
 
-const FRAME = 'width="420" height="570" title="A position of r-mobility chess"'
+const FRAME = 'width="420" height="600" title="A position of r-mobility chess"'
 
 /** @param {() => object} here returns the `state` that is shown, the `plies` of its tree, and best play, a `line` */
 export function offerSharing(here) {

@@ -3,7 +3,7 @@
 import {$, h, refill, score} from "./dom.js"
 import {graph} from "./graph.js"
 import {onKey} from "./keys.js"
-import {showBar} from "./mobility.js"
+import {said, showBar} from "./mobility.js"
 import {numbered} from "./position.js"
 import {View} from "./watched.js"
 
@@ -66,6 +66,8 @@ export class Stage extends View {
         this.draw(here)
         $("now").replaceChildren("Accrued ", score(game.accruedAt(here)))
         showBar(game.accruedAt(here), false)
+        const own = game.ownAt(here)
+        $("mobility").replaceChildren(...own ? [`${said(game.fenAt(here), own)}: `, score(own)] : [])
         for (const side of SIDES) this.showEngine(side)
         this.showMoves()
         const shown = {width: $("graph").clientWidth, at: followed ? null : here, onGo: at => this.go(at)}

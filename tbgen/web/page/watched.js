@@ -51,6 +51,9 @@ export class Watched {
     /** Return the position after so many plies. */
     fenAt = at => at ? this.plies[at - 1].fen : this.start.fen
 
+    /** Return the position's own score after so many plies; empty where nothing was told of it. */
+    ownAt = at => (at ? this.plies[at - 1] : this.start).position_score
+
     accruedAt = at => at ? this.plies[at - 1].accrued : this.start.accrued
 
     /** Return the side that makes a move, by its number from 0. */
