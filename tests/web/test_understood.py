@@ -169,6 +169,29 @@ def test_moves_and_what_has_accrued_are_seen_at_the_board(browser: Browser, addr
 
 
 @pytest.mark.everywhere
+def test_every_best_move_has_an_arrow(browser: Browser, address: str, tables: Path) -> None:
+    """Those of equal value and depth; of a draw in chess, where all moves are as good, one has."""
+    visit = Visit(browser, address)
+    page, found = visit.page, set()
+    with open_tablebase(tables) as opened:
+        for fen in ("8/8/3k4/8/8/8/8/R3K3 w - - 0 1", "8/8/8/4k3/8/8/8/K1Q4R w - - 0 1", KBK[5:]):
+            first, *others = opened.moves(fen.replace("_", " "))
+            best = [each for each in others if (each.value, each.depth) == (first.value, first.depth)]
+            page.goto(f"{address}/?fen={fen.replace(' ', '_')}")
+            expect(page.locator("#line button").first).to_be_visible()
+            expect(page.locator("#board .arrow")).to_have_count(1 + len(best))
+            found.add(1 + len(best))
+    assert found == {1, 4, 6}
+    page.locator("#rules").select_option("classical")
+    expect(page.locator("#sentence")).to_have_text("A draw with best play.")
+    expect(page.locator("#board .arrow")).to_have_count(1)
+    page.locator("#setup").click()
+    expect(page.locator("#board .arrow")).to_have_count(0)
+    visit.close()
+    assert visit.wrong == []
+
+
+@pytest.mark.everywhere
 def test_a_phone_has_board_verdict_and_bar_on_one_screen(browser: Browser, address: str) -> None:
     """The bar stays where it is, whatever is played or set up, and goes on by best play at the end."""
     visit = Visit(browser, address, KBK, viewport=PHONE, has_touch=True)

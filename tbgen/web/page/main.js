@@ -13,7 +13,7 @@ import {onKey} from "./keys.js"
 import {beginning, gameOf, know} from "./known.js"
 import {showLine} from "./line.js"
 import {Mobility} from "./mobility.js"
-import {showMoves} from "./moves.js"
+import {bestOf, showMoves} from "./moves.js"
 import {offerDescribed, offerTools, showTool} from "./palette.js"
 import {Pointing} from "./pointing.js"
 import {EMPTY, after, describedIn, mirrored, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
@@ -132,7 +132,7 @@ function showPlace() {
     board.show(fen, state.flipped)
     board.play([])
     $("said").textContent = ""
-    pointing.rest(null, null)
+    pointing.rest(null, [])
     board.last(state.setup ? null : here().uci ?? null)
     $("fen").value = fen
     turnTo($("play-on"), written({...DEFAULT, fen, accrued: here().accrued, flipped: moverOf(fen) === "Black"}))
@@ -210,7 +210,7 @@ function showMovesBeyond(found) {
         here().accrued = found.accrued
         showPlayed()
     }
-    pointing.rest(answer, null)
+    pointing.rest(answer, [])
     showBeyond(found, view)
     mobility.show(view ? null : answer, state.flipped)
     if (!state.setup) board.play(moves)
@@ -258,7 +258,12 @@ async function lookAhead(mine) {
     if (!line.length) running.stop()
 }
 
-const pointBest = () => pointing.rest(answer, state.setup ? null : line[0]?.uci ?? answer.moves[0]?.uci)
+/** Point at the best moves; where a table does not store depths, the line alone tells one. */
+function pointBest() {
+    const found = bestOf(answer.moves).map(move => move.uci)
+    const [first] = line
+    pointing.rest(answer, state.setup ? [] : !first || found.includes(first.uci) ? found : [first.uci])
+}
 
 /** Make the first moves of the line. */
 function advance(number, replace = false) {

@@ -4,6 +4,8 @@ import {h, refill, score} from "./dom.js"
 import {isView} from "./state.js"
 import {plies, pointsText} from "./score.js"
 
+const MOST_BEST = 8
+
 /**
  * Show the moves of an answer.
  *
@@ -51,6 +53,14 @@ function button(move, rules, does) {
         onfocus: () => does.look(move),
         onblur: () => does.leave(),
     }, h("b", {}, move.san), depth && h("small", {}, depth))
+}
+
+/** Return the best moves of those of an answer: the first one, and those of the same value in as many plies. */
+export function bestOf(moves) {
+    const [best] = moves
+    const isAsGood = ({value, winner, depth}) => value === best.value && winner === best.winner && depth === best.depth
+    const isDecisive = best && best.depth !== null && best.winner !== null
+    return isDecisive ? moves.filter(isAsGood).slice(0, MOST_BEST) : moves.slice(0, 1)
 }
 
 /** Return the move that somebody has typed, undefined if it is none: UCI, or SAN with or without its marks. */

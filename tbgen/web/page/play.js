@@ -8,6 +8,7 @@ import {$, h, score} from "./dom.js"
 import {showGame} from "./game.js"
 import {onKey} from "./keys.js"
 import {Mobility} from "./mobility.js"
+import {bestOf} from "./moves.js"
 import {made, opened, reply} from "./opponent.js"
 import {showReview} from "./reviewing.js"
 import {amount, moverOf, otherSide, pointsOf, pointsText, rankOf, sentence, sideOf} from "./score.js"
@@ -174,8 +175,8 @@ function show() {
     board.show(ply.fen, black)
     board.last(ply.uci)
     board.play(isMine() ? ply.answer.moves : [])
-    const best = ended && ply.value !== null && ply.answer.moves[0]
-    board.arrows(best ? [{uci: best.uci, kind: "success"}] : [])
+    const best = ended && ply.value !== null ? bestOf(ply.answer.moves) : []
+    board.arrows(best.map(({uci}) => ({uci, kind: "success"})))
     mobility.show(ply.answer, black)
     $("name").replaceChildren(...title())
     showHeld()

@@ -15,14 +15,14 @@ export class Pointing {
         this.rules = rules
         this.pointed = 0
         this.answer = null
-        this.best = null
+        this.best = []
     }
 
-    /** Show an arrow for the best move, as UCI, if there is one; the moves of an answer can be looked at. */
+    /** Show arrows for the best moves, as UCI; the moves of an answer can be looked at. */
     rest(answer, best) {
         this.answer = answer
         this.best = best
-        this.board.arrows(best ? [{uci: best, kind: "success"}] : [])
+        this.board.arrows(best.map(uci => ({uci, kind: "success"})))
     }
 
     leave() {
