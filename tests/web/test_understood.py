@@ -226,6 +226,44 @@ def test_a_phone_has_board_verdict_and_bar_on_one_screen(browser: Browser, addre
     assert visit.wrong == []
 
 
+@pytest.mark.parametrize("page_name", ["", "play", "puzzles"])
+def test_a_phone_held_sideways_has_the_board_beside_all_else(
+    page_name: str, browser: Browser, address: str
+) -> None:
+    """The whole board, with the verdict and the buttons beside it, also when what lies below is looked at."""
+    where = page_name if page_name == "puzzles" else f"{page_name}{KBK}"
+    visit = Visit(browser, address, where, viewport={"width": 844, "height": 390}, has_touch=True)
+    page = visit.page
+    expect(page.locator("#count")).to_contain_text("legal moves")
+
+    def box(name: str) -> FloatRect:
+        found = page.locator(name).bounding_box()
+        assert found is not None
+        return found
+
+    for width, height in ((844, 390), (667, 375)):
+        page.set_viewport_size({"width": width, "height": height})
+        for below in (False, True):
+            if below:
+                page.locator(".answer > :last-child").last.scroll_into_view_if_needed()
+            board, mobility = box("#board"), box("#mobility")
+            assert 0 <= board["y"] < board["y"] + board["height"] <= mobility["y"]
+            assert mobility["y"] + mobility["height"] <= height + 1
+            assert board["height"] >= 0.85 * height
+            edge = board["x"] + board["width"]
+            assert box(".verdict")["x"] > edge
+            if page_name != "puzzles":
+                bar = box("#walk")
+                assert bar["x"] > edge
+                assert bar["y"] + bar["height"] <= height + 1
+        page.evaluate("scrollTo(0, 0)")
+        expect(page.locator("#said" if page_name else "#sentence")).to_be_in_viewport(ratio=1)
+        assert not visit.too_wide()
+    assert visit.violations() == []
+    visit.close()
+    assert visit.wrong == []
+
+
 def test_moves_are_seen_while_a_game_is_walked(browser: Browser, address: str) -> None:
     """Beside the board on a wide screen, right below the verdict on a phone."""
     game = (ROOT / "docs" / "drawn_game.pgn").read_text()
