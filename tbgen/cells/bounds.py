@@ -143,6 +143,13 @@ class Bounds:
             return True
         return all(np.array_equal(*ends) for ends in (self.value, self.depth))
 
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """The ends at which more is known than nothing."""
+        return tuple(
+            end for end in ENDS if np.any((self.value[end] != WORST[end]) & (self.value[end] != NONE))
+        )
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays; where the game of both ends is one, its bounds lie there once."""

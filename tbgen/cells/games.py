@@ -1,6 +1,6 @@
-"""Both games of a cell together."""
+"""The games of a cell: those of both ends together, or that of one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from threading import Event
 from typing import Final, TypeVar
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from tbgen.board.score import GScore
-from tbgen.cells.bounds import ENDS, Block, Bounds, BoundsGame, Knowledge, empty_block, pools_of_ends
+from tbgen.board.score import NONE, GScore
+from tbgen.cells.bounds import ENDS, WORST, Block, Bounds, BoundsGame, Knowledge, empty_block, pools_of_ends
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import routes_of
@@ -25,35 +25,54 @@ _WORTH_SHARING: Final = 64**4
 
 
 class Games:
-    """Both games of a cell, or the one that is both, if all exits are known to be worth the same at both
-    ends.
+    """Both games of a cell, the one that is both if all exits are known to be worth the same at both ends, or
+    the game of one end.
 
     In large cells a thread takes whatever is to be done in any game, in small ones it has a game of its own.
 
     :param knowledge: what is known of exits, as it is now; what is found out later does not count.
+    :param ends: whose games these are; at another end nothing is known then.
     """
 
-    def __init__(self, cell: Cell, knowledge: Knowledge, threads: int = len(ENDS)) -> None:
+    def __init__(
+        self, cell: Cell, knowledge: Knowledge, threads: int = len(ENDS), ends: Sequence[int] = ENDS
+    ) -> None:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
-        self._pools = pools_of_ends(frame, list(routes_of(frame)), knowledge, ENDS, threads)
-        self._games = [BoundsGame(frame, pool) for pool in self._pools]
+        pools = pools_of_ends(frame, list(routes_of(frame)), knowledge, ends, threads)
+        self._games = dict(zip(ends, (BoundsGame(frame, pool) for pool in pools), strict=False))
+        self._nbytes = pools[0].value.nbytes + pools[0].depth.nbytes
+        self._one_is_both = len(pools) < len(ends)
         # In small cells no thread is worth its start.
         self._shared = threads > 1 and frame.size >= _WORTH_SHARING
 
     @property
     def nbytes(self) -> int:
         """Bytes of what is kept of the exits."""
-        return self._pools[0].value.nbytes + self._pools[0].depth.nbytes
+        return self._nbytes
+
+    @property
+    def ends(self) -> set[int]:
+        """The ends whose games these are."""
+        return set(ENDS if self._one_is_both else self._games)
+
+    def add(self, before: "Games") -> None:
+        """Add games of the same cell at other ends that were there before."""
+        if not self._one_is_both and not before._one_is_both and before.ends - self.ends:
+            self._games = before._games | self._games
+            self._nbytes += before.nbytes
 
     def solve(self) -> Bounds:
         """Return what is known of the cell's positions, fresh.
 
-        :raises NoCodeError: as :meth:`Game.solve` does.
+        :raises NoCodeError: as :meth:`BoundsGame.solve` does.
         """
         stopped = Event()
         with Crew(self._threads, Stages()) if self._shared else nullcontext() as crew:
-            return self._bounds(lambda end, into: self._games[end].solve(stopped, into, crew), stopped.set)
+            bounds = self._bounds(lambda end, into: self._games[end].solve(stopped, into, crew), stopped.set)
+        for end in set(ENDS) - self.ends:
+            bounds.value[end] = np.where(bounds.value[1 - end] == NONE, NONE, WORST[end])
+        return bounds
 
     def accrued(self, bounds: Bounds, accrued: GScore) -> Bounds:
         """Return what is known of the positions with an accrued score, from what is known of them fresh.
@@ -65,25 +84,30 @@ class Games:
             fresh = Block(bounds.value[end], bounds.depth[end])
             return self._games[end].layer(fresh, accrued, into=into)
 
-        return self._bounds(layer)
+        layers = self._bounds(layer)
+        for end in set(ENDS) - self.ends:
+            layers.value[end] = NONE
+        return layers
 
     def _bounds(
         self, of_end: Callable[[int, Block], Block], stop: Callable[[], None] = lambda: None
     ) -> Bounds:
-        """Return the bounds of both ends by a function that puts those of one into a block.
+        """Return the bounds of these ends by a function that puts those of one into a block; of other ends,
+        there is only room for values.
 
         :param stop: called if it fails, or is interrupted, before what is still at work is waited for.
         """
-        games = range(len(self._games))
-        found = empty_block((len(games), 2, self.cell.size))
-        blocks = list(map(Block, *found))
-        with shared_map(min(self._threads, len(games)), self.cell.size) as shared:
+        value, depth = empty_block((1 if self._one_is_both else len(ENDS), 2, self.cell.size))
+        with shared_map(min(self._threads, len(self._games)), self.cell.size) as shared:
             try:
-                list(shared(lambda end: of_end(end, blocks[end]), games))
+                list(shared(lambda end: of_end(end, Block(value[end], depth[end])), self._games))
             except BaseException:
                 stop()
                 raise
-        value, depth = found if len(games) > 1 else (_twice(found.value), _twice(found.depth))
+        if self._one_is_both:
+            value, depth = _twice(value), _twice(depth)
+        for end in set(ENDS) - self.ends:
+            depth[end] = 0
         return Bounds(self.cell, value, depth)
 
 

@@ -36,6 +36,8 @@ class Route:
     """Whether the accrued score is carried on: a quiet move of a frozen man, or castling."""
     passed: int | None = None
     """The square that a pawn has passed by a double step beside an enemy pawn: it may be captured there."""
+    by_pawn: bool = False
+    """Whether it is taken by pawn moves."""
     castled: bool = False
     """Whether it is castling, after which its side has no right left, wherever its men stand."""
     landed: tuple[int, int] | None = None
@@ -147,14 +149,16 @@ class _Walker:
         if man is not None:
             standing[target] = man_of(self.side, promotion) if promotion else man
         mobile = [each for place, each in enumerate(self.cell.mobile) if place != victim]
-        quiet = man is not None and man.kind != PAWN and captured is None and victim == _NOBODY
+        by_pawn = man is not None and man.kind == PAWN
+        quiet = man is not None and not by_pawn and captured is None and victim == _NOBODY
         return Route(
             self.side,
             _number(origin, target, 0 if victim == _NOBODY else self.number[victim] + 1, promotion),
             Cell.of_men(mobile, standing),
             target if promotion else None,
             quiet,
-            self._passed(origin, target) if man is not None and man.kind == PAWN else None,
+            self._passed(origin, target) if by_pawn else None,
+            by_pawn,
         )
 
     def _passed(self, origin: int, target: int) -> int | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tbgen.board.score import Code, GScore
-from tbgen.cells.bounds import Bounds
+from tbgen.cells.bounds import ENDS, Bounds
 from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.cells.games import Games
 from tbgen.cells.memory import MEMORY
@@ -47,7 +47,7 @@ class CellLayers:
         if key not in self._layers:
             if fresh.cell.size > self.largest:
                 raise UnmadeLayerError
-            games = self._games_of(fresh.cell)
+            games = self._games_of(fresh)
             if not self._meter.allows(self._kept + fresh.nbytes):
                 self._layers.clear()
             score = GScore.from_code(accrued)
@@ -92,17 +92,21 @@ class CellLayers:
         self._games.clear()
         self._keeps_games = False
 
-    def _games_of(self, cell: Cell) -> Games:
+    def _games_of(self, fresh: Bounds) -> Games:
+        """Return games of all ends at which anything is known."""
+        cell, ends = fresh.cell, fresh.ends or ENDS
         games = self._games.get(cell)
-        if games is None:
+        if games is None or not games.ends.issuperset(ends):
             self.make_room(cell)
-            games = Games(cell, self._known, self._meter.threads)
+            games = Games(cell, self._known, self._meter.threads, ends)
             self._keep(games)
         return games
 
     def _keep(self, games: Games) -> None:
         if not self._keeps_games:
             return
+        if (before := self._games.get(games.cell)) is not None:
+            games.add(before)
         root = {cell: each for cell, each in self._games.items() if cell == self._root != games.cell}
         self._games = {games.cell: games} | root
 

@@ -5,15 +5,16 @@ may still hope for. In wider play they choose any move that may be worth more th
 Where such play leaves a cell for what is not exactly known, more has to be found out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final, TypeAlias
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import Interval
+from tbgen.cells.bounds import ENDS, WORST, Interval
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.position import CellPosition
+from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.states import States, best_of, carried
 
@@ -28,14 +29,15 @@ class Play:
     """What play comes to whose bounds differ; all cells are canonical.
 
     :ivar states: the states of solved cells, by cell, those first that were found first.
-    :ivar ways: positions of other cells, by cell: the nearest one of each.
-    :ivar above: the solved cells from which moves lead to a cell, by this cell.
+    :ivar ways: positions of cells that play is not followed in, by cell: the nearest one of each.
+    :ivar above: the solved cells from which moves lead to a cell, by this cell; each with whether colours are
+        swapped on the way (or both).
     :ivar complete: whether there are no more states than have been looked at.
     """
 
     states: dict[Cell, list[State]] = field(default_factory=dict)
     ways: dict[Cell, CellPosition] = field(default_factory=dict)
-    above: dict[Cell, set[Cell]] = field(default_factory=dict)
+    above: dict[Cell, dict[Cell, set[bool]]] = field(default_factory=dict)
     complete: bool = True
 
     def all_above(self, cell: Cell) -> set[Cell]:
@@ -43,21 +45,36 @@ class Play:
         found: set[Cell] = set()
         left = [cell]
         while left:
-            new = self.above.get(left.pop(), set()) - found
+            new = self.above.get(left.pop(), {}).keys() - found
             found |= new
             left += new
         return found
+
+    def below(self, cell: Cell) -> Iterator[tuple[Cell, bool]]:
+        """Yield the cells that moves lead to from a solved cell, and whether colours are swapped on the
+        way."""
+        for home, above in self.above.items():
+            for swapped in above.get(cell, ()):
+                yield home, swapped
 
 
 class Follower:
     """Follows the play that keeps ends apart, from a state of a solved canonical cell.
 
     :param accrued: the state's accrued score.
+    :param enters: tells in which other solved cells play is followed.
     :param wide: whether to follow all moves that may be worth more than what is sure.
     """
 
-    def __init__(self, states: States, position: CellPosition, accrued: Code, wide: bool) -> None:
-        self._states, self._wide = states, wide
+    def __init__(
+        self,
+        states: States,
+        position: CellPosition,
+        accrued: Code,
+        enters: Callable[[Cell], bool],
+        wide: bool,
+    ) -> None:
+        self._states, self._enters, self._wide = states, enters, wide
         self._play = Play()
         self._seen: set[tuple[Cell, int, int, Code]] = set()
         self._queue: list[tuple[int, int, CellPosition, Code]] = []
@@ -99,10 +116,11 @@ class Follower:
         return then.upper < now.lower if white else then.lower > now.upper
 
     def _leave(self, cell: Cell, after: CellPosition) -> None:
-        """Go on in the cell that a move out of one leads to, if it has been solved."""
+        """Go on in the cell that a move out of one leads to, if play is followed there."""
         home, symmetry = after.cell.canonical()
-        self._play.above.setdefault(home, set()).add(cell)
-        if not self._states.knows(home):
+        swapped = bool(symmetry & MIRROR_RANKS)
+        self._play.above.setdefault(home, {}).setdefault(cell, set()).add(swapped)
+        if not self._enters(home):
             self._play.ways.setdefault(home, after)
         else:
             there = after.seen_by(symmetry)
@@ -124,12 +142,14 @@ def keeps_hope(then: Interval, now: Interval, white: bool) -> bool:
     return then.upper <= now.upper if white else then.lower >= now.lower
 
 
-def narrower_by_moves(states: States, position: CellPosition, accrued: Code) -> bool:
-    """Whether the moves of a state of a canonical cell are known to be worth more to one side than its own
-    bounds say: solving its cell again narrows them."""
+def ends_to_narrow(states: States, position: CellPosition, accrued: Code) -> set[int]:
+    """Return the ends at which a solution of its cell may narrow what is known of a state of a canonical
+    cell: its moves are known to be worth more to one side than its own bounds say, or nothing is known, so
+    that moves inside the cell do not show anything either."""
     now = states.canonical(position, accrued).value
     by_moves = best_of([states.after(step, accrued).value for step in position.moves()], position.board)
-    return now.within(by_moves) != now
+    narrowed = now.within(by_moves)
+    return {end for end in ENDS if narrowed[end] != now[end] or now[end] == WORST[end]}
 
 
 def _plies_out(answer: Answer, accrued: Code) -> int:

@@ -10,12 +10,13 @@ before, never in a circle, and so they only ever narrow.
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Final
 
 import chess
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import Block, Interval, NoCodeError, SomeKnowledge
+from tbgen.cells.bounds import ENDS, Block, Interval, NoCodeError, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.position import CellPosition, Step
@@ -24,13 +25,14 @@ from tbgen.costs import memory_of, seconds_of
 from tbgen.index.symmetry import IMAGE
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Stop
+from tbgen.solve.choices import SMALL, TINY, Choice, Chooser, Task, effort
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
-from tbgen.solve.play import Follower, Play, narrower_by_moves
+from tbgen.solve.play import Follower, Play, ends_to_narrow
 from tbgen.solve.promotions import is_to_queen, values_take
 from tbgen.solve.states import States, seen_score
-from tbgen.solve.structures import cells_below, height, homes_below
+from tbgen.solve.structures import height, homes_below
 
 if TYPE_CHECKING:  # not needed without proofs
     from tbgen.solve.proof import Prover
@@ -38,26 +40,13 @@ if TYPE_CHECKING:  # not needed without proofs
 _STATES: Final = 150
 """States that are looked at to find out what keeps the bounds apart..."""
 _MOST_STATES: Final = _STATES << 4
-"""...and at most so many, where the first ones say nothing."""
-_SMALL: Final = 64**3
-"""Slots up to which the cells below a cell are solved before it, one after the other..."""
+"""...and at most so many, where the first ones say nothing, or only of what takes long..."""
+_SLOTS_A_STATE: Final = 1 << 17
+"""...which is more than so many slots for each state that has been looked at: to look at one takes a tenth
+of that time at most."""
 _SLOTS_BELOW: Final = 2 << 20
-"""...until they have so many slots together..."""
-_TINY: Final = 64**3 // 4
-"""...where smaller ones count for so many, as they do in the choice of cells."""
-
-
-class _Choice(NamedTuple):
-    """A cell that may be solved."""
-
-    apart: bool
-    """Whether there is no time for what it rests on."""
-    effort: int
-    """Slots of what is solved for it and again above it."""
-    cells: list[Cell]
-    """What is solved for it, itself last."""
-    above: set[Cell]
-    """The cells above it."""
+"""Small cells below a cell are solved before it, one after the other, until they have so many slots
+together."""
 
 
 class Search:
@@ -85,9 +74,9 @@ class Search:
         self._cell, self._symmetry = given.cell.canonical()
         self.layers = CellLayers(known, meter, self._cell, None if prover is None else prover.layer)
         self._states = States(known, self.layers)
-        self._given_up: set[Cell] = set()
-        self._solved_at: dict[Cell, int] = {}
-        """The solution by which each cell was solved last, by number."""
+        self._chooser = Chooser(known, meter)
+        self._solved_at: dict[tuple[Cell, int], int] = {}
+        """The solution by which each end of each cell was solved last, by number."""
         self._refused: Stop | None = None
         """What a cell took too much of that was given up last."""
         self._refused_promotions: set[Cell] = set()
@@ -99,10 +88,10 @@ class Search:
         if self.known.sure(self.given).exact:
             return None
         try:
-            if self._cell not in self.known.cells and self._cell.size <= _SMALL:  # it takes next to no time
-                self._solve(self._cell)
+            if self._cell not in self.known.cells and self._cell.size <= SMALL:  # it takes next to no time
+                self._solve(Task(self._cell))
             if not self.answer().value.exact and not self._is_complete(self._cell):
-                self._complete(self._cell)
+                self._complete(Task(self._cell))
             while not self.answer().value.exact:
                 self._tell()
                 if not self._narrow() and not self._narrow_promotions():
@@ -139,15 +128,17 @@ class Search:
         """Solve something that may narrow the bounds of the state; return whether there was anything."""
         root, accrued = self.given.seen_by(self._symmetry), seen_score(self.accrued, self._symmetry)
         for wide in (False, True):
-            follower, most, complete = Follower(self._states, root, accrued, wide), 0, False
-            while not complete and most < _MOST_STATES and self._has_time():
+            follower = Follower(self._states, root, accrued, self._chooser.enters, wide)
+            most, complete = 0, False
+            while not complete and self._has_time():
                 most = most * 2 or _STATES
                 play = self._plays[wide] = follower.follow(most, self._has_time)
                 if self._look_up(play) or self._solve_again(play.states, play):
                     return True
-                if choices := self._choices(play):
+                complete = play.complete or most >= _MOST_STATES
+                choices = self._chooser.choices(play)
+                if choices and (complete or choices[0].effort <= most * _SLOTS_A_STATE):
                     return self._solve_new(choices, play)
-                complete = play.complete
         return False
 
     def _look_up(self, play: Play) -> bool:
@@ -160,7 +151,7 @@ class Search:
                 if not cells.has_values(cell) and self._budget.has_time(seconds, 0):
                     cells.add(tables.bounds(cell))
                     told.add(cell)
-        self._solved_at |= dict.fromkeys(told, self.solved + 1)
+        self._solved_at |= dict.fromkeys(product(told, ENDS), self.solved + 1)
         return self._solve_again(set[Cell]().union(*map(play.all_above, told)), play)
 
     def _has_time(self) -> bool:
@@ -196,7 +187,7 @@ class Search:
             given = cells, home.frozen[0].man.kind, self.known, budget.threads
             for bounds in self.known.promoted.solve(*given, between=lambda: budget.ask_for(0)):
                 self.known.cells.add(bounds)
-                self._solved_at[bounds.cell] = self.solved + len(cells)
+                self._solved_at |= dict.fromkeys(product([bounds.cell], ENDS), self.solved + len(cells))
         except (OutOfBudgetError, NoCodeError) as error:
             self._refused = error.stop if isinstance(error, OutOfBudgetError) else self._refused
             self._refused_promotions.add(home)
@@ -204,88 +195,83 @@ class Search:
         self.solved += len(cells)
         return True
 
-    def _solve_new(self, choices: Iterable[_Choice], play: Play) -> bool:
-        """Solve cells that play leads to, those that take least first, for as long as it takes to solve again
-        what is above them; and then that. Return whether any was solved."""
-        before, effort = self.solved, 0
+    def _solve_new(self, choices: Iterable[Choice], play: Play) -> bool:
+        """Solve what play leads to, best first, for as long as it takes to solve again what is above that;
+        and then this. Return whether anything was solved."""
+        before, taken = self.solved, 0
         above: set[Cell] = set()
-        for choice in sorted(choices, key=lambda choice: (choice.apart, choice.effort)):
-            if self.solved > before and effort > _effort(above | choice.above):
+        for choice in choices:
+            if self.solved > before and taken > effort(map(Task, above | choice.above)):
                 break
             try:
                 with self._budget.reserving((cell.size for cell in above | choice.above), again=True):
-                    self._solve_all(choice.cells)
+                    self._solve_all(choice.tasks, whole=choice.whole)
             except OutOfBudgetError as error:
-                self._refuse(choice.cells[-1], error.stop)
+                self._refuse(choice.tasks[-1].cell, error.stop)
             above |= choice.above
-            effort += _effort(choice.cells)
+            taken += effort(choice.tasks)
         if self.solved > before:
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_again(above, play)
         return self.solved > before
 
-    def _choices(self, play: Play) -> list[_Choice]:
-        """Return the cells that play leads to and that may be solved."""
-        return [self._choice(home, play.all_above(home)) for home in play.ways if home not in self._given_up]
-
-    def _choice(self, home: Cell, above: set[Cell]) -> _Choice:
-        cells, apart = self._affordable(home)
-        apart = apart or any(self.known.won.unsolved(home))
-        return _Choice(apart, _effort(cells) + _effort(above), cells, above)
-
-    def _affordable(self, cell: Cell) -> tuple[list[Cell], bool]:
-        """Return a cell after all that it rests on if there is time for all of them, else alone; and whether
-        it is alone for that."""
-        cells, seconds = [], 0.0
-        for below, _ in cells_below(cell, self._is_held):
-            cells.append(below)
-            seconds += self._budget.seconds_of([below.size])
-            if not self._budget.has_time(seconds, len(cells)):
-                return [cell], True
-        return cells, False
-
-    def _is_held(self, cell: Cell) -> bool:
-        """Whether a canonical cell need not be solved, or cannot be."""
-        return cell in self._given_up or cell in self.known.cells or self.known.tables.has_cell(cell)
-
-    def _solve_all(self, cells: list[Cell]) -> None:
-        """Solve cells in their order.
+    def _solve_all(self, tasks: list[Task], *, whole: bool) -> None:
+        """Solve cells in their order, each after all that it rests on if they are ``whole``.
 
         :raises OutOfBudgetError: as soon as there is no time or memory for one.
         """
-        for number, cell in enumerate(cells):
-            if len(cells) > 1:
-                self._tell(cells[number:])
-            if cell not in self.known.cells:
-                self._complete(cell)
+        for number, task in enumerate(tasks):
+            if len(tasks) > 1:
+                self._tell([task.cell for task in tasks[number:]])
+            if not (self._chooser.is_held(task.cell) if whole else self._chooser.is_solved(task)):
+                again = task.cell in self.known.cells
+                self._complete(task)
+                self._chooser.note(task, again=again, whole=whole)
 
     def _solve_again(self, cells: Iterable[Cell], play: Play) -> bool:
-        """Solve cells again that may be narrowed on the play, the lowest first; return whether there were
-        any."""
-        stale = [
-            cell for cell in sorted(cells, key=height) if self._is_stale(cell, play) and self._solve(cell)
-        ]
-        return bool(stale)
+        """Solve cells again at ends that may be narrowed on the play, the lowest cells first; return whether
+        there were any."""
+        solved = False
+        for cell in sorted(cells, key=height):
+            if ends := self._stale_ends(cell, play):
+                task = Task(cell, ends if cell.size > SMALL else ENDS)
+                solved |= self._solve(task)
+                self._chooser.note(task, again=True, whole=False)
+        return solved
 
-    def _is_stale(self, cell: Cell, play: Play) -> bool:
-        """Whether something below a cell was solved after it, and narrows bounds on the play."""
-        solved_at = self._solved_at.get(cell, -1)
-        below = (home for home, above in play.above.items() if cell in above)
-        if all(self._solved_at.get(home, 0) <= solved_at for home in below):
-            return False
-        return any(narrower_by_moves(self._states, *state) for state in play.states[cell])
+    def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
+        """Return the ends of a cell for which something below it was solved later that may narrow them on the
+        play."""
+        stale = {
+            end
+            for home, swapped in play.below(cell)
+            for end in ENDS
+            if self._time_of(home, end ^ swapped, 0) > self._time_of(cell, end, -1)
+        }
+        found: set[int] = set()
+        for state in play.states[cell] if stale else ():
+            if found == stale:
+                break
+            found |= stale & ends_to_narrow(self._states, *state)
+        return tuple(sorted(found))
+
+    def _time_of(self, cell: Cell, end: int, before: int) -> int:
+        """Return the number of the solution by which an end of a cell was solved last; that of the time
+        ``before``, if an earlier run has solved it."""
+        return self._solved_at.get((cell, end), -1 if cell in self._chooser.ahead else before)
 
     def _is_complete(self, cell: Cell) -> bool:
         """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
         it alone."""
-        small = min(_SMALL, cell.size)
+        small = min(SMALL, cell.size)
         return cell in self.known.cells and all(home.size > small for home in self._unknown_homes(cell))
 
-    def _complete(self, cell: Cell) -> None:
+    def _complete(self, task: Task) -> None:
         """Solve a cell as :meth:`_solve` does, after small ones that it rests on, if they are worth it.
 
         The time for it is asked for before: small cells that take longer than they should do not take it.
         """
+        cell = task.cell
         self._ask(cell)
         again = cell in self.known.cells
         with self._budget.reserving([cell.size], again), contextlib.suppress(OutOfBudgetError):
@@ -293,7 +279,7 @@ class Search:
             self._solve_below(cell, _SLOTS_BELOW)
             self._solve_replies(cell, _SLOTS_BELOW)
         self.layers.make_room(cell)
-        self._solve_granted(cell)
+        self._solve_granted(task)
 
     def _solve_wins(self, home: Cell) -> None:
         """Find what is won after a promotion that leads to a cell, if it is one, and that is still to do.
@@ -316,73 +302,77 @@ class Search:
         """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots
         together; return how many slots are left."""
         for home in self._unknown_homes(cell):
-            if home.size > min(_SMALL, cell.size) or slots <= 0:
+            if home.size > min(SMALL, cell.size) or slots <= 0:
                 break
             if home not in self.known.cells:
-                slots = self._solve_below(home, slots - max(home.size, _TINY))
-                self._solve(home)
+                slots = self._solve_below(home, slots - max(home.size, TINY))
+                self._solve(Task(home))
         return slots
 
     def _solve_replies(self, cell: Cell, slots: int) -> None:
         """Solve small cells that ways out of a large cell's large ways out lead to, until they have so many
         slots together: what a man is worth that captures and is captured in turn needs no more."""
-        large = [home for home in self._unknown_homes(cell) if _SMALL < home.size <= cell.size]
+        large = [home for home in self._unknown_homes(cell) if SMALL < home.size <= cell.size]
         for home in large:
             self._solve_below(home, slots // len(large))
 
     def _unknown_homes(self, cell: Cell) -> list[Cell]:
         """Return the cells that a cell rests on and that might be solved, small ones first."""
-        return [home for home in homes_below(cell, promotions=True) if not self._is_held(home)]
+        return [home for home in homes_below(cell, promotions=True) if not self._chooser.is_held(home)]
 
-    def _solve(self, cell: Cell) -> bool:
+    def _solve(self, task: Task) -> bool:
         """Solve a canonical cell, or solve it again; return whether values have room for its scores.
 
         :raises NoCodeError: if they have not, and the cell is that of the given position.
         :raises OutOfBudgetError: if there is no time or memory for it.
         """
-        self._ask(cell)
-        return self._solve_granted(cell)
+        self._ask(task.cell)
+        return self._solve_granted(task)
 
     def _ask(self, cell: Cell) -> None:
         self._budget.ask(cell.size, cell in self.known.cells)
         if not self._budget.fits(cell.size, self.layers.make_room(cell)):
             raise OutOfBudgetError(Stop.MEMORY)
 
-    def _solve_granted(self, cell: Cell) -> bool:
+    def _solve_granted(self, task: Task) -> bool:
+        cell = task.cell
         began, again = time.perf_counter(), cell in self.known.cells
-        games = self._games_of(cell)
+        games = self._games_of(task)
         ready = time.perf_counter()
         try:
             bounds = games.solve()
         except NoCodeError:
             if cell == self._cell and not again:
                 raise
-            self._given_up.add(cell)
+            self._chooser.given_up.add(cell)
             return False
         now = time.perf_counter()
-        self._budget.learn(cell.size, again, now - began, now - ready)
+        share = len(task.ends) / len(ENDS)
+        self._budget.learn(cell.size, again, (now - began) / share, (now - ready) / share)
         if self._prover is not None:
             self._prover.cell(bounds)
         self.known.cells.add(bounds)
         self.layers.renew(games)
         self.solved += 1
-        self._solved_at[cell] = self.solved
+        self._solved_at |= dict.fromkeys(product([cell], task.ends), self.solved)
         return True
 
-    def _games_of(self, cell: Cell) -> Games:
+    def _games_of(self, task: Task) -> Games:
         """Return the games of a cell that is to be solved.
 
         :raises OutOfBudgetError: if that takes too long; not at first for the given position's cell, without
             which there is no answer.
         """
+        cell, threads = task.cell, self._budget.threads
         if cell == self._cell and cell not in self.known.cells:
-            return Games(cell, self.known, self._budget.threads)
+            return Games(cell, self.known, threads, task.ends)
 
         def block(route: Route, end: int) -> Block | None:
             self._budget.ask_again(cell.size)
             return self.known.block(route, end)
 
-        return Games(cell, SomeKnowledge(block, self.known.bound, self.known.same_ends), self._budget.threads)
+        knowledge = SomeKnowledge(block, self.known.bound, self.known.same_ends)
+        return Games(cell, knowledge, threads, task.ends)
 
     def _refuse(self, cell: Cell, stop: Stop) -> None:
         """Give a cell up for which there is no time or memory.
@@ -392,8 +382,4 @@ class Search:
         self._refused = stop
         if self._budget.left <= 0:
             raise OutOfBudgetError(self._budget.shortage)
-        self._given_up.add(cell)
-
-
-def _effort(cells: Iterable[Cell]) -> int:
-    return sum(max(cell.size, _TINY) for cell in cells)
+        self._chooser.given_up.add(cell)

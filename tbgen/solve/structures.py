@@ -17,6 +17,8 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.routes import home_of_route, routes_of
 from tbgen.costs import memory_of, seconds_of
+from tbgen.index.layout import SIDES, Side
+from tbgen.index.symmetry import MIRROR_RANKS
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,42 @@ def cells_below(
         else:
             seen.add(new)
             way.append(begun(new))
+
+
+def cells_ahead(root: Cell, side: Side, held: Callable[[Cell], bool]) -> Iterator[tuple[Cell, Side]]:
+    """Yield the cells that one side's pawn moves lead to, one after the other, while the other side's pawns
+    stand still, and those that captures lead to: each after all that it rests on then, the root last, and
+    with the side as the cell has it.
+
+    They tell what the other side is sure of without moves of its pawns.
+    """
+    seen = {root}
+
+    def begun(cell: Cell, side: Side) -> tuple[Cell, Side, Iterator[tuple[Cell, Side]]]:
+        return cell, side, (home for home in _homes_ahead(cell, side) if not held(home[0]))
+
+    way = [begun(root, side)]
+    while way:
+        cell, own, left = way[-1]
+        new = next((home for home in left if home[0] not in seen), None)
+        if new is None:
+            way.pop()
+            yield cell, own
+        else:
+            seen.add(new[0])
+            way.append(begun(*new))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _homes_ahead(cell: Cell, side: Side) -> tuple[tuple[Cell, Side], ...]:
+    """Return the canonical cells that captures, and pawn moves of one side, lead to directly, without
+    promotions, and the side as they have it."""
+    homes: dict[Cell, Side] = {}
+    for route in routes_of(lineup_of_cell(cell)):
+        if not route.quiet and route.promoted is None and (route.side == side or not route.by_pawn):
+            home, symmetry = home_of_route(route).canonical()
+            homes[home] = SIDES[1 - side] if symmetry & MIRROR_RANKS else side
+    return tuple(homes.items())
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -15,6 +15,7 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.position import CellPosition
 from tbgen.solve.budget import Budget, Stop
+from tbgen.solve.choices import Task
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
@@ -152,9 +153,9 @@ def test_cells_below_are_solved_once(tables: Path, monkeypatch: pytest.MonkeyPat
     accrued, solved = GScore.parse("G4.5").code, list[Cell]()
     right = Search._solve_granted
 
-    def noted(self: Search, cell: Cell) -> bool:
-        solved.append(cell)
-        return right(self, cell)
+    def noted(self: Search, task: Task) -> bool:
+        solved.append(task.cell)
+        return right(self, task)
 
     monkeypatch.setattr(Search, "_solve_granted", noted)
     with tbgen.open_tablebase(tables) as opened:

@@ -15,12 +15,12 @@ import tbgen
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.cells.bounds import Block
-from tbgen.cells.cell import Cell
 from tbgen.cells.routes import Route
 from tbgen.errors import UsageError
 from tbgen.solve import knowledge
 from tbgen.solve import tables as tables_as_sources
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
+from tbgen.solve.choices import Task
 from tbgen.solve.meter import memory_needed
 from tbgen.solve.search import Search
 from tbgen.solve.sets import sets_to_try
@@ -227,12 +227,12 @@ def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.
     """As much as the cells do that were solved before it."""
     solved, most, right = 0, 20, Search._solve_granted
 
-    def interrupted(search: Search, cell: Cell) -> bool:
+    def interrupted(search: Search, task: Task) -> bool:
         nonlocal solved
         solved += 1
         if solved > most:
             raise KeyboardInterrupt
-        return right(search, cell)
+        return right(search, task)
 
     monkeypatch.setattr(Search, "_solve_granted", interrupted)
     with pytest.raises(SolvingInterruptedError) as caught:
