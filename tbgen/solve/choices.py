@@ -1,9 +1,9 @@
 """What to solve next, so that what play comes to is known: cells below those of the play, and at which ends.
 
 Where one side's pawn moves lead on, what has to be known first is how much that side may hope for, and this
-is one end of the interval. The other side's pawns may stand still for a first answer: a few cells then tell
-what it is sure of without them, each solved at this end alone. Such cells are *ahead*: they have to be solved
-once more, after all that they rest on, where play still leads through them.
+is one end of the interval. With the other side's pawns standing still, a few cells tell that, each solved at
+this end alone, and so what the other side is sure of without pawn moves. This is done once, for the cells
+that lie *ahead* of the given position's; then they are solved like all others, after all that they rest on.
 """
 
 from collections.abc import Iterable
@@ -28,8 +28,8 @@ _MUCH: Final = 3
 """What lies ahead is solved where all that a cell rests on takes so many times as much."""
 
 
-class Task(NamedTuple):
-    """A cell to solve."""
+class ToSolve(NamedTuple):
+    """A cell, and the ends at which it is to be solved."""
 
     cell: Cell
     ends: tuple[int, ...] = ENDS
@@ -40,12 +40,12 @@ class Choice(NamedTuple):
 
     apart: bool
     """Whether there is no time for what a cell rests on."""
-    whole: bool
-    """Whether each cell is solved after all that it rests on."""
+    ahead: bool
+    """Whether one side's pawns stand still."""
     effort: int
     """Slots of what is solved for it and again above it."""
-    tasks: list[Task]
-    """What is solved, what play comes to last."""
+    cells: list[ToSolve]
+    """What is solved, and what play comes to last."""
     above: set[Cell]
     """The cells above it."""
 
@@ -53,90 +53,84 @@ class Choice(NamedTuple):
 class Chooser:
     """Tells what may be solved next.
 
+    :param root: the cell of the given position.
     :ivar given_up: cells for which there was no time or memory.
-    :ivar ahead: cells that have been solved ahead only, and at which ends.
     """
 
-    def __init__(self, known: Known, budget: Meter) -> None:
-        self._known, self._budget = known, budget
+    def __init__(self, known: Known, budget: Meter, root: Cell) -> None:
+        self._known, self._budget, self._root = known, budget, root
+        self._ahead: dict[Cell, frozenset[int]] = {}
+        """Cells that have been solved ahead only, and at which ends."""
         self.given_up: set[Cell] = set()
-        self.ahead: dict[Cell, frozenset[int]] = {}
 
     def choices(self, play: Play) -> list[Choice]:
         """Return what may be solved for what play comes to, best first."""
-        found: list[Choice | None] = []
-        for cell in self.ahead.keys() & play.states.keys():
-            found += (self._ahead(cell, end, play.all_above(cell)) for end in ENDS)
-        for home, after in play.ways.items():
-            if home not in self.given_up:
-                found.append(self._way(home, _end_hoped_for(after), play.all_above(home)))
-        return sorted(filter(None, found), key=lambda choice: (choice.apart, choice.effort))
-
-    def enters(self, cell: Cell) -> bool:
-        """Whether a canonical cell is solved so far that play in it is worth following: as far as there is
-        time for."""
-        if cell not in self.ahead:
-            return cell in self._known.cells
-        return self._whole(cell, set()) is None
+        ways = ((home, after) for home, after in play.ways.items() if home not in self.given_up)
+        found = (self._way(home, _end_hoped_for(after), play.all_above(home)) for home, after in ways)
+        return sorted(found, key=lambda choice: (choice.apart, choice.effort))
 
     def is_held(self, cell: Cell) -> bool:
         """Whether a canonical cell need not be solved, or cannot be."""
-        known = self._known
-        solved = cell in known.cells and cell not in self.ahead
-        return solved or cell in self.given_up or known.tables.has_cell(cell)
+        return self.is_solved(cell) or cell in self.given_up or self._known.tables.has_cell(cell)
 
-    def is_solved(self, task: Task) -> bool:
-        """Whether a cell has been solved at some ends, if only ahead."""
-        return self.is_held(task.cell) or self._ends_ahead(task.cell).issuperset(task.ends)
+    def is_solved(self, cell: Cell) -> bool:
+        """Whether a canonical cell has been solved, and not only ahead."""
+        return cell in self._known.cells and cell not in self._ahead
 
-    def note(self, task: Task, *, again: bool, whole: bool) -> None:
-        """Take note that a cell is solved, or solved again, after all that it rests on or not."""
-        if whole:
-            self.ahead.pop(task.cell, None)
-        elif not again or task.cell in self.ahead:
-            self.ahead[task.cell] = self._ends_ahead(task.cell).union(task.ends)
-
-    def _ends_ahead(self, cell: Cell) -> frozenset[int]:
-        return self.ahead.get(cell, frozenset())
+    def note(self, solved: ToSolve, *, ahead: bool) -> None:
+        """Take note that a cell has been solved."""
+        if ahead:
+            self._ahead[solved.cell] = self._ahead.get(solved.cell, frozenset()).union(solved.ends)
+        else:
+            self._ahead.pop(solved.cell, None)
 
     def _way(self, home: Cell, end: int, above: set[Cell]) -> Choice:
         """Return what is solved for a cell that a move leads to: it after all that it rests on, or what lies
-        ahead if that takes much less, or it alone if there is no time for either."""
+        ahead of the given position if that takes much less, or it alone if there is no time for either."""
         whole = self._whole(home, above)
-        ahead = None if home.size <= SMALL else self._ahead(home, end, above)
-        if whole is None:
-            return ahead or self._choice([Task(home)], above, whole=False, apart=True)
-        return whole if ahead is None or whole.effort < _MUCH * ahead.effort else ahead
+        ahead = self._lies_ahead(home, end) if home.size > SMALL and above == {self._root} else None
+        if whole is None or (ahead is not None and whole.effort >= _MUCH * ahead.effort):
+            return ahead or self._choice([ToSolve(home)], above, apart=True)
+        return whole
 
     def _whole(self, cell: Cell, above: set[Cell]) -> Choice | None:
         """Return the choice of a cell after all that it rests on, if there is time for all of them."""
-        tasks = (Task(below) for below, _ in cells_below(cell, self.is_held))
-        return self._in_time(tasks, above, whole=True)
+        cells = self._in_time(ToSolve(below) for below, _ in cells_below(cell, self.is_held))
+        return None if cells is None else self._choice(cells, above)
 
-    def _ahead(self, cell: Cell, end: int, above: set[Cell]) -> Choice | None:
-        """Return the choice of what tells one end of a cell while one side's pawns stand still, if there is
-        anything, and time for it."""
-        ahead = cells_ahead(cell, SIDES[1 - end], lambda home: self.is_solved(Task(home)))
-        tasks = (Task(home, (int(1 - side),)) for home, side in ahead)
-        return self._in_time((task for task in tasks if not self.is_solved(task)), above, whole=False)
+    def _lies_ahead(self, home: Cell, end: int) -> Choice | None:
+        """Return the choice of what tells one end of a cell while one side's pawns stand still, if that has
+        not been solved, and there is time for it."""
+        if self._is_ahead(home, end):
+            return None
+        ahead = cells_ahead(home, SIDES[1 - end], self.is_held)
+        ends = ((cell, int(1 - side)) for cell, side in ahead)
+        cells = self._in_time(ToSolve(cell, (own,)) for cell, own in ends if not self._is_ahead(cell, own))
+        return None if cells is None else self._choice(cells, {self._root}, ahead=True)
 
-    def _in_time(self, tasks: Iterable[Task], above: set[Cell], *, whole: bool) -> Choice | None:
-        found, seconds = list[Task](), 0.0
-        for task in tasks:
-            found.append(task)
-            seconds += self._budget.seconds_of([task.cell.size]) * len(task.ends) / len(ENDS)
+    def _is_ahead(self, cell: Cell, end: int) -> bool:
+        return end in self._ahead.get(cell, ())
+
+    def _in_time(self, cells: Iterable[ToSolve]) -> list[ToSolve] | None:
+        """Return cells if there is time for all of them."""
+        found, seconds = list[ToSolve](), 0.0
+        for each in cells:
+            found.append(each)
+            seconds += self._budget.seconds_of([each.cell.size]) * len(each.ends) / len(ENDS)
             if not self._budget.has_time(seconds, len(found)):
                 return None
-        return self._choice(found, above, whole=whole) if found else None
+        return found
 
-    def _choice(self, tasks: list[Task], above: set[Cell], *, whole: bool, apart: bool = False) -> Choice:
-        apart = apart or any(self._known.won.unsolved(tasks[-1].cell))
-        return Choice(apart, whole, effort(tasks) + effort(map(Task, above)), tasks, above)
+    def _choice(
+        self, cells: list[ToSolve], above: set[Cell], *, apart: bool = False, ahead: bool = False
+    ) -> Choice:
+        apart = apart or any(self._known.won.unsolved(cells[-1].cell))
+        return Choice(apart, ahead, effort(cells) + effort(map(ToSolve, above)), cells, above)
 
 
-def effort(tasks: Iterable[Task]) -> int:
+def effort(cells: Iterable[ToSolve]) -> int:
     """Return how many slots are solved."""
-    return sum(max(task.cell.size, TINY) * len(task.ends) for task in tasks)
+    return sum(max(each.cell.size, TINY) * len(each.ends) for each in cells)
 
 
 def _end_hoped_for(after: CellPosition) -> int:

@@ -25,7 +25,7 @@ from tbgen.costs import memory_of, seconds_of
 from tbgen.index.symmetry import IMAGE
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Stop
-from tbgen.solve.choices import SMALL, TINY, Choice, Chooser, Task, effort
+from tbgen.solve.choices import SMALL, TINY, Choice, Chooser, ToSolve, effort
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
@@ -74,7 +74,7 @@ class Search:
         self._cell, self._symmetry = given.cell.canonical()
         self.layers = CellLayers(known, meter, self._cell, None if prover is None else prover.layer)
         self._states = States(known, self.layers)
-        self._chooser = Chooser(known, meter)
+        self._chooser = Chooser(known, meter, self._cell)
         self._solved_at: dict[tuple[Cell, int], int] = {}
         """The solution by which each end of each cell was solved last, by number."""
         self._refused: Stop | None = None
@@ -89,9 +89,9 @@ class Search:
             return None
         try:
             if self._cell not in self.known.cells and self._cell.size <= SMALL:  # it takes next to no time
-                self._solve(Task(self._cell))
+                self._solve(ToSolve(self._cell))
             if not self.answer().value.exact and not self._is_complete(self._cell):
-                self._complete(Task(self._cell))
+                self._complete(ToSolve(self._cell))
             while not self.answer().value.exact:
                 self._tell()
                 if not self._narrow() and not self._narrow_promotions():
@@ -128,7 +128,7 @@ class Search:
         """Solve something that may narrow the bounds of the state; return whether there was anything."""
         root, accrued = self.given.seen_by(self._symmetry), seen_score(self.accrued, self._symmetry)
         for wide in (False, True):
-            follower = Follower(self._states, root, accrued, self._chooser.enters, wide)
+            follower = Follower(self._states, root, accrued, self._chooser.is_solved, wide)
             most, complete = 0, False
             while not complete and self._has_time():
                 most = most * 2 or _STATES
@@ -201,32 +201,31 @@ class Search:
         before, taken = self.solved, 0
         above: set[Cell] = set()
         for choice in choices:
-            if self.solved > before and taken > effort(map(Task, above | choice.above)):
+            if self.solved > before and taken > effort(map(ToSolve, above | choice.above)):
                 break
             try:
                 with self._budget.reserving((cell.size for cell in above | choice.above), again=True):
-                    self._solve_all(choice.tasks, whole=choice.whole)
+                    self._solve_all(choice)
             except OutOfBudgetError as error:
-                self._refuse(choice.tasks[-1].cell, error.stop)
+                self._refuse(choice.cells[-1].cell, error.stop)
             above |= choice.above
-            taken += effort(choice.tasks)
+            taken += effort(choice.cells)
         if self.solved > before:
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_again(above, play)
         return self.solved > before
 
-    def _solve_all(self, tasks: list[Task], *, whole: bool) -> None:
-        """Solve cells in their order, each after all that it rests on if they are ``whole``.
+    def _solve_all(self, choice: Choice) -> None:
+        """Solve the cells of a choice in their order.
 
         :raises OutOfBudgetError: as soon as there is no time or memory for one.
         """
-        for number, task in enumerate(tasks):
-            if len(tasks) > 1:
-                self._tell([task.cell for task in tasks[number:]])
-            if not (self._chooser.is_held(task.cell) if whole else self._chooser.is_solved(task)):
-                again = task.cell in self.known.cells
-                self._complete(task)
-                self._chooser.note(task, again=again, whole=whole)
+        for number, each in enumerate(choice.cells):
+            if len(choice.cells) > 1:
+                self._tell([left.cell for left in choice.cells[number:]])
+            if choice.ahead or not self._chooser.is_held(each.cell):
+                self._complete(each)
+                self._chooser.note(each, ahead=choice.ahead)
 
     def _solve_again(self, cells: Iterable[Cell], play: Play) -> bool:
         """Solve cells again at ends that may be narrowed on the play, the lowest cells first; return whether
@@ -234,19 +233,18 @@ class Search:
         solved = False
         for cell in sorted(cells, key=height):
             if ends := self._stale_ends(cell, play):
-                task = Task(cell, ends if cell.size > SMALL else ENDS)
-                solved |= self._solve(task)
-                self._chooser.note(task, again=True, whole=False)
+                solved |= self._solve(ToSolve(cell, ends))
         return solved
 
     def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
         """Return the ends of a cell for which something below it was solved later that may narrow them on the
         play."""
+        solved_at = self._solved_at
         stale = {
             end
             for home, swapped in play.below(cell)
             for end in ENDS
-            if self._time_of(home, end ^ swapped, 0) > self._time_of(cell, end, -1)
+            if solved_at.get((home, end ^ swapped), 0) > solved_at.get((cell, end), -1)
         }
         found: set[int] = set()
         for state in play.states[cell] if stale else ():
@@ -255,23 +253,18 @@ class Search:
             found |= stale & ends_to_narrow(self._states, *state)
         return tuple(sorted(found))
 
-    def _time_of(self, cell: Cell, end: int, before: int) -> int:
-        """Return the number of the solution by which an end of a cell was solved last; that of the time
-        ``before``, if an earlier run has solved it."""
-        return self._solved_at.get((cell, end), -1 if cell in self._chooser.ahead else before)
-
     def _is_complete(self, cell: Cell) -> bool:
         """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
         it alone."""
         small = min(SMALL, cell.size)
         return cell in self.known.cells and all(home.size > small for home in self._unknown_homes(cell))
 
-    def _complete(self, task: Task) -> None:
+    def _complete(self, wanted: ToSolve) -> None:
         """Solve a cell as :meth:`_solve` does, after small ones that it rests on, if they are worth it.
 
         The time for it is asked for before: small cells that take longer than they should do not take it.
         """
-        cell = task.cell
+        cell = wanted.cell
         self._ask(cell)
         again = cell in self.known.cells
         with self._budget.reserving([cell.size], again), contextlib.suppress(OutOfBudgetError):
@@ -279,7 +272,7 @@ class Search:
             self._solve_below(cell, _SLOTS_BELOW)
             self._solve_replies(cell, _SLOTS_BELOW)
         self.layers.make_room(cell)
-        self._solve_granted(task)
+        self._solve_granted(wanted)
 
     def _solve_wins(self, home: Cell) -> None:
         """Find what is won after a promotion that leads to a cell, if it is one, and that is still to do.
@@ -306,7 +299,7 @@ class Search:
                 break
             if home not in self.known.cells:
                 slots = self._solve_below(home, slots - max(home.size, TINY))
-                self._solve(Task(home))
+                self._solve(ToSolve(home))
         return slots
 
     def _solve_replies(self, cell: Cell, slots: int) -> None:
@@ -320,24 +313,24 @@ class Search:
         """Return the cells that a cell rests on and that might be solved, small ones first."""
         return [home for home in homes_below(cell, promotions=True) if not self._chooser.is_held(home)]
 
-    def _solve(self, task: Task) -> bool:
+    def _solve(self, wanted: ToSolve) -> bool:
         """Solve a canonical cell, or solve it again; return whether values have room for its scores.
 
         :raises NoCodeError: if they have not, and the cell is that of the given position.
         :raises OutOfBudgetError: if there is no time or memory for it.
         """
-        self._ask(task.cell)
-        return self._solve_granted(task)
+        self._ask(wanted.cell)
+        return self._solve_granted(wanted)
 
     def _ask(self, cell: Cell) -> None:
         self._budget.ask(cell.size, cell in self.known.cells)
         if not self._budget.fits(cell.size, self.layers.make_room(cell)):
             raise OutOfBudgetError(Stop.MEMORY)
 
-    def _solve_granted(self, task: Task) -> bool:
-        cell = task.cell
+    def _solve_granted(self, wanted: ToSolve) -> bool:
+        cell = wanted.cell
         began, again = time.perf_counter(), cell in self.known.cells
-        games = self._games_of(task)
+        games = self._games_of(wanted)
         ready = time.perf_counter()
         try:
             bounds = games.solve()
@@ -347,32 +340,32 @@ class Search:
             self._chooser.given_up.add(cell)
             return False
         now = time.perf_counter()
-        share = len(task.ends) / len(ENDS)
+        share = len(wanted.ends) / len(ENDS)
         self._budget.learn(cell.size, again, (now - began) / share, (now - ready) / share)
         if self._prover is not None:
             self._prover.cell(bounds)
         self.known.cells.add(bounds)
         self.layers.renew(games)
         self.solved += 1
-        self._solved_at |= dict.fromkeys(product([cell], task.ends), self.solved)
+        self._solved_at |= dict.fromkeys(product([cell], wanted.ends), self.solved)
         return True
 
-    def _games_of(self, task: Task) -> Games:
+    def _games_of(self, wanted: ToSolve) -> Games:
         """Return the games of a cell that is to be solved.
 
         :raises OutOfBudgetError: if that takes too long; not at first for the given position's cell, without
             which there is no answer.
         """
-        cell, threads = task.cell, self._budget.threads
+        cell, threads = wanted.cell, self._budget.threads
         if cell == self._cell and cell not in self.known.cells:
-            return Games(cell, self.known, threads, task.ends)
+            return Games(cell, self.known, threads, wanted.ends)
 
         def block(route: Route, end: int) -> Block | None:
             self._budget.ask_again(cell.size)
             return self.known.block(route, end)
 
         knowledge = SomeKnowledge(block, self.known.bound, self.known.same_ends)
-        return Games(cell, knowledge, threads, task.ends)
+        return Games(cell, knowledge, threads, wanted.ends)
 
     def _refuse(self, cell: Cell, stop: Stop) -> None:
         """Give a cell up for which there is no time or memory.

@@ -4,7 +4,7 @@ import chess
 
 from tbgen.board.score import NONE, Code, rank_of_code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
-from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.cell import side_of
 from tbgen.cells.position import CellPosition, Step
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.answer import Answer
@@ -52,10 +52,6 @@ class States:
             ends.append(Code(int(bounds.value[end, side, slot])))
             depths.append(int(bounds.depth[end, side, slot]))
         return Answer(Interval(*ends), (depths[LOWER], depths[UPPER]))
-
-    def knows(self, cell: Cell) -> bool:
-        """Whether a canonical cell has been solved."""
-        return cell in self._known.cells
 
     def after(self, step: Step, accrued: Code) -> Answer:
         """Return what is known of the state after a move of one with an accrued score."""

@@ -10,7 +10,7 @@ import pytest
 
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import LOWER, Block, Bounds, BoundsGame, part_of, pools_of_ends
+from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, BoundsGame, part_of, pools_of_ends
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
@@ -74,6 +74,32 @@ def test_any_number_of_threads_finds_the_same(
         for one, other in ((bounds, found), layers):
             assert np.array_equal(one.value, other.value)
             assert np.array_equal(one.depth, other.depth)
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_game_of_one_end_finds_there_what_both_games_find(end: int, threads: int) -> None:
+    """At the other end nothing is known, until the games of that end are added."""
+    other, score = 1 - end, GScore("G3.0")
+    for board, mobile in cells(5, 2):
+        cell = Cell.of_board(board, mobile)
+        both, one = Games(cell, MadeUp()), Games(cell, MadeUp(), threads, [end])
+        bounds, found = both.solve(), one.solve()
+        assert (bounds.ends, found.ends) == (tuple(ENDS), (end,))
+        assert np.array_equal(found.value[end], bounds.value[end])
+        assert np.array_equal(found.depth[end], bounds.depth[end])
+        there = bounds.value[end] != NONE
+        assert np.array_equal(found.value[other], np.where(there, WORST[other], NONE))
+        assert not found.depth[other].any()
+        layer, expected = one.accrued(found, score), both.accrued(bounds, score)
+        assert np.array_equal(layer.value[end], expected.value[end])
+        assert np.all(layer.value[other] == NONE)
+        more = Games(cell, MadeUp(), threads, [other])
+        more.add(one)
+        assert more.ends == set(ENDS)
+        layer = more.accrued(bounds, score)
+        assert np.array_equal(layer.value, expected.value)
+        assert np.array_equal(layer.depth, expected.depth)
 
 
 class Exact(MadeUp):

@@ -15,7 +15,7 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.position import CellPosition
 from tbgen.solve.budget import Budget, Stop
-from tbgen.solve.choices import Task
+from tbgen.solve.choices import ToSolve
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
@@ -153,7 +153,7 @@ def test_cells_below_are_solved_once(tables: Path, monkeypatch: pytest.MonkeyPat
     accrued, solved = GScore.parse("G4.5").code, list[Cell]()
     right = Search._solve_granted
 
-    def noted(self: Search, task: Task) -> bool:
+    def noted(self: Search, task: ToSolve) -> bool:
         solved.append(task.cell)
         return right(self, task)
 

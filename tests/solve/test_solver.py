@@ -20,7 +20,7 @@ from tbgen.errors import UsageError
 from tbgen.solve import knowledge
 from tbgen.solve import tables as tables_as_sources
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.solve.choices import Task
+from tbgen.solve.choices import ToSolve
 from tbgen.solve.meter import memory_needed
 from tbgen.solve.search import Search
 from tbgen.solve.sets import sets_to_try
@@ -227,7 +227,7 @@ def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.
     """As much as the cells do that were solved before it."""
     solved, most, right = 0, 20, Search._solve_granted
 
-    def interrupted(search: Search, task: Task) -> bool:
+    def interrupted(search: Search, task: ToSolve) -> bool:
         nonlocal solved
         solved += 1
         if solved > most:

@@ -8,10 +8,11 @@ import chess
 import pytest
 
 from tbgen.board.material import MAX_MEN
-from tbgen.cells.cell import Cell
+from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.position import CellPosition
-from tbgen.index.layout import SIDES
-from tbgen.solve.structures import Structures, height, homes_below
+from tbgen.index.layout import SIDES, Side
+from tbgen.index.symmetry import MIRROR_RANKS
+from tbgen.solve.structures import Structures, cells_ahead, height, homes_below
 
 WAYS = "4k3/8/2p5/3p4/1P1P4/8/4P3/R6K w - - 0 1"
 """Pawns with captures and double steps; the rook may capture, and be captured."""
@@ -73,6 +74,39 @@ def test_all_cells_below_one_come_after_what_they_rest_on(with_held: bool) -> No
         assert structures.below[cell] == tuple(home for home in homes_below(cell) if home not in held)
         assert set(structures.below[cell]) <= set(cells[:number])
         assert all(height(home) < height(cell) for home in homes_below(cell, promotions=True))
+
+
+def homes_ahead(cell: Cell, side: Side) -> set[tuple[Cell, Side]]:
+    """Where captures, and pawn moves of one side, lead from all positions of a cell, and that side there."""
+    found = set()
+    for position in positions_of(cell):
+        for step in position.moves():
+            stands = (
+                side_of(position.board) != side
+                and position.board.piece_type_at(step.move.from_square) == chess.PAWN
+            )
+            if step.zeroing and not step.move.promotion and not stands:
+                home, symmetry = step.after.cell.canonical()
+                found.add((home, SIDES[1 - side] if symmetry & MIRROR_RANKS else side))
+    return found
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("with_held", [False, True])
+def test_cells_ahead_are_those_of_the_pawn_moves_of_one_side(side: Side, with_held: bool) -> None:
+    root = cell_of("4k3/8/8/2p5/1P6/p5P1/8/4K3 w - - 0 1", chess.E1)
+    held = {home for home, _ in list(homes_ahead(root, side))[:2]} if with_held else set()
+    ahead = list(cells_ahead(root, side, held.__contains__))
+    expected, left = {(root, side)}, [(root, side)]
+    while left:
+        new = {each for each in homes_ahead(*left.pop()) if each[0] not in held} - expected
+        expected |= new
+        left += new
+    assert set(ahead) == expected
+    assert len(ahead) == len(expected)
+    for number, (cell, own) in enumerate(ahead):
+        assert {home for home, _ in homes_ahead(cell, own)} - held <= {home for home, _ in ahead[:number]}
+    assert len(expected) < len(Structures.of(root, held.__contains__).below)
 
 
 def test_what_they_take() -> None:
