@@ -138,7 +138,7 @@ class CellProof:
         return self._both(prove, bounds, knowledge, less=True)
 
     def _both(self, prove: _Prove, bounds: Bounds, knowledge: Knowledge, less: bool = False) -> int:
-        """Prove both games; return the number of states.
+        """Prove the games of the ends at which anything is claimed; return the number of states.
 
         :param less: whether claims may be less than what follows.
         """
@@ -153,7 +153,7 @@ class CellProof:
                 return prove(proof, end)
 
         with ThreadPoolExecutor(self._threads) as threads:
-            return sum(threads.map(of_end, ENDS))
+            return sum(threads.map(of_end, bounds.ends))
 
 
 def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, share: int = 1) -> int:

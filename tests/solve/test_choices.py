@@ -1,30 +1,31 @@
 """What is solved next: first what one side is sure of while its pawns stand still, then all that is below."""
 
+from pathlib import Path
+
+import chess
 import pytest
 
-import tbgen
+from tbgen.cells.bounds import ENDS
 from tbgen.solve.budget import Budget
 from tbgen.solve.choices import ToSolve
 from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
 
-RACES = (
-    "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1",
-    "7k/p7/8/8/8/6PP/8/K7 b - - 0 1",
-    "8/1k3p2/8/8/P7/8/4K3/8 w - - 0 1",
-)
+RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
+POSITIONS = (RACE, "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1", "5K2/1p5P/8/1k6/8/8/8/8 b - - 0 1")
+NEVER = 1 << 30
 
 
 @pytest.fixture
-def tasks(monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
-    """What is solved; cells of two kings count as large."""
+def wanted(monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
+    """What is solved, in this order; cells of two kings count as large."""
     solved: list[ToSolve] = []
     right = Search._solve_granted
 
-    def noted(search: Search, task: ToSolve) -> bool:
-        solved.append(task)
-        return right(search, task)
+    def noted(search: Search, each: ToSolve) -> bool:
+        solved.append(each)
+        return right(search, each)
 
     monkeypatch.setattr(Search, "_solve_granted", noted)
     for module in ("choices", "search"):
@@ -32,6 +33,35 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
     return solved
 
 
-def found(fen: str, tables: tbgen.Tablebase, cells: int | None = None, *, verify: bool = False) -> Solution:
+def found(fen: str, tables: Path, cells: int | None = None, *, verify: bool = False) -> Solution:
     budget = Budget(seconds=3600.0, memory=2 << 30, cells=cells)
     return solve(fen, "G9.0", tables=tables, budget=budget, verify=verify)
+
+
+@pytest.mark.parametrize("fen", POSITIONS)
+def test_what_lies_ahead_changes_no_result(
+    fen: str, small: Path, wanted: list[ToSolve], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is solved at one end, and proved; what is solved afterwards is the same."""
+    with_it = found(fen, small, verify=True)
+    ahead = {each.cell for each in wanted if len(each.ends) == 1}
+    assert len(ahead) > 3
+    assert with_it.proof is not None
+    whole = {each.cell for each in wanted if each.ends == ENDS}
+    wanted.clear()
+    monkeypatch.setattr("tbgen.solve.choices._MUCH", NEVER)
+    without = found(fen, small)
+    assert whole <= {each.cell for each in wanted}
+    assert (with_it.lower, with_it.upper) == (without.lower, without.upper)
+
+
+def test_what_a_side_is_sure_of_without_its_pawn_is_known_soon(
+    small: Path, wanted: list[ToSolve], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cells in which White's pawn stands on b2 and Black's goes on come before all others."""
+    soon = found(RACE, small, cells=10)
+    ahead = [each.cell for each in wanted if len(each.ends) == 1][:3]
+    assert all(chess.BB_B2 in cell.pawns or chess.BB_G7 in cell.pawns for cell in ahead)
+    monkeypatch.setattr("tbgen.solve.choices._MUCH", NEVER)
+    later = found(RACE, small, cells=10)
+    assert (str(soon.lower), str(later.lower)) == ("-G5.5", "-G0.0")
