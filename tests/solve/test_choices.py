@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.cells.bounds import ENDS
-from tbgen.solve.budget import Budget
+from tbgen.solve.budget import Budget, SolvingInterruptedError
 from tbgen.solve.choices import ToSolve
 from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
@@ -32,8 +32,8 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
     return solved
 
 
-def found(fen: str, tables: Path, cells: int | None = None, *, verify: bool = False) -> Solution:
-    budget = Budget(seconds=3600.0, memory=2 << 30, cells=cells)
+def found(fen: str, tables: Path, *, verify: bool = False) -> Solution:
+    budget = Budget(seconds=3600.0, memory=2 << 30)
     return solve(fen, "G9.0", tables=tables, budget=budget, verify=verify)
 
 
@@ -54,12 +54,23 @@ def test_what_lies_ahead_changes_no_result(
     assert (with_it.lower, with_it.upper) == (without.lower, without.upper)
 
 
+@pytest.mark.usefixtures("wanted")
 def test_what_a_side_is_sure_of_without_its_pawn_is_known_soon(
-    small: Path, wanted: list[ToSolve], monkeypatch: pytest.MonkeyPatch
+    small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cells in which White's pawn stands and Black's goes on come before all others."""
-    soon = found(RACE, small, cells=10)
-    assert len(wanted) == 10
-    monkeypatch.setattr("tbgen.solve.choices._MUCH", NEVER)
-    later = found(RACE, small, cells=10)
-    assert (str(soon.lower), str(later.lower)) == ("-G5.5", "-G0.0")
+    """After ten solutions there is a bound for which it takes fifty otherwise."""
+    right = Search._solve_granted
+
+    def until_ten(search: Search, each: ToSolve) -> bool:
+        if search.solved == 10:
+            raise KeyboardInterrupt
+        return right(search, each)
+
+    monkeypatch.setattr(Search, "_solve_granted", until_ten)
+    lowest = []
+    for much in (3, NEVER):
+        monkeypatch.setattr("tbgen.solve.choices._MUCH", much)
+        with pytest.raises(SolvingInterruptedError) as caught:
+            found(RACE, small)
+        lowest.append(str(caught.value.solution.lower))
+    assert lowest == ["-G5.5", "-G0.0"]
