@@ -168,6 +168,41 @@ def test_moves_and_what_has_accrued_are_seen_at_the_board(browser: Browser, addr
     assert visit.wrong == []
 
 
+@pytest.mark.parametrize(
+    ("where", "wanted"),
+    [
+        (KBK, {"score", "points", "accrued", "position", "depth", "resets", "material"}),
+        (f"play{KBK}", {"held", "position"}),
+        (f"embed{KBK}", {"position"}),
+        ("puzzles", {"score", "position"}),
+    ],
+)
+def test_terms_explain_themselves(where: str, wanted: set[str], browser: Browser, address: str) -> None:
+    """Under the pointer, under a finger and by keys, within a narrow phone."""
+    narrow = {"width": 360, "height": 640}
+    visit = Visit(browser, address, where, viewport=narrow, has_touch=True)
+    page, shown = visit.page, set()
+    expect(page.locator("#mobility")).to_contain_text(re.compile(r"legal moves: -?G\d"))
+    page.wait_for_load_state("networkidle")
+    for each in page.locator("[data-term]").all():
+        if not each.is_visible():
+            continue
+        name, tip = each.get_attribute("data-term"), each.get_attribute("data-tip")
+        assert tip
+        each.tap()
+        expect(each).to_be_focused()
+        assert tip in each.evaluate(
+            "each => getComputedStyle(each, '::after').content.replaceAll('\\\\', '')"
+        )
+        assert each.get_attribute("aria-label") == f"{each.inner_text()}: {tip}"
+        assert not visit.too_wide()
+        shown.add(name)
+    assert shown == wanted
+    assert visit.violations() == []
+    visit.close()
+    assert visit.wrong == []
+
+
 @pytest.mark.everywhere
 def test_every_best_move_has_an_arrow(browser: Browser, address: str, tables: Path) -> None:
     """Those of equal value and depth; of a draw in chess, where all moves are as good, one has."""

@@ -2,6 +2,7 @@
 
 import {$} from "./dom.js"
 import {height, isWhite, moverOf, opponentHas} from "./score.js"
+import {explain} from "./terms.js"
 
 export class Mobility {
     /** @param {Board} board that shows where the moves lead */
@@ -14,13 +15,12 @@ export class Mobility {
     /** Show the number of moves of an answer, and the accrued score as a bar; nothing if it is null. */
     show(answer, flipped) {
         this.answer = answer
-        $("mobility").classList.toggle("unknown", !answer)
+        if (!answer) showCount(null, null)
         $("accrued-bar").classList.toggle("unknown", !answer?.accrued)
         this.mark($("count").getAttribute("aria-pressed") === "true")
         if (!answer) return
         const {fen, accrued, position_score: own} = answer
-        $("count").textContent = said(fen, own)
-        $("count-score").textContent = `: ${own}`
+        showCount(fen, own)
         if (accrued) showBar(accrued, flipped)
     }
 
@@ -30,8 +30,14 @@ export class Mobility {
     }
 }
 
-/** Return how many legal moves the side to move has in a position with a score of its own. */
-export const said = (fen, own) => `${moverOf(fen)} ${opponentHas(own)}`
+/** Show how many legal moves the side to move has in a position with a score of its own; nothing where that is not known. */
+export function showCount(fen, own) {
+    $("mobility").classList.toggle("unknown", !own)
+    if (!own) return
+    $("count").textContent = `${moverOf(fen)} ${opponentHas(own)}`
+    $("count-score").textContent = own
+    explain($("count-score"))
+}
 
 /** Show the accrued score as a bar in the colour of its holder. */
 export function showBar(accrued, flipped) {

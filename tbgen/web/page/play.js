@@ -14,6 +14,7 @@ import {showReview} from "./reviewing.js"
 import {amount, moverOf, otherSide, pointsOf, pointsText, rankOf, sentence, sideOf} from "./score.js"
 import {DEFAULT, read, written} from "./state.js"
 import {stockUp} from "./stock.js"
+import {explain} from "./terms.js"
 import {inLine} from "./tree.js"
 import {offerTyping} from "./typing.js"
 
@@ -208,6 +209,7 @@ function showHeld() {
         $(`${id}-held`).textContent = scores[each] ?? "–"
         $(`${id}-holds`).classList.toggle("counts", each === counting)
         $(`${id}-player`).textContent = `${each} (${each === side ? "you" : "page"})`
+        explain($(`${id}-player`))
     }
 }
 

@@ -8,6 +8,7 @@ import {Mobility} from "./mobility.js"
 import {after, numbered} from "./position.js"
 import {leaves, moverOf, otherSide, rankOf, sideOf} from "./score.js"
 import {count, counted} from "./solved.js"
+import {term} from "./terms.js"
 
 const SHOWN = 8
 const board = new Board($("board"), move => attempt($("problem"), () => answer(move)), () => {})
@@ -32,7 +33,7 @@ async function begin(asking, name) {
         solution = []
         made = 0
         $("name").textContent = puzzle.level ? `${name}, ${puzzle.level}` : name
-        $("task").textContent = task()
+        $("task").replaceChildren(...task())
         $("said").replaceChildren()
         $("give-up").disabled = false
         const query = `?fen=${puzzle.fen.replaceAll(" ", "_")}${isBlack() ? "&side=black" : ""}`
@@ -60,7 +61,7 @@ function task() {
     const mover = moverOf(puzzle.fen)
     const rank = rankOf(puzzle.value)
     const goal = rank === 0 ? "mates" : rank === 1 ? `stalemates ${otherSide(mover)}` : `gets ${otherSide(mover)} ${leaves(puzzle.value)}`
-    return `${mover} to move ${goal} (${puzzle.value}). One move alone leads there: find it.`
+    return [`${mover} to move ${goal} (`, term("score", puzzle.value), "). One move alone leads there: find it."]
 }
 
 /** Show the position of the puzzle, from the side of who solves it. */

@@ -1,9 +1,9 @@
 // The game on the large board: what its engines think, its moves, which can be walked, and what accrues.
 
-import {$, h, refill, score} from "./dom.js"
+import {$, h, refill} from "./dom.js"
 import {graph} from "./graph.js"
 import {onKey} from "./keys.js"
-import {said, showBar} from "./mobility.js"
+import {showBar, showCount} from "./mobility.js"
 import {numbered} from "./position.js"
 import {View} from "./watched.js"
 
@@ -64,10 +64,9 @@ export class Stage extends View {
         const {game, here} = this
         const followed = this.at === null
         this.draw(here)
-        $("now").replaceChildren("Accrued ", score(game.accruedAt(here)))
+        $("now-score").textContent = game.accruedAt(here)
         showBar(game.accruedAt(here), false)
-        const own = game.ownAt(here)
-        $("mobility").replaceChildren(...own ? [`${said(game.fenAt(here), own)}: `, score(own)] : [])
+        showCount(game.fenAt(here), game.ownAt(here))
         for (const side of SIDES) this.showEngine(side)
         this.showMoves()
         const shown = {width: $("graph").clientWidth, at: followed ? null : here, onGo: at => this.go(at)}

@@ -3,6 +3,7 @@
 import {copy} from "./copying.js"
 import {$, h, score} from "./dom.js"
 import {headline, plies, pointsText, sentence, unknown} from "./score.js"
+import {term} from "./terms.js"
 
 export function showVerdict(answer) {
     document.body.classList.remove("refused", "beyond")
@@ -17,17 +18,6 @@ export function showVerdict(answer) {
 function showFacts(list) {
     $("facts").replaceChildren(...list.map(([name, value]) => h("div", {}, h("dt", {}, term(name)), h("dd", {}, value))))
 }
-
-const TERMS = {
-    material: "The men, White's before the v.",
-    points: "What White and Black get of the point if both play best.",
-    accrued: "The lowest score since the last capture or pawn move; the first of equal ones counts. A minus is Black's.",
-    position: "The score of this position alone: the legal moves of the side to move, and half a move more if it is not in check.",
-    depth: "Plies, moves of one side, until the value is reached by best play.",
-}
-
-/** A term with what it means, for pointer and keys. */
-const term = name => h("span", {"data-tip": TERMS[name], tabindex: 0, role: "note", "aria-label": `${name}: ${TERMS[name]}`}, name)
 
 function facts(answer) {
     const found = [["material", answer.material], ["points", pointsText(answer.points)]]
