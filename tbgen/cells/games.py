@@ -71,7 +71,8 @@ class Games:
         with Crew(self._threads, Stages()) if self._shared else nullcontext() as crew:
             bounds = self._bounds(lambda end, into: self._games[end].solve(stopped, into, crew), stopped.set)
         for end in set(ENDS) - self.ends:
-            bounds.value[end] = np.where(bounds.value[1 - end] == NONE, NONE, WORST[end])
+            bounds.value[end] = WORST[end]
+            bounds.value[end][bounds.value[1 - end] == NONE] = NONE
         return bounds
 
     def accrued(self, bounds: Bounds, accrued: GScore) -> Bounds:

@@ -25,7 +25,9 @@ SMALL: Final = 64**3
 TINY: Final = 64**3 // 4
 """Smaller cells count for so many slots."""
 _MUCH: Final = 3
-"""What lies ahead is solved where all that a cell rests on takes so many times as much."""
+"""What lies ahead is solved where all that a cell rests on takes so many times as much..."""
+_LITTLE: Final = 8
+"""...and there is so many times as much time."""
 
 
 class ToSolve(NamedTuple):
@@ -85,13 +87,16 @@ class Chooser:
             self._ahead.pop(solved.cell, None)
 
     def _way(self, home: Cell, end: int, above: set[Cell]) -> Choice:
-        """Return what is solved for a cell that a move leads to: it after all that it rests on, or what lies
-        ahead of the given position if that takes much less, or it alone if there is no time for either."""
+        """Return what is solved for a cell that a move leads to: it after all that it rests on; what lies
+        ahead of the given position, if there is no time for that, or if it takes little of the time and much
+        less than that; or the cell alone if there is no time for either."""
         whole = self._whole(home, above)
         ahead = self._lies_ahead(home, end) if home.size > SMALL and above == {self._root} else None
-        if whole is None or (ahead is not None and whole.effort >= _MUCH * ahead.effort):
+        if whole is None:
             return ahead or self._choice([ToSolve(home)], above, apart=True)
-        return whole
+        if ahead is None or whole.effort < _MUCH * ahead.effort:
+            return whole
+        return ahead if self._seconds_of(ahead.cells) <= self._budget.left / _LITTLE else whole
 
     def _whole(self, cell: Cell, above: set[Cell]) -> Choice | None:
         """Return the choice of a cell after all that it rests on, if there is time for all of them."""
@@ -116,10 +121,13 @@ class Chooser:
         found, seconds = list[ToSolve](), 0.0
         for each in cells:
             found.append(each)
-            seconds += self._budget.seconds_of([each.cell.size]) * len(each.ends) / len(ENDS)
+            seconds += self._seconds_of([each])
             if not self._budget.has_time(seconds, len(found)):
                 return None
         return found
+
+    def _seconds_of(self, cells: Iterable[ToSolve]) -> float:
+        return sum(self._budget.seconds_of([each.cell.size]) * len(each.ends) / len(ENDS) for each in cells)
 
     def _choice(
         self, cells: list[ToSolve], above: set[Cell], *, apart: bool = False, ahead: bool = False
