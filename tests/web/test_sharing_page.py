@@ -158,6 +158,18 @@ def test_the_page_for_frames_fits_its_frame(scheme: str, browser: Browser, addre
     assert visit.wrong == []
 
 
+def test_a_frame_says_the_value_where_best_play_is_refused(browser: Browser, address: str) -> None:
+    visit = Visit(browser, address, "embed")
+    refusal = {"code": "missing_layer", "message": "no depths are stored"}
+    visit.page.route("**/r/mainline*", lambda route: route.fulfill(status=404, json=refusal))
+    visit.page.goto(f"{address}/embed?fen={KBK}&line=Kh5")
+    expect(visit.page.locator("#problem")).to_have_text(refusal["message"])
+    expect(visit.page.locator("#value")).to_have_text("G1.5")
+    expect(visit.page.locator("#sentence")).to_contain_text("in 3 plies")
+    visit.close()
+    assert visit.wrong == []
+
+
 def test_the_men_of_pictures_are_those_of_the_page(browser: Browser) -> None:
     with Image.open(io.BytesIO(drawn(browser))) as now, Image.open(MEN_FILE) as kept:
         assert now.size == kept.size

@@ -42,24 +42,26 @@ async function show() {
     $("move").textContent = at ? numbered(plies[at - 1].fen, [ply.san])[0].join(" ") : ""
     $("explore").href = `./${written({...state, line: plies.slice(1).map(each => each.san), at, head: ""})}`
     offerSteps()
-    const isSimpler = isView(state.rules)
-    const asked = isSimpler ? {fen: ply.fen} : {fen: ply.fen, accrued: ply.accrued}
+    const view = isView(state.rules)
+    const asked = view ? {fen: ply.fen} : {fen: ply.fen, accrued: ply.accrued}
+    let found
     try {
-        const found = await ask(state.rules, asked)
-        if (mine !== turn) return
-        ply.accrued = found.accrued
-        $("value").textContent = headline(found)
-        $("sentence").textContent = sentence(found)
-        mobility.show(isSimpler ? null : found, state.flipped)
-        if (at === plies.length - 1 && !isSimpler) await goOn(ply, found)
+        found = await ask(state.rules, asked)
     } catch (error) {
         if (!(error instanceof Refused)) throw error
         if (mine !== turn) return
         $("value").textContent = ply.accrued ?? "?"
         $("sentence").textContent = ply.accrued ? unknown(ply.accrued) : error.message
-        const found = isSimpler ? null : await ask(`${variantOf(state.rules)}/moves`, asked).catch(() => null)
-        if (mine === turn) mobility.show(found, state.flipped)
+        const moves = view ? null : await ask(`${variantOf(state.rules)}/moves`, asked).catch(() => null)
+        if (mine === turn) mobility.show(moves, state.flipped)
+        return
     }
+    if (mine !== turn) return
+    ply.accrued = found.accrued
+    $("value").textContent = headline(found)
+    $("sentence").textContent = sentence(found)
+    mobility.show(view ? null : found, state.flipped)
+    if (at === plies.length - 1 && !view) await goOn(ply, found)
 }
 
 /** Let the line go on by best play. */
