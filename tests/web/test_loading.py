@@ -1,13 +1,16 @@
-"""How the pages load in a browser: all modules at once, and nothing moves."""
+"""How the pages load in a browser: all modules at once, and nothing moves; what comes late does no harm."""
 
 import re
 import time
 
 import pytest
-from playwright.sync_api import Browser, Route
+from playwright.sync_api import Browser, Route, expect
+
+from tests.support.browsing import Visit
 
 pytestmark = pytest.mark.slow
 
+PAWN = "8/8/5k1K/5P2/8/8/8/8 w - - 1 60"
 PAGES = ("", "play", "puzzles", "embed")
 MOST_SHIFT = 0.02
 """A fifth of what counts as good [1].
@@ -59,3 +62,28 @@ def test_nothing_moves_while_a_page_loads(
     shifts = page.evaluate("shifts")
     assert sum(value for value, *_ in shifts) < MOST_SHIFT, shifts
     context.close()
+
+
+def test_what_comes_late_is_of_no_other_position(visit: Visit) -> None:
+    """Best play that is told after somebody has gone elsewhere is not played there."""
+    page = visit.page
+    lines: list[Route] = []
+    answers: list[Route] = []
+    page.route("**/r/mainline?*", lambda route: lines.append(route))
+    page.reload()
+    while not lines:
+        page.wait_for_timeout(10)
+    page.route("**/r?*", lambda route: answers.append(route))
+    page.locator("#fen").fill(f"{PAWN} -G2.5")
+    page.keyboard.press("Enter")
+    while not answers:
+        page.wait_for_timeout(10)
+    with page.expect_event("requestfinished"):
+        lines[0].continue_()
+    page.wait_for_timeout(100)
+    page.locator("#flip").focus()
+    page.keyboard.press("ArrowRight")
+    answers[0].continue_()
+    page.unroute_all()
+    expect(page.locator("#sentence")).to_contain_text("White gets down to three moves")
+    assert visit.asked() == {"fen": PAWN, "accrued": "-G2.5"}

@@ -1,7 +1,17 @@
 // Best play as a line of moves.
 
+import {ask} from "./api.js"
 import {h, refill} from "./dom.js"
 import {numbered} from "./position.js"
+import {isView} from "./state.js"
+
+/** Return best play after an answer about a position, `{fen, accrued}`: moves with `uci`, `san` and what has accrued. */
+export async function bestPlay(answer, {fen, accrued}, rules) {
+    if (!isView(rules)) return (await ask(`${rules}/mainline`, {fen, accrued})).mainline
+    // Where it is known how far it is to mate, whoever takes the first move each time gets there.
+    const [best] = answer.moves
+    return answer.depth && best ? [{uci: best.uci, san: best.san, accrued: null}] : []
+}
 
 /**
  * Show best play.

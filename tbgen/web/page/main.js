@@ -11,7 +11,7 @@ import {commentsOf, openHead, pgnOf, titleOf, withLast} from "./game_text.js"
 import {Guide, positionOf} from "./guide.js"
 import {onKey} from "./keys.js"
 import {beginning, gameOf, know} from "./known.js"
-import {showLine} from "./line.js"
+import {bestPlay, showLine} from "./line.js"
 import {Mobility} from "./mobility.js"
 import {bestOf, showMoves} from "./moves.js"
 import {offerDescribed, offerTools, showTool} from "./palette.js"
@@ -232,26 +232,19 @@ function offerSteps() {
 // Best play.
 
 async function lookAhead(mine) {
-    const view = isView(state.rules)
-    line = []
-    if (view) {
-        // Where it is known how far it is to mate, whoever takes the first move each time gets there.
-        const [best] = answer.moves
-        if (answer.depth && best) line = [{uci: best.uci, san: best.san, accrued: null}]
-    } else {
-        try {
-            const {fen, accrued} = here()
-            line = (await ask(`${state.rules}/mainline`, {fen, accrued})).mainline
-        } catch (error) {
-            if (!(error instanceof Refused)) throw error
-            if (mine !== turn) return
-            $("line").replaceChildren(h("span", {class: "note"}, error.message))
-            offerSteps()
-            running.stop()
-            return
-        }
+    let found
+    try {
+        found = await bestPlay(answer, here(), state.rules)
+    } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        if (mine !== turn) return
+        $("line").replaceChildren(h("span", {class: "note"}, error.message))
+        offerSteps()
+        running.stop()
+        return
     }
     if (mine !== turn) return
+    line = found
     offerSteps()
     showLine($("line"), line, answer, advance)
     pointBest()
