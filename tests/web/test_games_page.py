@@ -213,25 +213,25 @@ def test_comments_of_a_game_are_kept(visit: Visit) -> None:
 
 
 @pytest.mark.everywhere
-def test_marks_of_a_game_are_kept(visit: Visit) -> None:
-    """They stand beside their moves, those of tables with the values then, and in address and PGN."""
+def test_glyphs_of_a_game_are_kept(visit: Visit) -> None:
+    """They stand beside their moves, the marks of mistakes with the values then, and in address and PGN."""
     page, steps = visit.page, visit.page.locator("#played .step")
     pgn = VARIED.partition("1...")[0] + (
         "1... Kh5!? (1... Kh6 $3 2. Kf6 (2. Bg6! $14 $240 Kxg6)) 2. Kf4 $6 {held} Kh6?? *"
     )
     page.locator("#pgn").fill(pgn)
     page.get_by_role("button", name="Referee it").click()
-    marked = ["start", "Kh5!?", "Kh6!!", "Kf6", "Bg6!⩲", "Kxg6", "Kf4?!", "Kh6??"]
-    expect(steps).to_have_text(marked)
+    wanted = ["start", "Kh5!?", "Kh6!!", "Kf6", "Bg6!⩲", "Kxg6", "Kf4?!", "Kh6??"]
+    expect(steps).to_have_text(wanted)
     expect(page.locator("#played .mistake")).to_have_text("? G1.5 → G5.5")
     page.reload()
-    expect(steps).to_have_text(marked)
+    expect(steps).to_have_text(wanted)
     steps.filter(has_text="Kf6").click()
     page.locator("[data-uci=h6h5]").click()  # the game is another one now
-    expect(steps).to_have_text([*marked[:6], "Kh5", *marked[6:]])
+    expect(steps).to_have_text([*wanted[:6], "Kh5", *wanted[6:]])
     page.locator("#delete").click()
     page.reload()
-    expect(steps).to_have_text(marked)
+    expect(steps).to_have_text(wanted)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator("#copy-pgn").click()
     expect(page.locator("#said")).to_have_text("PGN copied")

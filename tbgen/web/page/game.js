@@ -44,7 +44,7 @@ function listed(plies, at, onGo) {
 
 /**
  * Return a move with its mark, and the value of the position it leads to; of a mistake, that of the one before, too.
- * Where the text has a mark of its own, that of the tables stands with the values.
+ * Where the text has glyphs, the mark stands with the values.
  */
 function made(plies, number, at, onGo) {
     const {san, nags = [], value, after, comment} = plies[number]
