@@ -17,7 +17,7 @@ const SIDES = [["white", "White to move"], ["black", "Black to move"]]
 export async function showMaterial({material, value}, rules, isShown) {
     const variant = variantOf(rules)
     $("material-name").textContent = isView(rules) ? `${material} in r-mobility` : material
-    if (document.documentElement.dataset.report !== undefined) showReport($("material-report"), material, variant)
+    if (document.documentElement.dataset.report !== undefined) showReport($("material-report"), material, variant, isShown)
     if (!$("material").open) return
     // Mates and stalemates have values without a table.
     await attempt($("stats-problem"), async () => {
@@ -27,9 +27,10 @@ export async function showMaterial({material, value}, rules, isShown) {
 }
 
 /** Show the way to the report on a table, if there is one. */
-async function showReport(link, material, variant) {
+async function showReport(link, material, variant, isShown) {
     link.href = `report/tables/${material}.${variant}.html`
-    link.hidden = !(await fetch(link.href, {method: "HEAD"}).catch(() => null))?.ok
+    const response = await fetch(link.href, {method: "HEAD"}).catch(() => null)
+    if (isShown()) link.hidden = !response?.ok
 }
 
 /** Show what /stats says of a table; the value of the position shown is marked. */
