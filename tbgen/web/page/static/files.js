@@ -52,7 +52,7 @@ function tell(size) {
     const text = `The host of this site hands out tables only as a whole, this one of ${(size / 1e6).toFixed(1)} MB: some positions take a while to load.`
     const notice = h("p", {popover: "auto", role: "status"}, text)
     document.body.append(notice)
-    notice.showPopover()
+    notice.showPopover?.() // browsers without it have the notice at the end of the page
 }
 
 /** Return some bytes of a file of a known size. */
