@@ -106,7 +106,7 @@ async function finish(said, solved) {
     $("give-up").disabled = true
     $("said").replaceChildren(...said)
     if (solved) count()
-    showCount()
+    showSolved()
     solution = [{...move, fen: after(puzzle.fen, move.uci)}]
     go(1)
     const line = await lineAfter(move)
@@ -135,7 +135,7 @@ function go(number) {
 const steps = () => numbered(puzzle.fen, solution.map(ply => ply.san)).flatMap(([label, san], index) => [
     label && `${label} `, h("button", {type: "button", class: "step", "aria-current": index + 1 === made ? "step" : false, onclick: () => go(index + 1)}, san), " "])
 
-const showCount = () => {
+const showSolved = () => {
     $("solved").textContent = String(counted())
 }
 
@@ -151,7 +151,7 @@ onKey(key => {
     return solution.length > 0
 })
 
-showCount()
+showSolved()
 const given = new URLSearchParams(location.search).get("fen")
 if (given) begin(() => sent(given), "A puzzle")
 else beginToday()
