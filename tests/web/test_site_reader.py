@@ -191,6 +191,14 @@ def test_games_are_followed_as_by_the_server(pgn: str, visit: Visit, api: TestCl
     assert "'Kh1' is not a legal move" in listed[1]["error"]
 
 
+def test_a_comment_that_is_not_closed_ends_a_game(visit: Visit, api: TestClient) -> None:
+    """As it does for the server; braces in it do not hold the page up."""
+    text = f"1. e4 {{best}} e5 {{or c5 2. Nf3 {'{' * 100_000}"
+    found, expected = visit.page.evaluate(SENT, ["r/game", text]), api.post("/r/game", content=text).json()
+    told = [[(ply["san"], ply["comment"]) for ply in game["plies"]] for game in (found, expected)]
+    assert told == 2 * [[(None, ""), ("e4", "best"), ("e5", "")]]
+
+
 def test_pasted_games_are_a_table_with_their_own_results(visit: Visit) -> None:
     """A referee's take a server, which is said."""
     page, rows = visit.page, visit.page.locator("#games-rows tr")

@@ -8,8 +8,8 @@ import {textOf} from "./scores.js"
 import {materialOf} from "./tables.js"
 
 const INITIAL = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
-/** Tag, comment, comment to the end of the line, glyph by number, as sign, variation, result, castling with zeros, number, move. */
-const TOKEN = /\s+|\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]|\{([^}]*)\}|;([^\n]*)|\$(\d+)|([!?]+)|([()])|(1-0|0-1|1\/2-1\/2|\*)|(0-0(?:-0)?[+#!?]*)|\d+\.*|([A-Za-z][^\s(){};$]*)|./gy
+/** Tag, comment, which if open takes all that is left, comment to the end of the line, glyph by number, as sign, variation, result, castling with zeros, number, move. */
+const TOKEN = /\s+|\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]|\{(?:([^}]*)\}|[^}]*$)|;([^\n]*)|\$(\d+)|([!?]+)|([()])|(1-0|0-1|1\/2-1\/2|\*)|(0-0(?:-0)?[+#!?]*)|\d+\.*|([A-Za-z][^\s(){};$]*)|./gy
 const MOVE = /^([KQRBN]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([QRBN]?)$/
 
 /** Yield the games of a text: `tags`, the `comment` after the last move, the `result`, the `pgn`, and the `moves`. */
