@@ -130,11 +130,14 @@ class Bounds:
 
     Values are codes of shape (2 ends, 2 sides to move, slots), ``NONE`` where there is no position; depths
     are plies.
+
+    :ivar ends: the ends at which they have been found out; at another one nothing is known.
     """
 
     cell: Cell
     value: NDArray[np.uint8]
     depth: NDArray[np.uint16]
+    ends: tuple[int, ...] = tuple(ENDS)
 
     @cached_property
     def same_ends(self) -> bool:
@@ -142,13 +145,6 @@ class Bounds:
         if self.value.strides[0] == 0:
             return True
         return all(np.array_equal(*ends) for ends in (self.value, self.depth))
-
-    @cached_property
-    def ends(self) -> tuple[int, ...]:
-        """The ends at which more is known than nothing."""
-        return tuple(
-            end for end in ENDS if np.any((self.value[end] != WORST[end]) & (self.value[end] != NONE))
-        )
 
     @property
     def nbytes(self) -> int:

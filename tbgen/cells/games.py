@@ -109,7 +109,7 @@ class Games:
             value, depth = _twice(value), _twice(depth)
         for end in set(ENDS) - self.ends:
             depth[end] = 0
-        return Bounds(self.cell, value, depth)
+        return Bounds(self.cell, value, depth, tuple(sorted(self.ends)))
 
 
 def _twice(array: NDArray[_Number]) -> NDArray[_Number]:

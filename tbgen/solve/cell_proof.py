@@ -138,7 +138,7 @@ class CellProof:
         return self._both(prove, bounds, knowledge, less=True)
 
     def _both(self, prove: _Prove, bounds: Bounds, knowledge: Knowledge, less: bool = False) -> int:
-        """Prove the games of the ends at which anything is claimed; return the number of states.
+        """Prove the games of the ends that have been solved; return the number of states.
 
         :param less: whether claims may be less than what follows.
         """

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tbgen.board.score import Code, GScore
-from tbgen.cells.bounds import ENDS, Bounds
+from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.cells.games import Games
 from tbgen.cells.memory import MEMORY
@@ -93,12 +93,12 @@ class CellLayers:
         self._keeps_games = False
 
     def _games_of(self, fresh: Bounds) -> Games:
-        """Return games of all ends at which anything is known."""
-        cell, ends = fresh.cell, fresh.ends or ENDS
+        """Return games of the ends at which bounds of a cell have been found out."""
+        cell = fresh.cell
         games = self._games.get(cell)
-        if games is None or not games.ends.issuperset(ends):
+        if games is None or not games.ends.issuperset(fresh.ends):
             self.make_room(cell)
-            games = Games(cell, self._known, self._meter.threads, ends)
+            games = Games(cell, self._known, self._meter.threads, fresh.ends)
             self._keep(games)
         return games
 

@@ -200,4 +200,4 @@ def narrower(one: Bounds, other: Bounds) -> Bounds:
     for end, worse in ((LOWER, np.greater), (UPPER, np.less)):
         keep = worse(value[end], one.value[end])
         value[end][keep], depth[end][keep] = one.value[end][keep], one.depth[end][keep]
-    return Bounds(one.cell, value, depth)
+    return Bounds(one.cell, value, depth, tuple(sorted({*one.ends, *other.ends})))

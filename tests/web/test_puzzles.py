@@ -75,7 +75,9 @@ def test_puzzles_of_all_tables(rules: str, api: TestClient, whole_game_tables: P
     """Of each level, with either side to move; that of a day is the same again, another day's is not."""
     turns = Counter[str]()
     with open_tablebase(whole_game_tables, rules=rules) as tables:
-        for number in range(sample(8, 200)):
+        for number in range(200):
+            if number >= sample(8, 200) and len(turns) == 2:
+                break
             level = list(Level)[number % 3]
             told = asked(api, f"/{rules}/puzzle", level=level)
             assert told["level"] == level
