@@ -131,8 +131,9 @@ class Tables(ExitSource):
 
     def bounds(self, cell: Cell) -> Bounds:
         """Return the values of the positions of a cell that tables answer."""
-        value, depth = zip(*(self._look_up(cell, side) for side in SIDES), strict=True)
-        return Bounds(cell, *(np.broadcast_to(np.stack(both), (2, 2, cell.size)) for both in (value, depth)))
+        of_sides = zip(*(self._look_up(cell, side) for side in SIDES), strict=True)
+        value, depth = (np.broadcast_to(np.stack(both), (2, 2, cell.size)) for both in of_sides)
+        return Bounds(cell, value, depth)
 
     def block(self, route: Route, end: int, bound: Code) -> Block:
         """Return the values of the positions that a route leads to."""

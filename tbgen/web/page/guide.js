@@ -24,7 +24,7 @@ export const LESSONS = [
         right: "Black is in check with one legal move, too, and still the score is -G1.0: of equal scores the first counts. Only a lower count would beat it.",
     },
     {
-        name: "A capture resets", fen: "1n6/2B5/8/8/8/8/8/k1K5 w - - 4 40", accrued: "-G1.0", goal: "c7b8",
+        name: "A capture resets", fen: "k1K5/8/8/6n1/5B2/8/8/8 w - - 4 40", accrued: "-G1.0", goal: "f4g5",
         task: "Again Black holds -G1.0. But after a capture or a pawn move the count begins anew. What does White play?",
         right: "The capture ends what Black had. Black is left with one move, not in check: G1.5 for White.",
     },
