@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Self
+from typing import Self, TypeVar
 
 import chess
 
@@ -19,6 +19,8 @@ from tbgen.cells.routes import home_of_route, routes_of
 from tbgen.costs import memory_of, seconds_of
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.symmetry import MIRROR_RANKS
+
+_Node = TypeVar("_Node")
 
 
 @dataclass(frozen=True)
@@ -72,22 +74,9 @@ def cells_below(
 ) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
     """Yield the cells of :class:`Structures` one by one, each with those directly below it: each after all
     that it rests on, the root last."""
-    seen = {root}
-
-    def begun(cell: Cell) -> tuple[Cell, tuple[Cell, ...], Iterator[Cell]]:
-        below = tuple(home for home in homes_below(cell, promotions=promotions) if not held(home))
-        return cell, below, iter(below)
-
-    way = [begun(root)]
-    while way:
-        cell, below, left = way[-1]
-        new = next((home for home in left if home not in seen), None)
-        if new is None:
-            way.pop()
-            yield cell, below
-        else:
-            seen.add(new)
-            way.append(begun(new))
+    return _each_after_its_own(
+        root, lambda cell: tuple(home for home in homes_below(cell, promotions=promotions) if not held(home))
+    )
 
 
 def cells_ahead(root: Cell, side: Side, held: Callable[[Cell], bool]) -> Iterator[tuple[Cell, Side]]:
@@ -97,21 +86,32 @@ def cells_ahead(root: Cell, side: Side, held: Callable[[Cell], bool]) -> Iterato
 
     They tell what the other side is sure of without moves of its pawns.
     """
+    ordered = _each_after_its_own(
+        (root, side), lambda node: tuple(home for home in _homes_ahead(*node) if not held(home[0]))
+    )
+    return (node for node, _ in ordered)
+
+
+def _each_after_its_own(
+    root: _Node, below: Callable[[_Node], tuple[_Node, ...]]
+) -> Iterator[tuple[_Node, tuple[_Node, ...]]]:
+    """Yield the nodes of a graph without circles, each with those directly below it, and after them."""
     seen = {root}
 
-    def begun(cell: Cell, side: Side) -> tuple[Cell, Side, Iterator[tuple[Cell, Side]]]:
-        return cell, side, (home for home in _homes_ahead(cell, side) if not held(home[0]))
+    def begun(node: _Node) -> tuple[_Node, tuple[_Node, ...], Iterator[_Node]]:
+        own = below(node)
+        return node, own, iter(own)
 
-    way = [begun(root, side)]
+    way = [begun(root)]
     while way:
-        cell, own, left = way[-1]
-        new = next((home for home in left if home[0] not in seen), None)
+        node, own, left = way[-1]
+        new = next((other for other in left if other not in seen), None)
         if new is None:
             way.pop()
-            yield cell, own
+            yield node, own
         else:
-            seen.add(new[0])
-            way.append(begun(*new))
+            seen.add(new)
+            way.append(begun(new))
 
 
 @functools.lru_cache(maxsize=1 << 16)
