@@ -89,6 +89,23 @@ def test_comments_are_written_changed_and_deleted_by_keys(browser: Browser, addr
     assert visit.wrong == []
 
 
+def test_the_result_is_that_of_the_game_as_it_is_now(browser: Browser, address: str) -> None:
+    """At once, and again when the page is loaded anew."""
+    visit = Visit(browser, address, GAME.format(3))
+    page, outcome = visit.page, visit.page.locator("#outcome")
+    expect(outcome).to_contain_text("by the tables")
+    before = outcome.inner_text()
+    page.locator("#played .step").filter(has_text="Kd4").click()
+    page.locator("#promote").click()
+    expect(outcome).to_contain_text("by the tables")
+    now = outcome.inner_text()
+    assert now != before
+    page.reload()
+    expect(outcome).to_have_text(now)
+    visit.close()
+    assert visit.wrong == []
+
+
 def test_the_last_comment_says_how_the_game_ended(browser: Browser, address: str) -> None:
     """On a phone, by touch: written, it decides the result, and it is in the PGN; deleted, it does not."""
     viewport = {"width": 390, "height": 664}

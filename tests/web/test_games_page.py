@@ -136,7 +136,7 @@ def test_another_move_is_a_variation(visit: Visit) -> None:
     expect(page.locator("#outcome")).to_have_text(outcome)
 
 
-def test_a_game_that_goes_on_has_no_result_yet(visit: Visit) -> None:
+def test_a_game_that_goes_on_ends_otherwise(visit: Visit) -> None:
     """One more move at its end, and it was not resigned here; the browser's way back leads to the game."""
     page = visit.page
     page.locator("#pgn").fill(VARIED.replace("*", "1-0").replace("Kh6 1-0", "Kh6 {Black resigns} 1-0"))
@@ -146,7 +146,7 @@ def test_a_game_that_goes_on_has_no_result_yet(visit: Visit) -> None:
     page.locator("#played .step").last.click()
     page.wait_for_load_state("networkidle")  # the moves are those of what is shown
     page.locator("#moves button").first.click()
-    expect(outcome).to_have_text("")
+    expect(outcome).to_contain_text("Result G1.5 (by the tables)")
     page.reload()
     expect(outcome).to_contain_text("Result G1.5 (by the tables)")
     expect(page.locator("#game-label")).to_have_text("Ada – ?")

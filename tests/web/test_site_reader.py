@@ -199,6 +199,20 @@ def test_a_comment_that_is_not_closed_ends_a_game(visit: Visit, api: TestClient)
     assert told == 2 * [[(None, ""), ("e4", "best"), ("e5", "")]]
 
 
+def test_only_rules_with_tables_can_be_chosen(browser: Browser, tables: Path, tmp_path: Path) -> None:
+    (tmp_path / "few").mkdir()
+    for name in ("KvK", "KBvK"):
+        shutil.copy(tables / f"{name}.r.h5", tmp_path / "few")
+    write_site(tmp_path / "few", tmp_path / "site", Variant)
+    with hosting(tmp_path / "site") as host:
+        visit = Visit(browser, host.address)
+        offered = visit.page.locator("#rules option")
+        expect(offered).to_have_count(4)
+        assert "wg" not in [option.get_attribute("value") for option in offered.all()]
+        visit.close()
+    assert visit.wrong == []
+
+
 def test_pasted_games_are_a_table_with_their_own_results(visit: Visit) -> None:
     """A referee's take a server, which is said."""
     page, rows = visit.page, visit.page.locator("#games-rows tr")

@@ -26,7 +26,7 @@ import {Slider} from "./slider.js"
 import {maySolve, offerSolving, stopSolving} from "./solving.js"
 import {DEFAULT, isView, read, variantOf, written} from "./state.js"
 import {showMaterial} from "./stats.js"
-import {mayHold} from "./stock.js"
+import {mayHold, offerRules} from "./stock.js"
 import {offerTaste} from "./taste.js"
 import {added, commented, lineThrough, nextOf, promoted, towards, upTo, without, written as lineOf} from "./tree.js"
 import {offerTyping} from "./typing.js"
@@ -284,13 +284,13 @@ function extend(made, replace = false) {
     return next === plies ? go({at, setup: false}, replace) : become(next, at, replace)
 }
 
-/** Go on with another tree of moves. A game that goes on otherwise ends no more as its head says. */
+/** Go on with another tree of moves. A game that goes on otherwise ends no more as its head says: the referee is asked. */
 function become(next, at, replace = false) {
     const mainOf = all => lineThrough(all).map(number => all[number].san).join(" ")
     const same = mainOf(next) === mainOf(plies)
     const change = {line: lineOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
-    // What accrues is not known from a view: then the referee has to say it.
-    if (!isView(state.rules)) know({...state, ...change}, {plies: next, refereed: same ? refereed : null})
+    // What accrues is not known from a view: then the referee has to say it, too.
+    if (!isView(state.rules) && (same || !refereed)) know({...state, ...change}, {plies: next, refereed})
     return go(change, replace)
 }
 
@@ -394,4 +394,5 @@ addEventListener("popstate", () => {
 $("material").open = matchMedia("(min-width: 60rem)").matches
 
 showing = show()
+showing.then(() => offerRules($("rules")))
 showing.then(() => showExamples($("examples"), query => fromAbove(() => go({...DEFAULT, ...read(query)}))))

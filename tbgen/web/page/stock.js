@@ -1,7 +1,8 @@
 // Which tables the server has, so that nothing is asked of those that are missing.
 
-import {ask} from "./api.js"
+import {ask, isStatic} from "./api.js"
 import {parse} from "./position.js"
+import {variantOf} from "./state.js"
 
 /** Most men of a position that a table may hold. */
 export const MOST_MEN = 5
@@ -12,6 +13,13 @@ let tables = null
 export async function stockUp() {
     tables ??= await ask("tables").then(found => found.tables, () => null)
     return tables ?? []
+}
+
+/** Offer only rules of which there are tables, where nobody can build others: on a site without a server. */
+export async function offerRules(select) {
+    if (!isStatic) return
+    const there = await stockUp()
+    for (const option of [...select.options]) if (!there.some(({rules}) => rules === variantOf(option.value))) option.remove()
 }
 
 /** Whether a table may hold a position, as far as is known. */
