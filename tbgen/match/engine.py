@@ -268,13 +268,11 @@ class Engine:
         try:
             if not kill and not uci.exited.is_set():
                 uci.send_line("quit")
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(uci.exited.wait(), _QUITTING)
+                await _at_most(_QUITTING, uci.exited)
         finally:
             kill_group(self._group)
             try:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(uci.exited.wait(), _ENDING)
+                await _at_most(_ENDING, uci.exited)
             finally:
                 self._transport.close()
                 self._guard.release(self._group)
@@ -356,5 +354,13 @@ async def _task(command: Coroutine[Any, Any, Result]) -> AsyncIterator[asyncio.F
     finally:
         if not running.done():
             running.cancel()
-            with contextlib.suppress(asyncio.CancelledError, EngineError):
-                await running
+            await asyncio.wait({running})  # awaited itself, its cancellation could hide that of the caller
+            if not running.cancelled():
+                running.exception()  # looked at, that it is not told as forgotten
+
+
+async def _at_most(seconds: float, event: asyncio.Event) -> None:
+    """Wait for an event, but not for ever (``wait_for`` of Python 3.11 may lose a cancellation)."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

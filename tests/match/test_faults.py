@@ -1,5 +1,6 @@
 """Whatever an engine does wrong, it loses the game, the reason is kept, and the event goes on without it."""
 
+import asyncio
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.cli.main import main
+from tbgen.match.engine import _task
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.matches import OFTEN, children, event, games_of, gone, last_words, played, tagged
@@ -170,6 +172,25 @@ def test_an_interrupted_event_leaves_nothing_running(number: int, code: int, tmp
         assert "the same command goes on from there" in running.stderr.read()  # type: ignore[union-attr]
     assert all(gone(process) for process in engines)
     assert len(games_of(pgn)) >= 3
+
+
+def test_a_task_that_ends_hides_no_cancellation() -> None:
+    """An interruption may come while what told of the engine's thoughts is being ended."""
+
+    async def cancelled() -> bool:
+        async def work() -> None:
+            async with _task(asyncio.sleep(60)):
+                await asyncio.sleep(0)
+
+        working = asyncio.ensure_future(work())
+        while not asyncio.all_tasks() - {working, asyncio.current_task()}:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        working.cancel()
+        await asyncio.wait({working})
+        return working.cancelled()
+
+    assert asyncio.run(cancelled())
 
 
 def test_an_event_goes_on_when_its_terminal_is_closed_under_nohup(tmp_path: Path) -> None:
