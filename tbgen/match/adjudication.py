@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Protocol, TypeAlias
 
 import chess
 from msgspec import Meta, Struct
@@ -136,6 +136,13 @@ class Evaluations:
         return last if len(last) == count else []
 
 
+class EventSolver(StateSolver, Protocol):
+    """A solver that an interruption of the event stops: :class:`tbgen.solve.budgeted.Solver`."""
+
+    def stop(self) -> None:
+        """End the work on a state soon, though another thread does it, and work on no other."""
+
+
 class Judge:
     """Says what stopped games are worth, and which may be stopped because tables or files prove their points.
 
@@ -149,7 +156,7 @@ class Judge:
     def __init__(
         self,
         tables: Tablebase | None,
-        solver: StateSolver | None = None,
+        solver: EventSolver | None = None,
         *,
         syzygy: Syzygy | None = None,
         most_men: int = MOST_MEN,
@@ -182,7 +189,14 @@ class Judge:
         if arbiter.basis is not None or ending.cause is not None or self._tables is None:
             return adjudicate(arbiter, self._tables, ending), ending
         async with self._one:
-            outcome = await asyncio.to_thread(self._adjudicate, arbiter, self._syzygy, ending, self._solver)
+            try:
+                outcome = await asyncio.to_thread(
+                    self._adjudicate, arbiter, self._syzygy, ending, self._solver
+                )
+            except asyncio.CancelledError:
+                if self._solver is not None:
+                    self._solver.stop()  # the thread goes on, and the end of the event waits for it
+                raise
         return _as_proved(outcome, ending)
 
     def _adjudicate(

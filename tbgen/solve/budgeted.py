@@ -182,7 +182,8 @@ class Solver:
         """Why the last attempt on a state ended."""
         self._errors: dict[StateName, TbgenError] = {}
         """Why a state cannot be solved."""
-        self._stopped = False
+        self.stopped = False
+        """Whether nothing else is to be worked on."""
 
     def solve(
         self,
@@ -257,12 +258,22 @@ class Solver:
         known = self._results.proved(job.state)
         if known is not None and known.bounds.exact:
             return None
-        unknown = Stop.INTERRUPT if self._stopped else Stop.TIME if known is None else None
+        unknown = Stop.INTERRUPT if self.stopped else Stop.TIME if known is None else None
         return self._stops.get(job.state, unknown)
 
     def stop(self) -> None:
-        """Work on no other position: the answers are what is known."""
-        self._stopped = True
+        """Work on no other position, and no longer on the one at work in another thread than until its next
+        cell is solved: the answers are what is known."""
+        self.stopped = True
+
+    def _show(self, stage: SolveStage) -> None:
+        """Tell progress.
+
+        :raises KeyboardInterrupt: if the work is to end.
+        """
+        if self.stopped:
+            raise KeyboardInterrupt
+        self._progress(stage)
 
     def _rounds(self) -> Iterator[float]:
         """Yield the seconds that each position is given, one round after the other."""
@@ -284,7 +295,7 @@ class Solver:
 
     def _allowed(self, seconds: float) -> float:
         """Return how many of these seconds a position may still have."""
-        if self._stopped:
+        if self.stopped:
             return 0.0
         left = math.inf if self._total is None else self._total - self.course.seconds
         return max(0.0, min(seconds, left))
@@ -299,7 +310,7 @@ class Solver:
         began, interrupt = time.perf_counter(), None
         try:
             budget = Budget(allowed, self._memory, threads=self._threads)
-            proof = self._prove(job.board, job.accrued, job.tables, budget, self._progress)
+            proof = self._prove(job.board, job.accrued, job.tables, budget, self._show)
         except SolvingInterruptedError as error:
             proof, interrupt = SolveProof(error.solution.proved, Stop.INTERRUPT), error.interrupt
             allowed = time.perf_counter() - began
@@ -311,6 +322,6 @@ class Solver:
         stop = self._stops[job.state] = proof.stopped_by
         used = math.inf if stop in _TIME_IS_NO_HELP else allowed
         self._results.add(job.state, proof.proved, self._effort(job, used))
-        if interrupt is not None:
+        if interrupt is not None and not self.stopped:
             self.stop()
             self._interrupted(interrupt)

@@ -2,20 +2,24 @@
 
 import asyncio
 import json
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import chess
 import pytest
 
 import tbgen
-from tbgen.board.interval import ProvedValue, ScoreInterval
+from tbgen.board.interval import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.cli.main import main
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, adjudicate
 from tbgen.match.adjudication import DrawRule, Evaluations, Judge, ResignRule, StopRules
+from tbgen.progress import SolveStage
 from tbgen.solve.budgeted import SolveProof, Solver
 from tbgen.words import struct_of
 from tests.match.engines import words
@@ -208,3 +212,25 @@ def test_what_no_table_holds_is_solved(bounds: str, basis: Basis, text: str, tmp
         outcome, ending = asyncio.run(judge.stopped(arbiter, Ending(None, None, "End")))
         assert asyncio.run(judge.known(arbiter.board, arbiter)) is None
     assert (outcome.basis, ending.text) == (basis, text)
+
+
+def test_an_interruption_stops_the_solver(tmp_path: Path) -> None:
+    """Else the end of the event would wait for all the time that the solver is given."""
+    begun = threading.Event()
+
+    def prove(*given: Any) -> SolveProof:
+        begun.set()
+        progress = given[-1]
+        while True:
+            progress(SolveStage(*ANYTHING))
+            time.sleep(0.01)
+
+    async def interrupted(judge: Judge) -> bool:
+        judging = asyncio.ensure_future(judge.stopped(Arbiter(), Ending(None, None, "End")))
+        await asyncio.to_thread(begun.wait)
+        judging.cancel()
+        await asyncio.wait({judging})
+        return judging.cancelled()
+
+    with tbgen.probe.tablebase.Tablebase(tmp_path) as tables:
+        assert asyncio.run(interrupted(Judge(tables, Solver(prove=prove))))

@@ -1,5 +1,7 @@
 """What is solved, how long, and what is not solved again; cells are stood in for."""
 
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,14 +15,14 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
-from tbgen.progress import SolveProgress
+from tbgen.progress import SolveProgress, SolveStage
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.budgeted import CellProver, SolveProof, Solver
 from tbgen.solve.plan import Job
 from tbgen.solve.results import Effort, SolveResults, StateName
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
-from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
+from tests.support.solving import CASTLING, FEW, LOCKED, WALL, Prover, proved
 
 BOARD = chess.Board(LOCKED)
 G4 = GScore("G4.0")
@@ -40,6 +42,28 @@ def test_exact_values_are_not_solved_again(tables: Tablebase) -> None:
         assert solver.solve(BOARD, G4, tables) == proved("G4.0 G4.0", 3)
     assert len(prover.asked) == 1
     assert (solver.course.asked, solver.course.known, solver.course.solved) == (1, 1, 0)
+
+
+def test_it_stops_when_another_thread_says_so(tmp_path: Path) -> None:
+    """Before the next cell, and nobody is told of an interrupt; what is proved by then is known."""
+    shown: list[int] = []
+
+    def watch(stage: SolveStage) -> None:
+        shown.append(stage.cells)
+        if stage.cells:
+            threading.Thread(target=solver.stop).start()
+            while not solver.stopped:
+                time.sleep(0.001)
+
+    solver = Solver(seconds=600.0, results=SolveResults(), progress=watch)
+    with Tablebase(tmp_path) as tables:
+        found = solver.solve(chess.Board(WALL), GScore("-G3.5"), tables)
+        assert [cells for cells in shown if cells] == [max(shown)]
+        assert found is not None
+        assert solver.stopped_by(Job(chess.Board(WALL), GScore("-G3.5"), tables)) is Stop.INTERRUPT
+        told = len(shown)
+        assert solver.solve(chess.Board(FEW), GScore("G9.0"), tables) is None
+    assert len(shown) == told
 
 
 def test_bounds_that_are_enough_are_not_solved_again(tables: Tablebase) -> None:
