@@ -24,11 +24,16 @@ from tbgen.games.standings.sprt import TestSettings
 
 
 class Termination(StrEnum):
-    """How a run of an event has ended; ``gone`` if the runner ended without a last line."""
+    """How a run of an event has ended.
+
+    ``gone`` if the runner ended without a last line; ``untold`` if there is no live file, and finished games
+    are all that is known.
+    """
 
     FINISHED = "finished"
     STOPPED = "stopped"
     GONE = "gone"
+    UNTOLD = "untold"
 
 
 class Participant(Struct, frozen=True):
@@ -201,6 +206,11 @@ class LiveFile:
             with suppress(msgspec.MsgspecError):
                 lines.append(_decoder.decode(line))
         return fresh, lines
+
+    @property
+    def found(self) -> bool:
+        """Whether there has been a file."""
+        return self._file is not None
 
     @property
     def abandoned(self) -> bool:

@@ -27,7 +27,7 @@ class Archive:
     """An event, read from its two files.
 
     :param pgn: the PGN file.
-    :raises UsageError: if it has no live file, or the event is still being played.
+    :raises UsageError: if it has neither a live file nor a finished game, or the event is still being played.
     """
 
     def __init__(self, pgn: Path) -> None:

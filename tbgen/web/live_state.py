@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -24,13 +24,15 @@ from tbgen.games.live_file import (
     GameThought,
     LiveFile,
     LiveLine,
+    Participant,
     Termination,
     live_path,
 )
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import Standings
-from tbgen.games.standings.encounters import Encounters, MatchScore, finished_game
+from tbgen.games.standings.encounters import Encounters, Key, MatchScore, finished_game
+from tbgen.games.standings.leading import lead_of
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.tables import tables
 
@@ -62,10 +64,17 @@ class EventFiles:
         self.options = GameOptions(Variant.R_MOBILITY)
         """By which its games are scored."""
         self._size = self._games = 0
+        self._untold_size = 0
+        """Bytes of the PGN file when it was last read without a live file."""
 
     def read(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
-        """Return whether the live file has begun anew, and its new lines with the games finished by then."""
+        """Return whether the live file has begun anew, and its new lines with the games finished by then.
+
+        Without a live file the PGN file stands for one, as far as it says what that would.
+        """
         fresh, lines = self.live.read()
+        if not self.live.found:
+            return self._read_untold()
         return fresh, [(line, list(self._finished(line))) for line in lines]
 
     def text(self, place: slice) -> bytes:
@@ -83,7 +92,28 @@ class EventFiles:
             self.options = _options_of(line)
         elif not isinstance(line, GameEnd):
             return
-        for raw in split_games(BytesIO(self.text(slice(self._size, line.size)))):
+        yield from self._listed(line.size)
+
+    def _read_untold(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
+        """Return what a PGN file without a live file tells, if it has changed."""
+        try:
+            size = self._pgn.stat().st_size
+        except OSError:
+            return False, ()
+        if size == self._untold_size:
+            return False, ()
+        self._untold_size = size
+        for variant in Variant:
+            self._size = self._games = 0
+            self.options = GameOptions(variant)
+            if games := list(self._listed(size)):
+                tags = next(split_games(BytesIO(self.text(games[0].place)))).values
+                return True, [(_start_of(tags, games), games), (EventEnd(Termination.UNTOLD), ())]
+        return False, ()
+
+    def _listed(self, end: int) -> Iterator[ListedGame]:
+        """Yield the finished games from where the last call has ended up to a byte of the PGN file."""
+        for raw in split_games(BytesIO(self.text(slice(self._size, end)))):
             place = slice(self._size, self._size + len(raw.data))
             self._size = place.stop
             raw.number = self._games + 1
@@ -161,6 +191,7 @@ class LiveState:
             "scoring": scheme,
             "score": score and _score(score),
             "leaders": [each.name for each in players if each.place == 1],
+            "lead": "" if standings is None else lead_of(standings),
             "tables": [] if standings is None else list(_tables(standings)),
         }
         return "standings", self._standings
@@ -235,12 +266,41 @@ def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
         keys.add("crosstable")
     for table in tables(standings, keys):
         columns = [_fields(column, "title", "word") for column in table.columns]
-        yield _fields(table, "title", "note") | {"columns": columns, "rows": table.shown()}
+        yield _fields(table, "key", "title", "note") | {"columns": columns, "rows": table.shown()}
 
 
 def _fields(of: object, *names: str) -> dict[str, Any]:
     """Return attributes as fields of a document."""
     return {name: getattr(of, name) for name in names}
+
+
+def _start_of(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStart:
+    """Return how an event has begun of which no more is known than its finished games.
+
+    :param tags: of the first one.
+    """
+    records = [each.game for each in games]
+    settings = records[0].outcome.settings
+    keys = [key for each in records if (key := Key.parse(each.round))]
+    names = dict.fromkeys(name for each in records for name in (each.white, each.black))
+    name, site = ("" if tags.get(tag, "?") == "?" else tags[tag] for tag in ("Event", "Site"))
+    return EventStart(
+        name=name,
+        site=site,
+        format="",
+        rules=settings.variant,
+        players=[Participant(name, "inf") for name in names],
+        rounds=max(key.round for key in keys),
+        games=max(key.game for key in keys),
+        total=None,
+        finished=len(games),
+        concurrency=1,
+        scoring=settings.scoring.scheme,
+        cutoff=None,
+        komi=None,
+        test=None,
+        size=games[-1].place.stop,
+    )
 
 
 def _options_of(start: EventStart) -> GameOptions:

@@ -79,7 +79,7 @@ def write_site(
     :param event: the PGN file of an event that is over, which the site shows too.
     :param done: called with every table, its number, and how many there are.
     :raises UsageError: if the target has other files than a site, a table is not one of up to four men in
-        plain form, or the event has no live file or is still being played.
+        plain form, or there is no event or it is still being played.
     :raises NoTablesError, MissingTableError, DamagedTableError: as publishing does.
     :raises TbgenError: if something cannot be written.
     """

@@ -106,7 +106,7 @@ def test_events_that_cannot_be_published(
 @pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
 def test_the_page_of_an_event_without_a_server(
-    scheme: str, width: int, browser: Browser, site_of_event: Path
+    scheme: str, width: int, site_of_event: Path, browser: Browser
 ) -> None:
     """Winner, crosstable, all games; one is replayed to its end, another one opened in the explorer."""
     with hosting(site_of_event) as host:
@@ -116,7 +116,14 @@ def test_the_page_of_an_event_without_a_server(
         expect(page.locator("#winner")).to_have_text("A, B and C share the first place.")
         expect(page.locator("#event")).to_have_text("A, B, C; round-robin, 54 of 54 games played.")
         expect(page.locator("#status")).to_contain_text("The event is over.")
-        expect(page.locator("#standings table")).to_have_count(2)
+        expect(page.locator("#standings table")).to_have_count(1)
+        board, crosstable = (page.locator(each).bounding_box() for each in ("#board", "#crosstable table"))
+        assert board is not None
+        assert crosstable is not None
+        beside = (
+            crosstable["x"] > board["x"] + board["width"] and crosstable["y"] < board["y"] + board["height"]
+        )
+        assert beside == (width == 1440)
         expect(page.locator("#stage")).to_have_attribute("aria-label", "Game 9.3.2")
         expect(page.locator("#banner")).to_be_visible()
         expect(page.locator("#others")).to_be_hidden()

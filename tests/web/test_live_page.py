@@ -252,7 +252,11 @@ def test_the_winner_of_an_event(browser: Browser, tmp_path: Path, tables: Path) 
         running.communicate(timeout=300)
     with serving(tables, "--live", str(pgn)) as (_, host, port):
         visit = Visit(browser, f"http://{host}:{port}", "live", viewport={"width": 390, "height": 844})
-        expect(visit.page.locator("#winner")).to_have_text("B wins.")
+        expect(visit.page.locator("#winner")).to_have_text("B wins: 1 to 0 points.")
+        expect(visit.page.locator(".tagline")).to_be_hidden()
+        visit.page.set_viewport_size({"width": 390, "height": 664})
+        for each in ("#winner", "#board"):
+            expect(visit.page.locator(each)).to_be_in_viewport(ratio=1)
         visit.page.set_viewport_size({"width": 1440, "height": 900})
         table = visit.page.locator("#standings .wide")
         assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
@@ -275,5 +279,32 @@ def test_the_winner_of_an_event(browser: Browser, tmp_path: Path, tables: Path) 
         expect(visit.page.locator("#black-depth")).to_have_text(re.compile("^depth 3, "))
         assert not visit.too_wide()
         assert visit.violations() == []
+        visit.close()
+        assert visit.wrong == []
+
+
+def test_games_without_a_live_file_are_shown(browser: Browser, tmp_path: Path, tables: Path) -> None:
+    """With who is first, until a live file tells more; where there is no such game, that is said."""
+    pgn = tmp_path / "games.pgn"
+    with serving(tables, "--live", str(pgn)) as (_, host, port):
+        visit = Visit(browser, f"http://{host}:{port}", "live")
+        page = visit.page
+        expect(page.locator("#event")).to_contain_text("No event has begun: there is no live file")
+        expect(page.locator(".tagline")).to_be_visible()
+        other = tmp_path / "other.pgn"
+        players = [words(name, moves=MATE) for name in "AB"]
+        with started("tbgen", *event(other, "--games", "1", players=players)) as running:
+            running.communicate(timeout=300)
+        other.rename(pgn)
+        expect(page.locator("#winner")).to_have_text("B is first: 1 to 0 points.")
+        expect(page.locator("#event")).to_have_text("A, B; 1 game played.")
+        expect(page.locator("#status")).to_contain_text("no live file beside it")
+        expect(page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
+        expect(page.locator("#finished tbody tr")).to_have_count(1)
+        assert visit.violations() == []
+        with LiveWriter(pgn, pytest.fail) as writer:
+            writer(START)
+            expect(page.locator("#winner")).to_be_empty()
+            expect(page.locator("#event")).to_contain_text("round-robin")
         visit.close()
         assert visit.wrong == []

@@ -77,6 +77,34 @@ def test_a_pgn_file_that_is_taken_away_has_no_more_games(pgn: Path) -> None:
     files.live.close()
 
 
+def test_games_without_a_live_file_are_told(pgn: Path) -> None:
+    """All that are finished, once, with players and scoring; a live file takes their place."""
+    files, state = EventFiles(pgn), LiveState()
+    fresh, lines = files.read()
+    assert (fresh, files.read()) == (True, (False, ()))
+    for line, games in lines:
+        state.take(line, games)
+    state.rank(state.unranked)
+    found = state.document()
+    assert (found["over"], found["finished"]["total"]) == ("untold", 2)
+    assert state.start is not None
+    assert {player.name for player in state.start.players} == {"A", "B"}
+    assert (state.start.rules, state.start.scoring, state.start.games) == ("r", "exponential", 1)
+    assert (found["standings"]["games"], found["standings"]["leaders"]) == (2, ["B"])
+    with pgn.open("ab") as file:
+        file.write(b"gibberish")
+    assert files.read()[0]
+    live_path(pgn).write_bytes(line_of(START))
+    assert files.read() == (True, [(START, [])])
+    files.live.close()
+
+
+def test_a_file_of_other_games_has_no_event(tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    pgn.write_text('[Event "?"]\n[Result "1-0"]\n\n1. e4 1-0\n')
+    assert EventFiles(pgn).read() == (False, ())
+
+
 def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
     """Who has won the only game; both when each has won one."""
     pgn = tmp_path / "games.pgn"

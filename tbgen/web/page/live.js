@@ -17,7 +17,9 @@ const OVER = {
     finished: "The event is over. This page stays as it is; its games are in the PGN file.",
     stopped: "The event was stopped. It goes on when the command is given again, and this page with it, if the address is the same.",
     gone: "The runner has ended without a word. The event goes on when the command is given again.",
+    untold: "These are the finished games of the PGN file. There is no live file beside it, so whether more follow is not known here.",
 }
+const NONE = "No event has begun: there is no live file beside the PGN file yet, and no finished game of tbgen match in it. This page goes on by itself."
 const ARCHIVED = "The event was stopped before its end. This is how far it came."
 
 let event = null
@@ -28,18 +30,20 @@ let listed = []
 let total = 0
 /** Who is first in the standings; several if they share the place. */
 let leaders = []
+/** By what he is ahead of the next one, if somebody is first alone. */
+let lead = ""
 /** How the event has ended, one of OVER; null before. */
 let over = null
 
 function showEvent() {
     if (!event) {
-        $("event").textContent = "The engines are being tried."
+        $("event").textContent = NONE
         return
     }
     const names = event.players.map(each => each.control === "inf" ? each.name : `${each.name} (${each.control})`)
     const played = event.total === null ? `${gamesText(total)} played` : `${total} of ${gamesText(event.total)} played`
     const where = [event.name, event.site].filter(Boolean).join(", ")
-    $("event").textContent = `${where ? `${where}: ` : ""}${names.join(", ")}; ${event.format}, ${played}.`
+    $("event").textContent = `${where ? `${where}: ` : ""}${names.join(", ")}; ${[event.format, played].filter(Boolean).join(", ")}.`
 }
 
 // Games in play: one on the large board, the others on small ones.
@@ -117,16 +121,16 @@ function showListed() {
 
 function rank(found) {
     if (!found) return
-    ;({leaders} = found)
+    ;({leaders, lead} = found)
     showStandings(found, event.games)
 }
 
 /** Show that the event is over, or that it is not: null. */
 function showOver(how) {
     over = how
-    $("status").textContent = isStatic && how !== "finished" ? ARCHIVED : OVER[how] ?? ""
+    $("status").textContent = isStatic && ["stopped", "gone"].includes(how) ? ARCHIVED : OVER[how] ?? ""
     $("playing-label").textContent = how === null ? "Games in play" : "Last games"
-    $("winner").textContent = how === "finished" ? announced() : ""
+    $("winner").textContent = ["finished", "untold"].includes(how) ? announced() : ""
     games.forEach(game => game.stopped = how !== null)
     count()
     tick()
@@ -134,7 +138,8 @@ function showOver(how) {
 
 function announced() {
     if (!leaders.length) return ""
-    return leaders.length === 1 ? `${leaders[0]} wins.` : `${leaders.slice(0, -1).join(", ")} and ${leaders.at(-1)} share the first place.`
+    const first = over === "finished" ? "wins" : "is first"
+    return leaders.length === 1 ? `${leaders[0]} ${first}${lead && `: ${lead}`}.` : `${leaders.slice(0, -1).join(", ")} and ${leaders.at(-1)} share the first place.`
 }
 
 function showAll(found) {

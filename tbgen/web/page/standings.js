@@ -15,7 +15,11 @@ export const games = number => number === 1 ? "1 game" : `${number} games`
 export function showStandings({score, tables, games: whole}, perEncounter) {
     $("score").textContent = score?.games ? scoreText(score, perEncounter) : ""
     if (!tables.length) return
-    $("standings").replaceChildren(...tables.map(each => table(each.columns, each.rows, `${each.title}, by ${games(whole)} of whole encounters`, each.note)))
+    const shown = tables.map(each => [each.key, table(each.columns, each.rows, `${each.title}, by ${games(whole)} of whole encounters`, each.note)])
+    const of = isCross => shown.filter(([key]) => (key === "crosstable") === isCross).map(([, element]) => element)
+    $("standings").replaceChildren(...of(false))
+    $("crosstable").replaceChildren(...of(true))
+    $("crosstable").hidden = !$("crosstable").hasChildNodes()
 }
 
 function scoreText({player, opponent, points, games: played, elo, test}, perEncounter) {
