@@ -16,6 +16,7 @@ from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.store.inventory import EXPECTED_MEN
+from tbgen.web.daily import Draws, drawn_by
 from tbgen.web.documents import (
     DayText,
     Level,
@@ -53,8 +54,7 @@ def puzzle(
     :raises TbgenError: if the table is missing, or cannot be used.
     """
     wanted = _level(level)
-    rng = Random(f"{_day(day)} {stock.variant} {wanted} {material}") if day else _random
-    for boards in _drawn(stock, material, rng, _SOLVED):
+    for boards in _of_day(stock, wanted, material, _day(day)) if day else _drawn(stock, material, _SOLVED):
         for board, moves in zip(boards, stock.tables.moves_many(boards, FRESH), strict=True):
             if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
                 continue
@@ -72,7 +72,7 @@ def challenge(stock: Stock, level: LevelText | None, material: MaterialText | No
     :raises Refusal: if none is found, or a parameter means nothing.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    for boards in _drawn(stock, material, _random, _PLAYED[_level(level) or _random.choice(list(Level))]):
+    for boards in _drawn(stock, material, _PLAYED[_level(level) or _random.choice(list(Level))]):
         if boards:
             return position(stock, boards[0].fen(), None)
     raise _none("position to play")
@@ -105,21 +105,47 @@ def _day(text: str) -> date:
         raise UsageError(f"{quote(text)} is no day: expected one such as 2026-11-25") from None
 
 
-def _drawn(stock: Stock, name: str | None, rng: Random, plies: range) -> Iterator[Sequence[chess.Board]]:
+def _of_day(
+    stock: Stock, level: Level | None, name: str | None, day: date
+) -> Iterator[Sequence[chess.Board]]:
+    """Yield what :func:`_drawn` does, always the same for a day; plain tables alone are read in pieces.
+
+    :raises TbgenError: as there.
+    """
+    text = f"{day} {stock.variant} {level or ''} {name or ''}"
+    materials = _materials(stock, name)
+    plain = [each.material for each in stock.entries() if each.info and not each.info.packed]
+    plain = [each for each in plain if each in materials]
+    if plain:
+        yield from drawn_by(Draws(text), stock, plain, _MOST_RANK, _SOLVED)
+    else:
+        yield from _drawn(stock, name, _SOLVED, Random(text))
+
+
+def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
+    """Return the materials that positions are drawn from: the one that is named, or all that may be.
+
+    :raises TbgenError: if its table is missing, or has described men.
+    """
+    if name:
+        stock.require(material := Material.parse(name))
+        if material.is_described:
+            raise UsageError(f"{material} has described men: puzzles are of chess")
+        return [material]
+    there = (each for each in stock.materials if not each.is_described)
+    return [each for each in there if _FEWEST_MEN <= each.men <= EXPECTED_MEN]
+
+
+def _drawn(
+    stock: Stock, name: str | None, plies: range, rng: Random = _random
+) -> Iterator[Sequence[chess.Board]]:
     """Yield, some together, random positions whose side to move gets a score of its own in a number of plies.
 
     Colours are exchanged in half of them.
 
     :raises TbgenError: if the table of a material that is named is missing, or has described men.
     """
-    if name:
-        stock.require(material := Material.parse(name))
-        if material.is_described:
-            raise UsageError(f"{material} has described men: puzzles are of chess")
-        materials = [material]
-    else:
-        there = (each for each in stock.materials if not each.is_described)
-        materials = [each for each in there if _FEWEST_MEN <= each.men <= EXPECTED_MEN]
+    materials = _materials(stock, name)
     for _ in range(_BATCHES if materials else 0):
         drawn = islice(stock.random_boards(rng.choice(materials), None, rng), _TOGETHER)
         of_chess = (board for board in drawn if isinstance(board, chess.Board))  # all are

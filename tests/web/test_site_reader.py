@@ -259,6 +259,18 @@ def test_puzzles_have_one_move_and_challenges_are_won(visit: Visit, tables: Path
             assert result.depth in plies
 
 
+def test_the_puzzle_of_a_day_is_that_of_a_server(visit: Visit, api: TestClient) -> None:
+    """Where both have the same tables; days, levels and materials have different ones."""
+    asked: list[Asked] = [("r/puzzle", {"day": f"2026-11-{day:02}"}) for day in range(1, sample(6, 30))]
+    asked += [("wg/puzzle", {"day": "2026-11-25"}), ("r/puzzle", {"day": "2026-11-25", "level": "hard"})]
+    asked.append(("r/puzzle", {"day": "2026-11-25", "material": "KQvKR"}))
+    found = visit.page.evaluate(ANSWERS, asked)
+    assert [each["fen"] for each in found] == [
+        api.get(f"/{path}", params=parameters).json()["fen"] for path, parameters in asked
+    ]
+    assert len({each["fen"] for each in found}) == len(asked)
+
+
 def test_samples_have_what_is_asked_for(visit: Visit, tables: Path) -> None:
     wanted: list[dict[str, str]] = [
         {"material": "kvkb", "value": "G0.5", "side": "black"},
@@ -305,11 +317,13 @@ def test_a_host_without_ranges_sends_whole_files(browser: Browser, site: Path) -
         size = (site / "tables" / "KRvKR.r.h5").stat().st_size / 1e6
         expect(notice).to_have_text(
             f"The host of this site hands out tables only as a whole, this one of {size:.1f} MB: "
-            "some positions take a while to load."
+            "some positions take a while to load. OK"
         )
         assert visit.violations() == []
-        visit.page.keyboard.press("Escape")
-        expect(notice).to_be_hidden()
+        visit.page.locator("#flip").click()
+        expect(notice).to_be_visible()  # until it has been read
+        notice.get_by_role("button").click()
+        expect(notice).to_have_count(0)
         expect(visit.page.locator("#facts dd").first).to_be_visible()
         visit.page.goto(f"{host.address}/?fen=8/8/8/4KBk1/8/8/8/7b_b_-_-_0_1")
         expect(visit.page.locator("#facts dd").first).to_be_visible()

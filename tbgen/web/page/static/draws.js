@@ -1,5 +1,5 @@
 // Positions drawn at random: samples, puzzles and challenges, as docs/web.md describes them. Those of one draw lie in
-// one piece of a table, so that a few pieces are enough.
+// one piece of a table, so that a few pieces are enough. What a text decides, web/daily.py draws in the same way.
 
 import {Refused} from "../api.js"
 import {fenOf, readFen, refused, studied} from "./chess.js"
@@ -18,7 +18,7 @@ const TOGETHER = 8
 
 const none = message => new Refused(404, {code: "no_position", message})
 
-/** Return a function that draws numbers from 0 to 1: always the same ones for a text. */
+/** Return a function that draws numbers from 0 to 1: always the same ones for a text, by FNV-1a and Mulberry32. */
 function drawnBy(text) {
     let state = [...text].reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193), 0x811c9dc5)
     return () => {
@@ -67,7 +67,7 @@ async function slotsOf(table, side, piece, isWanted) {
     return found
 }
 
-const materialsOf = async (rules, least) => (await list()).filter(each => each.rules === rules && each.material.length - 1 >= least).map(each => each.material)
+const materialsOf = async (rules, least) => (await list()).filter(each => each.rules === rules && each.material.length - 1 >= least).map(each => each.material).sort()
 
 /** Return a random position of a table, or of any one that has such positions. */
 export async function sample({material, value, side}, rules) {
@@ -121,7 +121,7 @@ export async function challenge({level, material}, rules) {
 /** Return a random position with exactly one move that keeps the value, and which wrong moves tempt. */
 export async function puzzle({level, material, day}, rules) {
     const wanted = levelOf(level)
-    const random = day ? drawnBy(`${day} ${rules} ${wanted} ${material}`) : Math.random
+    const random = day ? drawnBy(`${day} ${rules} ${wanted ?? ""} ${material ?? ""}`) : Math.random
     for await (const fen of drawn(rules, material, SOLVED, random)) {
         const found = await answer({fen}, rules)
         const [right, ...wrong] = found.moves

@@ -50,7 +50,7 @@ function tell(size) {
     if (size < LARGE || remembered(TOLD, TAB)) return
     keep(TOLD, true, TAB)
     const text = `The host of this site hands out tables only as a whole, this one of ${(size / 1e6).toFixed(1)} MB: some positions take a while to load.`
-    const notice = h("p", {popover: "auto", role: "status"}, text)
+    const notice = h("div", {popover: "manual", role: "status"}, text, " ", h("button", {type: "button", onclick: () => notice.remove()}, "OK"))
     document.body.append(notice)
     notice.showPopover?.() // browsers without it have the notice at the end of the page
 }
