@@ -45,9 +45,9 @@ def test_a_puzzle_is_solved(browser: Browser, address: str) -> None:
         page.reload()
         expect(page.locator("#solved")).to_have_text("1")
         expect(page.locator("#task")).to_contain_text("One move alone")
-    page.locator("#level").select_option("hard")
-    page.locator("#another").focus()
-    page.keyboard.press("Enter")
+    page.locator("#level").select_option("hard")  # which counts at once
+    expect(page.locator("#name")).to_have_text("A puzzle, hard")
+    page.reload()
     expect(page.locator("#name")).to_have_text("A puzzle, hard")
     page.locator("#give-up").focus()
     page.keyboard.press("Enter")
@@ -64,10 +64,12 @@ def test_a_puzzle_that_was_sent(browser: Browser, address: str) -> None:
     visit = Visit(browser, address, "puzzles", viewport={"width": 390, "height": 664}, has_touch=True)
     page = visit.page
     expect(page.locator("#name")).to_contain_text("Today's puzzle, ")
-    task, sent = page.locator("#task").inner_text(), page.url
+    name, task, sent = page.locator("#name").inner_text(), page.locator("#task").inner_text(), page.url
     assert "?fen=" in sent
+    page.goto(re.sub(r"day=[\d-]+", "day=2026-11-25", sent))
+    expect(page.locator("#name")).to_contain_text("The puzzle of 2026-11-25, ")
     page.goto(sent)
-    expect(page.locator("#name")).to_have_text("A puzzle")
+    expect(page.locator("#name")).to_have_text(name)
     expect(page.locator("#task")).to_have_text(task)
     assert page.url == sent
 
@@ -112,9 +114,13 @@ def test_a_puzzle_that_was_sent(browser: Browser, address: str) -> None:
     assert visit.violations() == []
     page.goto(f"{address}/puzzles?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1")
     expect(page.locator("#problem")).to_contain_text("This position is no puzzle: ")
-    expect(page.locator("#give-up")).to_be_disabled()
+    expect(page.locator("#name")).to_have_text("No puzzle")
+    for each in ("#board", "#task", "#give-up", "#explore", "#play-on"):
+        expect(page.locator(each)).to_be_hidden()
+    assert visit.violations() == []
     page.locator("#another").tap()
     expect(page.locator("#name")).to_contain_text("A puzzle, ")
     expect(page.locator("#problem")).to_be_empty()
+    expect(page.locator("#board")).to_be_visible()
     visit.close()
     assert visit.wrong == []

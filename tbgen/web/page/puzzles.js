@@ -24,34 +24,42 @@ let made = 0
 /** Where they are told. */
 const told = h("span", {class: "solution"})
 
-/** Show a puzzle: the answer to a question. */
-async function begin(asking, name) {
+/** Show a puzzle: the answer to a question. One of a day is called by it. */
+async function begin(asking, day = null) {
     $("another").disabled = $("today").disabled = true
     await attempt($("problem"), async () => {
         puzzle = await asking()
         answered = null
         solution = []
         made = 0
-        $("name").textContent = puzzle.level ? `${name}, ${puzzle.level}` : name
+        document.body.classList.remove("none")
+        $("name").textContent = [nameOf(day), puzzle.level].filter(Boolean).join(", ")
         $("task").replaceChildren(...task())
         $("said").replaceChildren()
         $("give-up").disabled = false
         const query = `?fen=${puzzle.fen.replaceAll(" ", "_")}${isBlack() ? "&side=black" : ""}`
         turnTo($("explore"), query)
         turnTo($("play-on"), query)
-        history.replaceState(null, "", query)
+        const more = Object.entries({level: puzzle.level, day}).filter(([, value]) => value)
+        history.replaceState(null, "", query + more.map(([key, value]) => `&${key}=${value}`).join(""))
         restore()
     })
+    if (!puzzle) {
+        document.body.classList.add("none")
+        $("name").textContent = "No puzzle"
+    }
     $("another").disabled = $("today").disabled = false
 }
 
+const nameOf = day => !day ? "A puzzle" : day === today() ? "Today's puzzle" : `The puzzle of ${day}`
+
 const isBlack = () => moverOf(puzzle.fen) === "Black"
 
-/** Return the puzzle of a position, such as one that was sent. */
-async function sent(fen) {
+/** Return the puzzle of a position, such as one that was sent, maybe with its level. */
+async function sent(fen, level) {
     const found = await ask("r", {fen: fen.replaceAll("_", " ")})
     const [best, second] = found.moves
-    if (best && second && best.value !== second.value && sideOf(found.value) === moverOf(found.fen)) return found
+    if (best && second && best.value !== second.value && sideOf(found.value) === moverOf(found.fen)) return {...found, level}
     throw new Refused(400, {code: "bad_input", message: "This position is no puzzle: the side to move has not exactly one move that keeps a score of its own."})
 }
 
@@ -139,10 +147,12 @@ const showSolved = () => {
     $("solved").textContent = String(counted())
 }
 
-const beginToday = () => begin(() => fresh("r/puzzle", {day: today()}), "Today's puzzle")
+const beginToday = () => begin(() => fresh("r/puzzle", {day: today()}), today())
+const beginAnother = () => begin(() => fresh("r/puzzle", {level: $("level").value}))
 
 $("today").addEventListener("click", beginToday)
-$("another").addEventListener("click", () => begin(() => fresh("r/puzzle", {level: $("level").value}), "A puzzle"))
+$("another").addEventListener("click", beginAnother)
+$("level").addEventListener("change", beginAnother)
 $("give-up").addEventListener("click", () => attempt($("problem"), () => finish(["It is ", h("b", {}, puzzle.moves[0].san), "."], false)))
 onKey(key => {
     if (key === "ArrowLeft") go(made - 1)
@@ -152,6 +162,8 @@ onKey(key => {
 })
 
 showSolved()
-const given = new URLSearchParams(location.search).get("fen")
-if (given) begin(() => sent(given), "A puzzle")
+const given = new URLSearchParams(location.search)
+const level = [...$("level").options].map(option => option.value).find(value => value === given.get("level"))
+const day = given.get("day")?.match(/^\d{4}-\d\d-\d\d$/)?.[0]
+if (given.get("fen")) begin(() => sent(given.get("fen"), level), day)
 else beginToday()
