@@ -73,7 +73,9 @@ def test_light_and_dark_are_chosen(fox: Firefox, address: str) -> None:
     fox.visit(f"{address}/")
     paper = "getComputedStyle(document.body).backgroundColor"
     fox.expect("document.querySelectorAll('#moves button').length > 0", True)
-    for name, colour in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(22, 24, 27)")):
+    colours = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 27)"}
+    is_dark = fox.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    for name, colour in sorted(colours.items(), reverse=is_dark):
         fox.click("#scheme")
         fox.expect("document.documentElement.dataset.scheme", name)
         assert fox.evaluate(paper) == colour

@@ -4,9 +4,14 @@
 
 {
     const NAME = "tbgen-scheme"
-    const NEXT = {auto: "light", light: "dark", dark: "auto"}
     const SAID = {auto: "as the system has them", light: "light", dark: "dark"}
     const root = document.documentElement
+
+    /** What a click leads to: first to the other one than the system has, so that it is seen, then to this, and back. */
+    const next = () => {
+        const [system, other] = matchMedia("(prefers-color-scheme: dark)").matches ? ["dark", "light"] : ["light", "dark"]
+        return {auto: other, [other]: system, [system]: "auto"}[root.dataset.scheme]
+    }
 
     const remembered = () => {
         try {
@@ -17,7 +22,7 @@
     }
 
     const take = scheme => {
-        root.dataset.scheme = scheme in NEXT ? scheme : "auto"
+        root.dataset.scheme = scheme in SAID ? scheme : "auto"
         const button = document.getElementById("scheme")
         if (!button) return
         button.title = `Colours: ${SAID[root.dataset.scheme]}`
@@ -29,7 +34,7 @@
     addEventListener("DOMContentLoaded", () => {
         take(root.dataset.scheme)
         document.getElementById("scheme")?.addEventListener("click", () => {
-            take(NEXT[root.dataset.scheme])
+            take(next())
             try {
                 localStorage.setItem(NAME, root.dataset.scheme)
             } catch {
