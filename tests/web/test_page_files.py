@@ -15,7 +15,7 @@ from tbgen.web.app import make_app
 from tbgen.web.page_files import Introduction, Page
 from tbgen.web.settings import Settings
 
-MOST_BYTES = 397 << 10
+MOST_BYTES = 402 << 10
 PLACE = Path(tbgen.web.__file__).parent / "page"
 NAMES = [
     name
@@ -59,6 +59,12 @@ def test_it_is_valid_and_has_nothing_inline(page: TestClient, address: str) -> N
     assert len(named) == len(set(named))
     wanted = [element.get("for") for element in root.iter("label") if element.get("for")]
     assert set(wanted) <= set(named)
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_page_says_what_the_game_is(page: TestClient, address: str) -> None:
+    line = "Chess won by leaving your opponent fewer moves than he leaves you."
+    assert page.get(address).text.count(f'<p class="tagline">{line}</p>') == 1
 
 
 def test_every_file_that_is_named_is_there(page: TestClient) -> None:

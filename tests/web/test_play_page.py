@@ -312,3 +312,14 @@ def test_an_engine_plays_from_the_initial_position(browser: Browser, address: st
     )
     visit.close()
     assert visit.wrong == []
+
+
+@pytest.mark.everywhere
+def test_a_game_of_an_address_goes_by_its_main_line(browser: Browser, address: str) -> None:
+    """Moves may have glyphs, and there may be variations."""
+    where = "play?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1&side=black&line=Kh5$1_Kf4$3_0.Kh4_2.Kh6"
+    visit = Visit(browser, address, where)
+    expect(visit.page.locator("#played .step").nth(3)).to_have_text("Kh6")
+    expect(visit.page.locator("#played .step").nth(1)).to_have_text("Kh5")
+    visit.close()
+    assert visit.wrong == []

@@ -41,6 +41,12 @@ export function refill(element, children, selector = "button") {
 /** A score, which no line breaks after its minus. */
 export const score = text => h("span", {class: "score"}, text)
 
+/** Show a score large; a minus is explained beside it. */
+export function showScore(element, text) {
+    element.replaceChildren(score(text))
+    element.classList.toggle("minus", text.startsWith("-"))
+}
+
 /** Call a function a while after its last call. */
 export function settled(milliseconds, call) {
     let timer = 0

@@ -1,6 +1,6 @@
 // What this browser remembers, if it remembers anything: for good, or as long as the tab is open.
 
-export const GOOD = "localStorage"
+const GOOD = "localStorage"
 export const TAB = "sessionStorage"
 
 /** Return what is remembered under a name; null if that is nothing. */

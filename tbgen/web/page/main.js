@@ -16,7 +16,7 @@ import {Mobility} from "./mobility.js"
 import {bestOf, showMoves} from "./moves.js"
 import {offerDescribed, offerTools, showTool} from "./palette.js"
 import {Pointing} from "./pointing.js"
-import {EMPTY, after, describedIn, mirrored, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {EMPTY, after, describedIn, isBoard, lacking, mirrored, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
 import {offerReferee} from "./refereeing.js"
 import {Running} from "./running.js"
 import {offerSamples} from "./sampling.js"
@@ -41,12 +41,14 @@ let line = []
 let turn = 0
 /** Is kept when all of it is shown. */
 let showing = null
+/** Where the visitor was before the guide. */
+let before = DEFAULT
 
 const board = new Board($("board"), play, rows => setUp(withMen(here().fen, rows)))
 const mobility = new Mobility(board)
 const pointing = new Pointing(board, () => state.rules)
 const running = new Running($("run"), first => advance(1, !first), () => state)
-const guide = new Guide(lesson => lesson ? fromAbove(() => go({...DEFAULT, ...positionOf(lesson), lesson})) : go({lesson}))
+const guide = new Guide(lesson => lesson ? fromAbove(() => go({...DEFAULT, ...positionOf(lesson), lesson})) : go(before))
 const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
 
 /** What the moves of an answer do. */
@@ -62,12 +64,18 @@ const here = () => plies[state.at]
 /** Tables alone know positions with described men. */
 const isDescribed = fen => describedIn(fen).length > 0
 
+/** Take another state; whoever comes to the guide is led back from there. */
+function take(next) {
+    if (next.lesson && !state.lesson) before = state
+    state = next
+}
+
 /**
  * Go to another state; it is a new entry of the history unless it takes the place of the last one. Another first position
  * belongs to no lesson unless this is named.
  */
 function go(change, replace = false) {
-    state = {...state, ...change.fen && {lesson: 0}, ...change}
+    take({...state, ...change.fen && {lesson: 0}, ...change})
     const entry = {depth: (history.state?.depth ?? 0) + (replace ? 0 : 1)}
     history[replace ? "replaceState" : "pushState"](entry, "", written(state))
     return showing = show()
@@ -160,6 +168,8 @@ const askMoves = () => ask(`${variantOf(state.rules)}/moves`, asked())
 
 /** Ask what the position is worth, and show it. */
 async function look(mine) {
+    const problem = isBoard(here().fen) ? lacking(here().fen) : null
+    if (problem) throw new Refused(400, {code: "bad_input", message: problem})
     if (!isDescribed(here().fen) && !mayHold(here().fen, variantOf(state.rules))) {
         const found = await askMoves()
         if (mine !== turn) return
@@ -179,6 +189,7 @@ async function look(mine) {
     }
     showVerdict(found)
     mobility.show(isView(state.rules) ? null : found, state.flipped)
+    if (here().after === 0 && !isView(state.rules)) guide.tell(found)
     if (!state.setup) board.play(found.moves)
     showMoves($("moves"), found, state.rules, does)
     pointBest()
@@ -387,7 +398,7 @@ offerTaste($("boards"), $("men"), $("sound"))
 onKey(step)
 addEventListener("popstate", () => {
     running.stop()
-    state = arrived()
+    take(arrived())
     showing = show()
 })
 

@@ -2,7 +2,7 @@
 
 import {$} from "./dom.js"
 import {height, isWhite, moverOf, opponentHas} from "./score.js"
-import {explain} from "./terms.js"
+import "./terms.js"
 
 export class Mobility {
     /** @param {Board} board that shows where the moves lead */
@@ -36,7 +36,6 @@ export function showCount(fen, own) {
     if (!own) return
     $("count").textContent = `${moverOf(fen)} ${opponentHas(own)}`
     $("count-score").textContent = own
-    explain($("count-score"))
 }
 
 /** Show the accrued score as a bar in the colour of its holder. */

@@ -14,8 +14,7 @@ import {showReview} from "./reviewing.js"
 import {amount, moverOf, otherSide, pointsOf, pointsText, rankOf, sentence, sideOf} from "./score.js"
 import {DEFAULT, read, written} from "./state.js"
 import {stockUp} from "./stock.js"
-import {explain} from "./terms.js"
-import {inLine} from "./tree.js"
+import {inLine, mainLine} from "./tree.js"
 import {offerTyping} from "./typing.js"
 
 /** What ends a game, in the words of its outcome; what mates or stalemates says it all. */
@@ -209,7 +208,6 @@ function showHeld() {
         $(`${id}-held`).textContent = scores[each] ?? "–"
         $(`${id}-holds`).classList.toggle("counts", each === counting)
         $(`${id}-player`).textContent = `${each} (${each === side ? "you" : "page"})`
-        explain($(`${id}-player`))
     }
 }
 
@@ -267,5 +265,5 @@ attempt($("problem"), async () => {
     }
     const {fen, accrued, line} = read(location.search, location.hash)
     const named = {white: "White", black: "Black"}[given.get("side")]
-    await begin({fen, accrued}, named ?? moverOf(fen), line)
+    await begin({fen, accrued}, named ?? moverOf(fen), mainLine(line))
 })

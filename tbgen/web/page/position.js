@@ -100,6 +100,16 @@ function moved(fen, square, man, turn, castling = "-") {
 /** Return the score with the colours exchanged. */
 export const opposite = score => score === null ? null : score.startsWith("-") ? score.slice(1) : `-${score}`
 
+/** Return what no position may lack, in a sentence, if this one lacks it; null if it may be asked about. */
+export function lacking(fen) {
+    const men = [...parse(fen).men.values()]
+    for (const [side, king] of [["White", "K"], ["Black", "k"]]) {
+        const kings = men.filter(man => man === king).length
+        if (kings !== 1) return `${side} has ${kings || "no"} king${kings > 1 ? "s" : ""}; each side needs exactly one`
+    }
+    return null
+}
+
 export const numberOfMen = fen => parse(fen).men.size
 
 /** Return what stands before the move after so many others: "2.", "1..." where it has to be said, else nothing. */

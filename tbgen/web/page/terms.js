@@ -6,7 +6,7 @@ const TERMS = {
     material: "The men, White's before the v.",
     points: "What White and Black get of the point if both play best.",
     accrued: "The lowest score since the last capture or pawn move; the first of equal ones counts. A minus is Black's.",
-    position: "The score of this position alone: the legal moves of the side to move, and half a move more if it is not in check.",
+    position: "The score of this position alone: the legal moves of the side to move, and half a move more if it is not in check. A minus is Black's.",
     depth: "Plies, moves of one side, until the value is reached by best play.",
     score: "The number of legal moves left to the opponent, and half a move more if he is not in check: the fewer, the better. A minus is Black's.",
     worth: "The score that best play comes to from there.",
@@ -16,10 +16,17 @@ const TERMS = {
     evaluation: "What the engine gives, in pawns, and how good that is for its own side.",
 }
 
+/** Return the id of an element that says what a term means. */
+function described(name) {
+    const id = `term-${name}`
+    if (!document.getElementById(id)) document.body.append(h("p", {id, hidden: true}, TERMS[name]))
+    return id
+}
+
 /** Let an element explain its term when it is pointed at, touched or reached by keys. */
-export function explain(element) {
-    const tip = TERMS[element.dataset.term]
-    for (const [name, value] of Object.entries({"data-tip": tip, tabindex: 0, role: "note", "aria-label": `${element.textContent}: ${tip}`})) element.setAttribute(name, value)
+function explain(element) {
+    const {term: name} = element.dataset
+    for (const [key, value] of Object.entries({"data-tip": TERMS[name], tabindex: 0, role: "note", "aria-describedby": described(name)})) element.setAttribute(key, value)
     return element
 }
 

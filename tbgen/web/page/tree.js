@@ -15,6 +15,12 @@ export function parsed(tokens) {
     return [{san: null, after: null}, ...moves]
 }
 
+/** Return the moves of the main line of what stands in an address, without glyphs. */
+export function mainLine(tokens) {
+    const plies = parsed(tokens)
+    return lineThrough(plies).slice(1).map(number => plies[number].san.replace(/\$.*/, ""))
+}
+
 /** Return the positions of a game without variations. */
 export const inLine = plies => plies.map((ply, number) => ({...ply, after: number ? number - 1 : null}))
 

@@ -1,14 +1,14 @@
 // What a position is worth, large and in words; or why that is not known.
 
 import {copy} from "./copying.js"
-import {$, h, score} from "./dom.js"
+import {$, h, showScore} from "./dom.js"
 import {headline, plies, pointsText, sentence, unknown} from "./score.js"
 import {term} from "./terms.js"
 
 export function showVerdict(answer) {
     document.body.classList.remove("refused", "beyond")
     $("value").classList.remove("soft")
-    $("value").replaceChildren(score(headline(answer)))
+    showScore($("value"), headline(answer))
     $("sentence").textContent = sentence(answer)
     showFacts(facts(answer))
     $("problem").replaceChildren()
@@ -32,7 +32,7 @@ export function showBeyond(found, view) {
     const over = found.checkmate || found.stalemate
     document.body.classList.add("beyond")
     $("value").classList.toggle("soft", !known)
-    $("value").replaceChildren(view ? "?" : score(found.value ?? found.accrued))
+    showScore($("value"), view ? "?" : found.value ?? found.accrued)
     $("sentence").textContent = known || over ? sentence(found) : view ? "" : unknown(found.accrued)
     if (over) $("problem").replaceChildren()
     const scores = [["accrued", found.accrued], ["position", found.position_score]]
@@ -43,7 +43,7 @@ export function showBeyond(found, view) {
 export function showProblem(error, accrued) {
     document.body.classList.remove("beyond")
     document.body.classList.add("refused")
-    $("value").replaceChildren(accrued ? score(accrued) : "?")
+    showScore($("value"), accrued || "?")
     $("sentence").textContent = accrued ? `${accrued} has accrued so far.` : ""
     showFacts([])
     const command = error.message.match(/tbgen build .*/)?.[0]
