@@ -67,6 +67,17 @@ async function slotsOf(table, side, piece, isWanted) {
     return found
 }
 
+/** Return the depths of slots, which ascend; a piece at a time, since to wait for each would keep the page busy. */
+async function depthsOf(table, side, slots) {
+    const found = []
+    while (found.length < slots.length) {
+        const first = slots[found.length]
+        const [depths, at] = await table.file.pieceOf("depth", side, first)
+        while (found.length < slots.length && slots[found.length] - first + at < depths.length) found.push(depths[slots[found.length] - first + at])
+    }
+    return found
+}
+
 const materialsOf = async (rules, least) => (await list()).filter(each => each.rules === rules && each.material.length - 1 >= least).map(each => each.material).sort()
 
 /** Return a random position of a table, or of any one that has such positions. */
@@ -97,11 +108,8 @@ async function* drawn(rules, material, [least, most], random) {
         const side = number(2, random)
         const piece = number(table.facts.datasets.value.pieces_per_row, random)
         const slots = await slotsOf(table, side, piece, score => isWhites(score) === (side === 0) && rankOf(score) <= MOST_RANK)
-        const fit = []
-        for (const slot of slots) {
-            const depth = await table.file.item("depth", side, slot)
-            if (depth >= least && depth <= most) fit.push(slot)
-        }
+        const depths = await depthsOf(table, side, slots)
+        const fit = slots.filter((_, index) => depths[index] >= least && depths[index] <= most)
         for (const slot of shuffled(fit, random).slice(0, TRIED)) yield await fenOfSlot(table, side, slot, random() < 0.5)
     }
 }
