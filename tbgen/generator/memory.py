@@ -5,14 +5,11 @@ in pieces, and the next one may fit into none of them. So whatever is free is gi
 might else take more than it may; where ``--memory`` allows for both, it stays.
 """
 
-import ctypes
-import os
 import resource
 from collections.abc import Sequence
-from pathlib import Path
 
 from tbgen.generator.estimate import Estimate, check_memory, together
-from tbgen.machine import free_memory
+from tbgen.machine import free_memory, give_back, held
 
 
 def make_room(needs: Sequence[Estimate], cap: int | None = None) -> None:
@@ -46,25 +43,6 @@ def available() -> int:
     """Return the bytes that the process may take, those that it holds among them, before the machine runs
     short: a tenth of what is free stays so. Where the system does not say, of all it has."""
     return held() + free_memory() // 10 * 9
-
-
-def give_back() -> None:
-    """Give free memory back to the system; what is in use stays.
-
-    Without the GNU C library nothing happens.
-    """
-    library = ctypes.CDLL(None)
-    if hasattr(library, "malloc_trim"):
-        library.malloc_trim(0)
-
-
-def held() -> int:
-    """Return the bytes of memory that the process holds at present, 0 where the system does not say."""
-    try:
-        resident = Path("/proc/self/statm").read_text().split()[1]
-    except OSError:
-        return 0
-    return int(resident) * os.sysconf("SC_PAGE_SIZE")
 
 
 def process_peak() -> int:

@@ -8,6 +8,7 @@ from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.cells.games import Games
 from tbgen.cells.memory import MEMORY
 from tbgen.cells.rooms import ROOMS
+from tbgen.machine import give_back, held
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
 
@@ -65,6 +66,8 @@ class CellLayers:
         """Drop what is there for later arrays only, wait for what is being packed, then drop layers, then
         games, then what can be found or read again, until there is memory to solve a cell; return the bytes
         of all that is kept."""
+        if not self._meter.fits(cell.size, held()):  # a tenth of it may be what smaller arrays have left
+            give_back()
         if not self._meter.fits(cell.size, self._kept + MEMORY.idle):
             MEMORY.release()
         if not self._meter.fits(cell.size, self._kept):

@@ -1,5 +1,6 @@
 """What is left of a budget, and what is done with the rest of it."""
 
+import platform
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.position import CellPosition
+from tbgen.machine import held
 from tbgen.solve.budget import Budget, Stop
 from tbgen.solve.choices import ToSolve
 from tbgen.solve.knowledge import Known
@@ -109,7 +111,6 @@ def test_layers_are_the_same_whatever_goes_for_want_of_memory(own: Path) -> None
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.usefixtures("compiled")
 def test_what_can_be_read_again_goes_for_want_of_memory(own: Path) -> None:
     """What is known is the same afterwards."""
     board = chess.Board("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40")
@@ -125,6 +126,23 @@ def test_what_can_be_read_again_goes_for_want_of_memory(own: Path) -> None:
         assert cell in known.cells
         assert known.worth(root) == worth
         assert known.nbytes > 0
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the allocator is another one")
+def test_what_arrays_have_left_goes_back_to_the_system(tmp_path: Path) -> None:
+    """Some of them stay, so that the allocator keeps what lies between."""
+    board = chess.Board("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40")
+    cell = Cell.of_board(board, chess.SquareSet(board.kings))
+    with tbgen.open_tablebase(tmp_path) as opened:
+        known = Known(Tables(opened), SolvedCells())
+        for memory, goes in ((64 << 30, False), (memory_needed(cell.size), True)):
+            arrays = [np.ones(1 << 16, np.uint8) for _ in range(4000)]
+            stay = arrays[::50]
+            arrays.clear()
+            before = held()
+            CellLayers(known, Meter(Budget(memory=memory)), cell, None).make_room(cell)
+            assert (before - held() > 100 << 20) == goes
+            assert stay
 
 
 @pytest.mark.parametrize("cells", [2, 9])
