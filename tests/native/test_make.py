@@ -1,6 +1,7 @@
 """``make -C native`` and CMake build what docs/native.md says."""
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.native import NATIVE, compiler
+from tests.support.paths import ROOT
 
 SOURCES = {
     *("tbgen.h", "tbgen.c", "probe.c", "speed.c", "fuzz.c", "example.cpp", "Makefile", "CMakeLists.txt"),
@@ -50,6 +52,22 @@ def test_make(source: Path, three: Path) -> None:
     )
     done("make", "-C", source, "clean")
     assert {path.name for path in source.iterdir()} == SOURCES
+
+
+def test_the_program_of_the_page_prints_a_value(source: Path, three: Path, tmp_path: Path) -> None:
+    """As an engine's author would build it: by the commands of docs/native.md, beside the folder."""
+    needs("make")
+    needs("g++")
+    page = (ROOT / "docs" / "native.md").read_text()
+    program = page.split("```cpp\n")[1].split("```")[0]
+    commands = page.split("```cpp\n")[1].split("```")[2].strip()
+    (tmp_path / "mine.cpp").write_text(program)
+    (tmp_path / "flat").symlink_to(three / "flat")
+    done("make", "-C", source)
+    commands = commands.replace("g++", "g++ -Wall -Wextra -Werror")
+    told = done("sh", "-c", f"cd {shlex.quote(str(tmp_path))}\n{commands}")
+    assert f"It prints `{told.strip()}`." in page
+    assert told.strip() == "G1.5 in 4 plies"
 
 
 @pytest.mark.slow
