@@ -1,6 +1,5 @@
 """Looking positions up in a packed table, one or many, decoded as far as they are asked for."""
 
-import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit, ExitsOfMany
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE, Functions
+from tbgen.machine import processors
 from tbgen.packed.array_decoder import ArrayDecoder, ExitsOfArrays
 from tbgen.packed.batch import Answer, BatchDecoder, Question, decides
 from tbgen.packed.coded_file import CodedFile
@@ -163,7 +163,7 @@ class PackedFile(CodedFile):
         found = self._exceptions[places] == slots
         return {slots[at]: int(places[at]) for at in np.flatnonzero(found)}
 
-    threads = min(os.cpu_count() or 1, _MOST_THREADS)
+    threads = min(processors(), _MOST_THREADS)
     """With which many positions are decoded."""
 
     def _no_exits(

@@ -249,7 +249,9 @@ class Tablebase:
         """Return values and depths of many positions with the same men, which have no rights to castle or to
         capture en passant.
 
-        Plain tables are loaded into memory as a whole, 10 to 90 MiB each; half a GiB of them is kept.
+        Plain tables are loaded into memory as a whole, 10 to 90 MiB each; half a GiB of them is kept. Large
+        batches take as many threads as the process may use processors, up to eight: ``taskset -c 0 python``
+        leaves it one.
 
         :param men: letters as in a FEN, White's in upper case, in any order: one for each column of squares.
         :param squares: whole numbers, shape (n, men): a1 = 0 to h8 = 63.

@@ -195,3 +195,12 @@ def test_plain_tables_without_accrued_scores_take_no_compiler(three_men: Path) -
         "assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code, str(three_men)], check=True, env=os.environ)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no such call")
+def test_large_batches_keep_to_the_processors_of_the_process() -> None:
+    code = (
+        "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); "
+        "from tbgen.packed.file import PackedFile; assert PackedFile.threads == 1"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
