@@ -23,7 +23,10 @@ _IN_HAND: Final = 5
 _LONGER: Final = 3
 """How many times its share a move may take once an iteration has begun."""
 _ITERATION: Final = 0.5
-"""Share of its time after which a move begins no iteration: it would not end."""
+"""Share of its time after which a move begins no iteration: it would not end. A fixed time is used up, since
+no other move has what is left."""
+_FIXED_LOSS: Final = 0.1
+"""Share of a fixed time that is taken off at most."""
 _LEAST: Final = 0.005
 """Seconds that a move has in any case."""
 
@@ -77,7 +80,8 @@ class Go:
         :param overhead: seconds that each move loses on the way to the clock.
         """
         if "movetime" in self.numbers:
-            given = max(self.numbers["movetime"] / 1000 - overhead, _LEAST)
+            given = self.numbers["movetime"] / 1000
+            given = max(given - min(overhead, _FIXED_LOSS * given), _LEAST)
             return given, given
         left = self.numbers.get("wtime" if white else "btime")
         if left is None or self.infinite:  # the clock of the other side is none of ours
@@ -106,6 +110,7 @@ class Timer:
         self.share, self._may = go.seconds(white, overhead)
         """Seconds that the move should take, None for no limit."""
         self._nodes = go.numbers.get("nodes")
+        self._iteration = 1 if "movetime" in go.numbers else _ITERATION
         self._pondering = go.ponder
         nothing = self._may is None and self._nodes is None and go.depth is None
         self._endless = go.infinite or nothing
@@ -122,6 +127,13 @@ class Timer:
     def left(self) -> float:
         """Seconds left on the clock after what gets lost; infinite without a clock."""
         return self._clock - self._overhead - self.elapsed
+
+    @property
+    def rest(self) -> float:
+        """Seconds that the move may still take; infinite without a limit of time and while pondering."""
+        if self._may is None or self._pondering:
+            return math.inf
+        return self._may - (time.perf_counter() - self._began)
 
     @property
     def stopped(self) -> bool:
@@ -152,7 +164,7 @@ class Timer:
 
     def enough(self) -> bool:
         """Tell whether no other iteration should begin."""
-        return self._is_past(_ITERATION, self.share)
+        return self._is_past(self._iteration, self.share)
 
     def clocks(self) -> dict[str, Any]:
         """Return clocks and increments in seconds by the names of python-chess, less what has been used, what

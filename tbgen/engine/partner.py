@@ -132,7 +132,7 @@ class Partner:
             seconds = timer.elapsed - began
             self._drawn = _wdl(best, board).draws >= _DRAWN
             lines: tuple[InfoDict, ...] = ()
-            if drawn and self._drawn and not timer.stopped:
+            if drawn and self._drawn and not timer.over():
                 glimpse = _further(timer, _GLIMPSE, seconds)
                 lines = self._analyse(game, allowed, timer, glimpse, _LINES)
         except (chess.engine.EngineError, TimeoutError) as error:
@@ -147,11 +147,11 @@ class Partner:
         return Judgement(best, kept, seconds, more, nodes)
 
     def holds(self, game: SearchGame, move: chess.Move, judged: Judgement, timer: Timer) -> bool:
-        """Tell whether a move keeps the draw after a closer look; not where the move is wanted at once.
+        """Tell whether a move keeps the draw after a closer look; not where there is no time for one.
 
         :raises PartnerError: if the partner fails.
         """
-        if timer.stopped:
+        if timer.over():
             return False
         look = _further(timer, _LOOK, judged.seconds)
         try:
@@ -215,9 +215,10 @@ def _limit(timer: Timer, white: bool, part: float) -> chess.engine.Limit:
 
 
 def _further(timer: Timer, part: float, seconds: float) -> chess.engine.Limit:
-    """Return the limits of a search that takes a part of what the one before took."""
+    """Return the limits of a search that takes a part of what the one before took, within the move's time."""
     nodes = _nodes(timer, _SHARE * part)
-    return chess.engine.Limit(time=max(part * seconds, _LEAST) if nodes is None else None, nodes=nodes)
+    wanted = max(min(part * seconds, timer.rest), _LEAST)
+    return chess.engine.Limit(time=wanted if nodes is None else None, nodes=nodes)
 
 
 def _nodes(timer: Timer, part: float) -> int | None:

@@ -143,7 +143,7 @@ class Thinker:
         judged = partner.judge(game, allowed, timer)
         self._tell(report.of_partner(game, judged, timer.elapsed))
         for _ in range(_TRIES):
-            if len(judged.kept) == 1 or timer.stopped:
+            if len(judged.kept) == 1 or timer.over():
                 break
             chosen = self._by_search(game, list(judged.kept), timer, judged=judged)
             if chosen.move == judged.best[0] or partner.holds(game, chosen.move, judged, timer):

@@ -1,5 +1,8 @@
 """How long a move may take: what ``go`` asks for, and the timer that follows it."""
 
+import math
+import time
+
 import pytest
 
 from tbgen.engine.limits import Go, Timer
@@ -8,8 +11,9 @@ from tbgen.engine.limits import Go, Timer
 @pytest.mark.parametrize(
     ("words", "white", "should", "may"),
     [
-        ("movetime 500", True, 0.4, 0.4),
-        ("movetime 20", True, 0.005, 0.005),
+        ("movetime 5000", True, 4.9, 4.9),
+        ("movetime 300", True, 0.27, 0.27),
+        ("movetime 3", True, 0.005, 0.005),
         ("wtime 60000 btime 1000", True, 59.5 / 30, 3 * 59.5 / 30),
         ("wtime 60000 btime 1400", False, 0.03, 0.09),
         ("wtime 60000 winc 2100", True, 59.5 / 30 + 1.6, 3 * (59.5 / 30 + 1.6)),
@@ -66,10 +70,25 @@ def test_the_clock_stops_by_nodes_by_time_and_at_once() -> None:
     asked.wait()
 
 
+@pytest.mark.parametrize(("words", "enough"), [("movetime 60000", False), ("wtime 60000 movestogo 1", True)])
+def test_iterations_begin_as_long_as_a_fixed_time_lasts(
+    words: str, enough: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it leaves, no other move has; of a clock, an iteration that would not end is saved."""
+    now = 0.0
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    timer = Timer(Go.parse(words.split()), True, 0.1)
+    now = 0.9 * 54
+    assert (timer.enough(), timer.over(), timer.rest > 0) == (enough, False, True)
+    now = 60
+    assert (timer.enough(), timer.over(), timer.rest > 0) == (True, True, False)
+
+
 def test_pondering_has_no_end_before_the_hit() -> None:
     timer = Timer(Go.parse(["ponder", "wtime", "1", "btime", "1", "nodes", "5"]), True)
     assert not timer.over(10)
     assert not timer.limited
+    assert timer.rest == math.inf
     timer.ponder_hit()
     assert timer.over(10)
     timer.wait()

@@ -7,11 +7,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import chess
+import chess.engine
 import pytest
 
-from tests.support.engines import Talk, talk
+from tbgen.engine.advice import Candidate
+from tbgen.engine.limits import Go, Timer
+from tbgen.engine.partner import Judgement, Partner
+from tests.support.engines import Talk, game, talk
 from tests.support.paths import ROOT
 
 STALEMATE = "7k/5K2/8/6P1/8/8/8/8 w - - 0 60"
@@ -90,6 +95,31 @@ def test_time_that_gets_lost_is_not_counted_twice() -> None:
     with partnered("late", *WINS) as engine:
         assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
         assert any("score cp 400 " in line for line in engine.said), engine.said
+
+
+def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take 30 of 54 seconds, and the partner answers at once; after 50 it may take four."""
+    script = ROOT / "tests" / "support" / "fake_partner.py"
+    arbiter, told, clock = game(STALEMATE), list[float | None](), [0.0]
+    partner = Partner(shlex.join([sys.executable, "-S", "-E", str(script), "plain", *DRAWS]), 1)
+    right = partner._engine.analysis
+
+    def analysis(board: chess.Board, limit: chess.engine.Limit, **more: Any) -> Any:
+        told.append(limit.time)
+        return right(board, limit, **more)
+
+    monkeypatch.setattr(partner._engine, "analysis", analysis)
+    monkeypatch.setattr("tbgen.engine.limits.time.perf_counter", lambda: clock[0])
+    timer = Timer(Go.parse(["movetime", "54000"]), True)
+    chosen = chess.Move.from_uci("g5g6")
+    score = chess.engine.PovScore(chess.engine.Cp(0), chess.WHITE)
+    judged = Judgement({"pv": [chosen], "depth": 9, "score": score}, {chosen: Candidate()}, 100, 1, None)
+    try:
+        for clock[0] in (0, 50, 54):
+            partner.holds(arbiter, chosen, judged, timer)
+    finally:
+        partner.close()
+    assert told == [30, 4]
 
 
 def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on() -> None:
