@@ -21,7 +21,6 @@ from tbgen.engine.loading import Loading, seconds_since
 from tbgen.engine.temptation import most_tempting
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
-from tbgen.index.position import shape_of
 from tbgen.packed import asking
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.tablebase import open_tablebase
@@ -49,8 +48,8 @@ _Compile: TypeAlias = Callable[[Callable[[str], object]], None]
 class EngineTables:
     """The tables of some directories, for play: what is wrong with one is said once, and it is left out.
 
-    Packed tables and castling rights take compiled code. It is loaded, or compiled, aside by :meth:`load` or
-    when it is first needed, and until it is there no such position is asked for.
+    Packed tables, castling rights and leaves take compiled code. It is loaded, or compiled, aside by
+    :meth:`load` or when it is first needed, and until it is there no such position is asked for.
 
     :param directories: where tables lie; none for the default directory.
     :param say: told in a sentence what is wrong.
@@ -80,9 +79,8 @@ class EngineTables:
             packed = [material for material in sorted(self.there) if self._is_packed(material)]
             if self.there:
                 self._say(f"opening {counted(len(self.there), 'table')} took {seconds_since(began)}")
-            if packed:
-                board = _some_board(packed[0])
-                self._begin_loading(asking.ensure_compiled, board, own_score(board))
+            for material in (packed or sorted(self.there))[:1]:
+                self._begin_loading_arrays(material)
         if wait:
             self._loading.wait()
 
@@ -98,7 +96,8 @@ class EngineTables:
         material, _ = Material.of_sides(white, black)
         if material not in self.there or material in self._lost:
             return None
-        if self._is_packed(material) and not self._loading.is_done(asking.ensure_compiled):
+        if not self._loading.is_done(asking.ensure_compiled):
+            self._begin_loading_arrays(material)
             return None
         try:
             return self._base.probe_arrays(men, squares, side, accrued)
@@ -115,7 +114,7 @@ class EngineTables:
         board = game.live
         if board.occupied.bit_count() > MAX_MEN or board.castling_rights:
             return None
-        material = shape_of(board).material
+        material, _ = Material.of_board(board)
         if material not in self.there or material in self._lost or not self._is_ready(game):
             return None
         try:
@@ -144,7 +143,7 @@ class EngineTables:
         board = game.live
         if board.occupied.bit_count() > (_CASTLING_MEN if board.castling_rights else MAX_MEN):
             return None
-        material = shape_of(board).material
+        material, _ = Material.of_board(board)
         if material not in self.there:
             self._say_once(MissingTableError(material.name, self._base.directory))
             return None
@@ -231,12 +230,17 @@ class EngineTables:
         board = game.live
         if board.castling_rights:
             compiled = _compile_cells
-        elif self._is_packed(shape_of(board).material):
+        elif self._is_packed(Material.of_board(board)[0]):
             compiled = asking.ensure_compiled
         else:
             return True
         self._begin_loading(compiled, board, game.accrued)
         return self._loading.is_done(compiled)
+
+    def _begin_loading_arrays(self, material: Material) -> None:
+        """Have the code loaded that looks many states up, of plain tables too."""
+        board = _some_board(material)
+        self._begin_loading(asking.ensure_compiled, board, own_score(board))
 
     def _begin_loading(self, compiled: _Compile, board: chess.Board, accrued: GScore) -> None:
         """Have code compiled if that is still to do, and ask for a value, which loads all that it takes."""
@@ -248,7 +252,7 @@ class EngineTables:
             if compiled is asking.ensure_compiled:
                 men = board.piece_map()
                 letters = "".join(man.symbol() for man in men.values())
-                self._base.probe_arrays(letters, [list(men)], [int(not board.turn)])
+                self._base.probe_arrays(letters, [list(men)], [int(not board.turn)], [own_score(board).code])
 
         self._loading.begin(compiled, "the code that reads such tables", work)
 

@@ -40,8 +40,13 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
         ask(rows, batch, THREAD.room, 0, len(part))
         found[first : first + _PART] = batch.rank
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(count, range(0, len(slots), _PART)))
+    firsts = range(0, len(slots), _PART)
+    if len(firsts) > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(count, firsts))
+    else:  # to start threads takes longer
+        for first in firsts:
+            count(first)
     return found
 
 

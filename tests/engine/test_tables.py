@@ -247,7 +247,7 @@ def test_until_compiled_code_is_there_the_move_is_searched_for(
     ready, told = threading.Event(), []
     look_up = Tablebase.get
     monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
-    monkeypatch.setattr(asking, "ensure_compiled", lambda note: note("compiling the kernels"))
+    monkeypatch.setattr(asking, "ensure_compiled", lambda note=str: note("compiling the kernels"))
     monkeypatch.setattr(Tablebase, "get", lambda *given: ready.wait() and look_up(*given))
     playing, arbiter, said = EngineTables([tables], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), []
     assert source_of_move(said, playing, arbiter, "movetime 300") == "search"

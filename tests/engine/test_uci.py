@@ -314,9 +314,10 @@ def test_starting_it_loads_no_compiler(tables: Path) -> None:
     assert "bestmove g5h5" in done.stdout
 
 
-def test_ready_means_loaded(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first look into a packed table takes long, as if its code were compiled; ``readyok`` comes after
-    it, and what has taken how long before."""
+@pytest.mark.parametrize("packed", [True, False])
+def test_ready_means_loaded(tables: Path, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first look into a table takes long, as if its code were compiled; ``readyok`` comes after it, and
+    what has taken how long before. The search asks for many positions at once, in plain tables too."""
     looked, look_up = [], Tablebase.get
 
     def slowly(*given: Any) -> ProbeResult | None:
@@ -324,8 +325,8 @@ def test_ready_means_loaded(tables: Path, monkeypatch: pytest.MonkeyPatch) -> No
         looked.append(given)
         return look_up(*given)
 
-    monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
-    monkeypatch.setattr(asking, "ensure_compiled", lambda note: note("compiling the kernels"))
+    monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: packed)
+    monkeypatch.setattr(asking, "ensure_compiled", lambda note=str: note("compiling the kernels"))
     monkeypatch.setattr(Tablebase, "get", slowly)
     with talk(tables, ready=False) as engine:
         said = engine.say("isready")
@@ -344,7 +345,7 @@ def test_ready_means_loaded(tables: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_without_waiting_it_is_ready_at_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = threading.Event()
     monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
-    monkeypatch.setattr(asking, "ensure_compiled", lambda note: note("compiling") or compiled.wait())
+    monkeypatch.setattr(asking, "ensure_compiled", lambda note=str: note("compiling") or compiled.wait())
     with talk(tables, ready=False) as engine:
         said = engine.say("setoption name Wait value false", "isready")
         assert "readyok" in said
