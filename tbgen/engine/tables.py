@@ -1,5 +1,6 @@
 """What tables say of the game: the move to play where they hold the position, and values of leaves."""
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -67,6 +68,8 @@ class EngineTables:
         self._lost: set[Material] = set()
         self._packed: dict[Material, bool] = {}
         self._loading = Loading(self._say)
+        self._aside = threading.Lock()
+        """Held while another thread than that of the move reads tables."""
         self._opened = False
 
     def load(self, wait: bool) -> None:
@@ -84,6 +87,10 @@ class EngineTables:
         if wait:
             self._loading.wait()
 
+    def close(self) -> None:
+        """Wait for what other threads read, and let them read no more: they would keep the program alive."""
+        self._aside.acquire()
+
     def values(
         self, men: str, squares: NDArray[np.int64], side: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]] | None:
@@ -100,7 +107,8 @@ class EngineTables:
             self._begin_loading_arrays(material)
             return None
         try:
-            return self._base.probe_arrays(men, squares, side, accrued)
+            with self._aside:
+                return self._base.probe_arrays(men, squares, side, accrued)
         except TbgenError as error:
             self._lost.add(material)
             self._say_once(error)
@@ -248,11 +256,12 @@ class EngineTables:
 
         def work() -> None:
             compiled(self._say)
-            self._base.get(board, accrued)
-            if compiled is asking.ensure_compiled:
-                men = board.piece_map()
-                letters = "".join(man.symbol() for man in men.values())
-                self._base.probe_arrays(letters, [list(men)], [int(not board.turn)], [own_score(board).code])
+            with self._aside:
+                self._base.get(board, accrued)
+                if compiled is asking.ensure_compiled:
+                    men, side = board.piece_map(), [int(not board.turn)]
+                    letters = "".join(man.symbol() for man in men.values())
+                    self._base.probe_arrays(letters, [list(men)], side, [own_score(board).code])
 
         self._loading.begin(compiled, "the code that reads such tables", work)
 

@@ -72,6 +72,9 @@ class UciEngine:
             self._stop()
             for partner in self._partners.values():
                 partner.close()
+            if self._tables:
+                self._tables.close()
+                self._tables, self._tables_open = None, False
 
     def command(self, line: str) -> bool:
         """Answer one command, and tell whether others may follow: not where nobody hears the answers.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import chess
+import numpy as np
 import pytest
 
 from tbgen.board.material import Material, all_materials
@@ -261,3 +262,29 @@ def test_until_compiled_code_is_there_the_move_is_searched_for(
     ]
     (loaded,) = told[2:]
     assert loaded.startswith("loading the code that reads such tables took ")
+
+
+def test_the_end_waits_for_tables_that_are_being_read(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread within HDF5 would keep the interpreter from ending."""
+    inside, go, told = threading.Event(), threading.Event(), list[object]()
+    playing = EngineTables([tables], print)
+    playing.load(wait=True)
+
+    def slowly(*_: object) -> bool:
+        inside.set()
+        return go.wait(60)
+
+    monkeypatch.setattr(Tablebase, "probe_arrays", slowly)
+    nothing = np.zeros(0, np.int64)
+    reading = threading.Thread(target=lambda: told.append(playing.values("KBk", nothing, nothing, nothing)))
+    reading.start()
+    assert inside.wait(60)
+    ending = threading.Thread(target=playing.close)
+    ending.start()
+    ending.join(0.1)
+    assert ending.is_alive()
+    go.set()
+    ending.join(60)
+    reading.join(60)
+    assert told == [True]
+    assert not ending.is_alive()
