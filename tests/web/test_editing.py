@@ -4,7 +4,7 @@ import json
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.browsing import Visit
 
@@ -97,13 +97,43 @@ def test_the_result_is_that_of_the_game_as_it_is_now(browser: Browser, address: 
     before = outcome.inner_text()
     page.locator("#played .step").filter(has_text="Kd4").click()
     page.locator("#promote").click()
+    expect(outcome).not_to_have_text(before)
     expect(outcome).to_contain_text("by the tables")
     now = outcome.inner_text()
-    assert now != before
     page.reload()
     expect(outcome).to_have_text(now)
     visit.close()
     assert visit.wrong == []
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_game_stays_whatever_the_referee_does(refuses: bool, browser: Browser, address: str) -> None:
+    """He may be asked too often, or take his time: the moves do not wait for him."""
+    visit = Visit(browser, address, GAME.format(3))
+    page, outcome, moves = visit.page, visit.page.locator("#outcome"), visit.page.locator("#played .step")
+    expect(outcome).to_contain_text("by the tables")
+    count, waiting = moves.count(), list[Route]()
+    refusal = {"error": {"code": "too_many", "message": "Too many."}}
+    page.route(
+        "**/r/game",
+        lambda route: route.fulfill(status=429, json=refusal) if refuses else waiting.append(route),
+    )
+    moves.filter(has_text="Kd4").click()
+    page.locator("#promote").click()
+    expect(outcome).to_have_text("")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#played [aria-current]")).not_to_contain_text("Kd4")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#played [aria-current]")).to_contain_text("Kd4")
+    expect(moves).to_have_count(count)
+    for route in waiting:
+        route.continue_()
+    expect(outcome).to_contain_text("" if refuses else "by the tables")
+    page.unroute("**/r/game")
+    page.reload()
+    expect(outcome).to_contain_text("by the tables")
+    visit.close()
+    assert [line for line in visit.wrong if "429" not in line] == []
 
 
 def test_the_last_comment_says_how_the_game_ended(browser: Browser, address: str) -> None:

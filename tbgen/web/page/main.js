@@ -10,7 +10,7 @@ import {showGame, showOutcome} from "./game.js"
 import {commentsOf, openHead, pgnOf, titleOf, withLast} from "./game_text.js"
 import {Guide, positionOf} from "./guide.js"
 import {onKey} from "./keys.js"
-import {beginning, gameOf, know} from "./known.js"
+import {beginning, gameOf, isSameGame, know, refereeAgain} from "./known.js"
 import {bestPlay, showLine} from "./line.js"
 import {Mobility} from "./mobility.js"
 import {bestOf, showMoves} from "./moves.js"
@@ -26,15 +26,18 @@ import {Slider} from "./slider.js"
 import {maySolve, offerSolving, stopSolving} from "./solving.js"
 import {DEFAULT, isView, read, variantOf, written} from "./state.js"
 import {showMaterial} from "./stats.js"
+import {offerSteps} from "./steps.js"
 import {mayHold, offerRules} from "./stock.js"
 import {offerTaste} from "./taste.js"
-import {added, commented, lineThrough, nextOf, promoted, towards, upTo, without, written as lineOf} from "./tree.js"
+import {added, commented, isSameLine, lineThrough, promoted, towards, upTo, without, written as lineOf} from "./tree.js"
 import {offerTyping} from "./typing.js"
 import {showBeyond, showProblem, showVerdict} from "./verdict.js"
 
 let state = arrived()
 let plies = beginning(state)
 let refereed = null
+/** Whose result the referee is asked for. */
+let refereeing = null
 let answer = null
 let line = []
 /** Counts what is shown: answers for what is no longer shown are dropped. */
@@ -150,7 +153,7 @@ function showPlace() {
     guide.show(state.lesson, plies[upTo(plies, state.at)[1]])
     showEditing(plies, state.at)
     showOutcome($("outcome"), refereed)
-    offerSteps()
+    offerSteps(state, plies, line)
     offerDescribed(board, fen)
     showTool(board.tool)
     if (state.setup) board.edit(board.tool)
@@ -208,7 +211,7 @@ function refuse(error) {
     $("moves").replaceChildren()
     $("line").replaceChildren()
     if (maySolve(error, fen, state.rules)) offerSolving($("problem"), fen, accrued)
-    offerSteps()
+    offerSteps(state, plies, line)
 }
 
 /** Show the legal moves of a position that no table holds: play goes on. */
@@ -228,18 +231,6 @@ function showMovesBeyond(found) {
     showMoves($("moves"), answer, state.rules, does)
 }
 
-/** Let be stepped where there is something to step to: back and forth through the game, and on by best play. */
-function offerSteps() {
-    const {at} = state
-    const view = isView(state.rules)
-    const ends = !nextOf(plies)[at].length
-    $("back").disabled = $("first").disabled = at === 0
-    $("forward").disabled = ends && !line.length
-    $("last").disabled = ends && (view || !line.length)
-    $("step").disabled = $("run").disabled = !line.length
-    $("end").disabled = view || !line.length
-}
-
 // Best play.
 
 async function lookAhead(mine) {
@@ -250,13 +241,13 @@ async function lookAhead(mine) {
         if (!(error instanceof Refused)) throw error
         if (mine !== turn) return
         $("line").replaceChildren(h("span", {class: "note"}, error.message))
-        offerSteps()
+        offerSteps(state, plies, line)
         running.stop()
         return
     }
     if (mine !== turn) return
     line = found
-    offerSteps()
+    offerSteps(state, plies, line)
     showLine($("line"), line, answer, advance)
     pointBest()
     if (!line.length) running.stop()
@@ -295,14 +286,27 @@ function extend(made, replace = false) {
     return next === plies ? go({at, setup: false}, replace) : become(next, at, replace)
 }
 
-/** Go on with another tree of moves. A game that goes on otherwise ends no more as its head says: the referee is asked. */
+/** Go on with another tree of moves. A game that goes on otherwise ends no more as its head says. */
 function become(next, at, replace = false) {
-    const mainOf = all => lineThrough(all).map(number => all[number].san).join(" ")
-    const same = mainOf(next) === mainOf(plies)
+    const same = isSameLine(next, plies)
     const change = {line: lineOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
-    // What accrues is not known from a view: then the referee has to say it, too.
-    if (!isView(state.rules) && (same || !refereed)) know({...state, ...change}, {plies: next, refereed})
-    return go(change, replace)
+    const wasRefereed = refereed || refereeing
+    // What accrues is not known from a view: then the referee has to say it.
+    if (!isView(state.rules)) know({...state, ...change}, {plies: next, refereed: same ? refereed : null})
+    go(change, replace)
+    if (!same && wasRefereed && !isView(state.rules)) tellResult()
+    return showing
+}
+
+/** Tell the result of the game as it is now, when the referee has said it. */
+async function tellResult() {
+    const mine = refereeing = state
+    await refereeAgain(mine)
+    if (refereeing === mine) refereeing = null
+    if (!isSameGame(mine, state)) return
+    await follow()
+    showOutcome($("outcome"), refereed)
+    showPlayed()
 }
 
 /** Comment on the position that is shown. After the last move it is the game's last comment, which may say how it ended. */

@@ -52,6 +52,12 @@ export function lineThrough(plies, at = 0) {
     return path
 }
 
+/** Whether two trees have the same main line. */
+export function isSameLine(one, other) {
+    const [first, second] = [one, other].map(plies => lineThrough(plies).map(number => plies[number].san).join(" "))
+    return first === second
+}
+
 /** Return the number of the position that an arrow key leads to: back, forward, or to another move instead. */
 export function towards(plies, at, key) {
     const next = nextOf(plies)
