@@ -93,7 +93,7 @@ class Search:
             if not self.answer().value.exact and not self._is_complete(self._cell):
                 self._complete(ToSolve(self._cell))
             while not self.answer().value.exact:
-                self._tell()
+                self.tell()
                 if not self._narrow() and not self._narrow_promotions():
                     left = self._budget.left > 0
                     return (self._refused or Stop.NOTHING_LEFT) if left else self._budget.shortage
@@ -119,7 +119,7 @@ class Search:
         for move in self.given.seen_by(self._symmetry).board.legal_moves:
             yield own[chess.Move(image[move.from_square], image[move.to_square], move.promotion)]
 
-    def _tell(self, left: list[Cell] | None = None) -> None:
+    def tell(self, left: list[Cell] | None = None) -> None:
         """Report progress, with the cells that are known to be needed."""
         seconds = None if left is None else self._budget.seconds_of(cell.size for cell in left)
         self._progress(self.answer().value, self.solved, None if left is None else len(left), seconds)
@@ -222,7 +222,7 @@ class Search:
         """
         for number, each in enumerate(choice.cells):
             if len(choice.cells) > 1:
-                self._tell([left.cell for left in choice.cells[number:]])
+                self.tell([left.cell for left in choice.cells[number:]])
             if choice.ahead or not self._chooser.is_held(each.cell):
                 self._complete(each)
                 self._chooser.note(each, ahead=choice.ahead)

@@ -143,6 +143,7 @@ class Collection:
         over = search.given.over
         try:
             stop = None if over else search.run()
+            search.tell()
         except KeyboardInterrupt as interrupt:
             stop, self.interrupt = Stop.INTERRUPT, interrupt
         self._stops |= {stop} if stop else set()

@@ -164,10 +164,7 @@ def _by_cells(
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
         collection.add(Search(known, root, collection.accrued, meter, report, prover))
-        if collection.interrupt is not None:
-            break
-        report(collection.answer.value, 0)
-        if collection.answer.value.exact:
+        if collection.answer.value.exact or collection.interrupt is not None:
             break
     solution = collection.solution(line)
     if prover is not None:

@@ -20,6 +20,7 @@ from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.budgeted import CellProver, SolveProof, Solver
 from tbgen.solve.plan import Job
 from tbgen.solve.results import Effort, SolveResults, StateName
+from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
 from tests.support.solving import CASTLING, FEW, LOCKED, WALL, Prover, proved
@@ -64,6 +65,26 @@ def test_it_stops_when_another_thread_says_so(tmp_path: Path) -> None:
         told = len(shown)
         assert solver.solve(chess.Board(FEW), GScore("G9.0"), tables) is None
     assert len(shown) == told
+
+
+def test_what_the_last_cell_has_proved_stays_when_it_is_stopped_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Search.run
+
+    def stopped(search: Search) -> Stop | None:
+        found = run(search)
+        solver.stop()
+        return found
+
+    monkeypatch.setattr(Search, "run", stopped)
+    results = SolveResults()
+    solver = Solver(seconds=600.0, results=results)
+    with Tablebase(tmp_path) as tables:
+        job = Job(chess.Board(FEW), GScore("G9.0"), tables)
+        found = solver.solve(job.board, job.accrued, tables)
+        assert found is not None
+        assert results.proved(job.state) == found
 
 
 def test_bounds_that_are_enough_are_not_solved_again(tables: Tablebase) -> None:
