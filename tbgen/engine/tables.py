@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import permutations
 from pathlib import Path
@@ -61,8 +61,8 @@ class EngineTables:
         self._base = open_tablebase(*directories)
         self.directories = self._base.directories
         """Where the tables lie."""
-        self.there = frozenset(self._base.materials)
-        """The materials that have a table."""
+        self.there = frozenset(found for found in self._base.materials if not found.is_described)
+        """The materials of men of chess that have a table."""
         self._say = say
         self._said: set[str] = set()
         self._lost: set[Material] = set()
@@ -79,11 +79,10 @@ class EngineTables:
         """
         if not self._opened:
             self._opened, began = True, time.perf_counter()
-            packed = [material for material in sorted(self.there) if self._is_packed(material)]
-            if self.there:
+            packed_first = sorted(self.there, key=lambda each: (not self._is_packed(each), each))
+            if packed_first:
                 self._say(f"opening {counted(len(self.there), 'table')} took {seconds_since(began)}")
-            for material in (packed or sorted(self.there))[:1]:
-                self._begin_loading_arrays(material)
+                self._begin_loading_arrays(packed_first)
         if wait:
             self._loading.wait()
 
@@ -104,7 +103,7 @@ class EngineTables:
         if material not in self.there or material in self._lost:
             return None
         if not self._loading.is_done(asking.ensure_compiled):
-            self._begin_loading_arrays(material)
+            self._begin_loading_arrays([material, *sorted(self.there)])
             return None
         try:
             with self._aside:
@@ -242,28 +241,38 @@ class EngineTables:
             compiled = asking.ensure_compiled
         else:
             return True
-        self._begin_loading(compiled, board, game.accrued)
+        self._begin_loading(compiled, [(board.copy(stack=False), game.accrued)])
         return self._loading.is_done(compiled)
 
-    def _begin_loading_arrays(self, material: Material) -> None:
-        """Have the code loaded that looks many states up, of plain tables too."""
-        board = _some_board(material)
-        self._begin_loading(asking.ensure_compiled, board, own_score(board))
+    def _begin_loading_arrays(self, materials: Sequence[Material]) -> None:
+        """Have the code loaded that looks many states up, in plain tables too, by the first readable one."""
+        boards = map(_some_board, materials)
+        self._begin_loading(asking.ensure_compiled, ((board, own_score(board)) for board in boards))
 
-    def _begin_loading(self, compiled: _Compile, board: chess.Board, accrued: GScore) -> None:
-        """Have code compiled if that is still to do, and ask for a value, which loads all that it takes."""
-        board = board.copy(stack=False)
+    def _begin_loading(self, compiled: _Compile, states: Iterable[tuple[chess.Board, GScore]]) -> None:
+        """Have code compiled if that is still to do, and ask for a value, which loads all that it takes.
+
+        :param states: what to ask for, with the accrued scores: the first that tables can tell.
+        """
+        arrays = compiled is asking.ensure_compiled
 
         def work() -> None:
             compiled(self._say)
-            with self._aside:
-                self._base.get(board, accrued)
-                if compiled is asking.ensure_compiled:
-                    men, side = board.piece_map(), [int(not board.turn)]
-                    letters = "".join(man.symbol() for man in men.values())
-                    self._base.probe_arrays(letters, [list(men)], side, [own_score(board).code])
+            for board, accrued in states:
+                try:
+                    with self._aside:
+                        self._base.get(board, accrued)
+                        if arrays:
+                            men, side = board.piece_map(), [int(not board.turn)]
+                            letters = "".join(man.symbol() for man in men.values())
+                            self._base.probe_arrays(letters, [list(men)], side, [own_score(board).code])
+                except TbgenError as error:  # the code is there all the same: other tables take it
+                    self._say_once(error)
+                else:
+                    break
 
-        self._loading.begin(compiled, "the code that reads such tables", work)
+        name = "that looks positions up in tables" if arrays else "for castling rights"
+        self._loading.begin(compiled, f"the code {name}", work)
 
     def _is_packed(self, material: Material) -> bool:
         for directory in () if material in self._packed else self._base.directories:
@@ -280,7 +289,7 @@ class EngineTables:
 
 
 def _some_board(material: Material) -> chess.Board:
-    """Return a legal position of a material, the same each time, in which White has a move."""
+    """Return a legal position of men of chess, the same each time, in which White has a move."""
     pieces = [
         chess.Piece.from_symbol(man.upper() if white else man.lower())
         for men, white in ((material.white, True), (material.black, False))

@@ -261,7 +261,28 @@ def test_until_compiled_code_is_there_the_move_is_searched_for(
         "the code that reads this table is still being made ready: searching instead",
     ]
     (loaded,) = told[2:]
-    assert loaded.startswith("loading the code that reads such tables took ")
+    assert loaded.startswith("loading the code that looks positions up in tables took ")
+
+
+def test_a_damaged_table_keeps_no_other_from_the_leaves(
+    tables: Path, truth: Tablebase, tmp_path: Path
+) -> None:
+    """The first table of all, by which code would be loaded."""
+    shutil.copy(tables / "KQvK.r.h5", tmp_path)
+    whole = (tables / "KvK.r.h5").read_bytes()
+    (tmp_path / "KvK.r.h5").write_bytes(whole[: len(whole) // 2])
+    told: list[str] = []
+    playing = EngineTables([tmp_path], told.append)
+    playing.load(wait=True)
+    assert sum("KvK.r.h5" in sentence for sentence in told) == 1
+    asked = (
+        np.array([[chess.E5, chess.D1, chess.G5]]),
+        np.array([1]),
+        np.array([GScore.parse("G5.5").code]),
+    )
+    found, right = playing.values("KQk", *asked), truth.probe_arrays("KQk", *asked)
+    assert found is not None
+    assert [each.tolist() for each in found] == [each.tolist() for each in right]
 
 
 def test_the_end_waits_for_tables_that_are_being_read(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:

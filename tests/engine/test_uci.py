@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import shutil
 import subprocess
 import threading
 import time
@@ -335,7 +336,7 @@ def test_ready_means_loaded(tables: Path, packed: bool, monkeypatch: pytest.Monk
         assert "info string compiling the kernels" in said
         took = [line for line in said if re.fullmatch(r"info string loading .* took \d+\.\d\d s", line)]
         assert sorted(line.split(" took")[0] for line in took) == [
-            "info string loading the code that reads such tables",
+            "info string loading the code that looks positions up in tables",
             "info string loading the compiled search",
         ]
         assert said[-1] == "readyok"
@@ -349,12 +350,20 @@ def test_without_waiting_it_is_ready_at_once(tables: Path, monkeypatch: pytest.M
     with talk(tables, ready=False) as engine:
         said = engine.say("setoption name Wait value false", "isready")
         assert "readyok" in said
-        assert not any("loading the code that reads" in line for line in said)
+        assert not any("loading the code that looks" in line for line in said)
         assert engine.move(f"position fen {KBK}", "go movetime 100") in ("g5h4", "g5h5", "g5h6")
         compiled.set()
         engine.say("setoption name Wait value true", "isready")
         assert any(line.startswith("info string loading the code") for line in engine.said)
         assert engine.said[-1] == "readyok"
+
+
+def test_tables_of_described_men_are_passed_over(tables: Path, tmp_path: Path) -> None:
+    """No game has such men."""
+    shutil.copy(tables / "KvK.r.h5", tmp_path / "K[WF]vK.r.h5")
+    with talk(tmp_path, ready=False) as engine:
+        assert engine.say("isready")[-1] == "readyok"
+        assert not any("table" in line for line in engine.said)
 
 
 def test_talk_hears_everything_said() -> None:
