@@ -26,8 +26,8 @@ from tbgen.games.standings.sprt import TestSettings
 class Termination(StrEnum):
     """How a run of an event has ended.
 
-    ``gone`` if the runner ended without a last line; ``untold`` if there is no live file, and finished games
-    are all that is known.
+    ``gone`` if the runner ended without a last line; ``untold`` if there is no live file that can be
+    read, and finished games are all that is known.
     """
 
     FINISHED = "finished"
@@ -206,11 +206,6 @@ class LiveFile:
             with suppress(msgspec.MsgspecError):
                 lines.append(_decoder.decode(line))
         return fresh, lines
-
-    @property
-    def found(self) -> bool:
-        """Whether there has been a file."""
-        return self._file is not None
 
     @property
     def abandoned(self) -> bool:

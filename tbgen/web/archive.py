@@ -34,7 +34,7 @@ class Archive:
         self._files, self._state = EventFiles(pgn), LiveState()
         for line, games in self._files.read()[1]:
             self._state.take(line, games)
-        abandoned = self._files.live.abandoned
+        abandoned = self._files.abandoned
         self._files.live.close()
         if self._state.start is None:
             raise UsageError(

@@ -156,8 +156,8 @@ class LivePage:
         signal.raise_signal(signal.SIGINT)
 
     async def _look(self) -> bool:
-        """Take in what is new in the files, and tell whether the event is over."""
-        abandoned = self._files.live.abandoned  # before reading: the runner writes its last line first
+        """Take in what is new in the files, and tell whether the live file says that the event is over."""
+        abandoned = self._files.abandoned  # before reading: the runner writes its last line first
         fresh, news = await asyncio.to_thread(self._files.read)
         if fresh:
             self._state = LiveState()
@@ -171,7 +171,7 @@ class LivePage:
         else:
             for change in changes:
                 self.audience.tell(event(*change))
-        return self._state.over is not None
+        return self._state.over not in (None, Termination.UNTOLD)
 
     async def _keep_ranking(self) -> None:
         while True:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
+from itertools import dropwhile
 from pathlib import Path
-from time import time
+from time import perf_counter, time
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import chess
@@ -42,6 +43,8 @@ Change: TypeAlias = tuple[str, dict[str, Any]]
 _MOST_GAMES: Final = 50
 """Finished games of one answer."""
 _MOST_IN_CROSSTABLE: Final = 16
+_REST: Final = 20
+"""Length of the pause before a PGN file without a live file is read again, in times of the last reading."""
 
 
 class ListedGame(NamedTuple):
@@ -64,18 +67,33 @@ class EventFiles:
         self.options = GameOptions(Variant.R_MOBILITY)
         """By which its games are scored."""
         self._size = self._games = 0
+        self._begun = False
+        """Whether the live file has told how the event has begun."""
         self._untold_size = 0
         """Bytes of the PGN file when it was last read without a live file."""
+        self._rested = 0.0
+        """The time of the clock from which on it may be read so again."""
 
     def read(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
         """Return whether the live file has begun anew, and its new lines with the games finished by then.
 
-        Without a live file the PGN file stands for one, as far as it says what that would.
+        Without a live file that can be read the PGN file stands for one, as far as it says what that would.
         """
         fresh, lines = self.live.read()
-        if not self.live.found:
-            return self._read_untold()
+        if fresh:
+            self._begun, self._untold_size, self._rested = False, 0, 0.0
+        if not self._begun:
+            lines = list(dropwhile(lambda line: not isinstance(line, EventStart), lines))
+            if not lines:
+                changed, told = self._read_untold()
+                return fresh or changed, told
+            self._begun = fresh = True
         return fresh, [(line, list(self._finished(line))) for line in lines]
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether the live file tells of an event, and no runner holds it."""
+        return self._begun and self.live.abandoned
 
     def text(self, place: slice) -> bytes:
         """Return bytes of the PGN file; none if it cannot be read."""
@@ -95,21 +113,41 @@ class EventFiles:
         yield from self._listed(line.size)
 
     def _read_untold(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
-        """Return what a PGN file without a live file tells, if it has changed."""
+        """Return what a PGN file without a live file tells of its last event, if the file has changed.
+
+        A key that returns, or another name, begins another event. The file is read as a whole: while it
+        grows, only after a rest.
+        """
+        began = perf_counter()
         try:
             size = self._pgn.stat().st_size
         except OSError:
             return False, ()
-        if size == self._untold_size:
+        if size == self._untold_size or began < self._rested:
             return False, ()
+        games: list[ListedGame] = []
+        first: Mapping[str, str] = {}
+        keys: set[Key | None] = set()
+        end = 0
+        for raw in split_games(BytesIO(self.text(slice(0, size)))):
+            place = slice(end, end + len(raw.data))
+            end, tags = place.stop, raw.values
+            key = Key.parse(tags.get("Round", ""))
+            goes_on = bool(games) and key not in keys and tags.get("Event") == first.get("Event")
+            raw.number = len(games) + 1 if goes_on else 1
+            for options in [self.options] if goes_on else map(GameOptions, Variant):
+                game = finished_game(raw, self._pgn.name, options)
+                if game is not None:
+                    if not goes_on:
+                        games, first, keys, self.options = [], tags, set(), options
+                    games.append(ListedGame(game, _row(raw, game), place))
+                    keys.add(key)
+                    break
         self._untold_size = size
-        for variant in Variant:
-            self._size = self._games = 0
-            self.options = GameOptions(variant)
-            if games := list(self._listed(size)):
-                tags = next(split_games(BytesIO(self.text(games[0].place)))).values
-                return True, [(_start_of(tags, games), games), (EventEnd(Termination.UNTOLD), ())]
-        return False, ()
+        self._rested = perf_counter() + _REST * (perf_counter() - began)
+        if not games:
+            return False, ()
+        return True, [(_start_of(first, games), games), (EventEnd(Termination.UNTOLD), ())]
 
     def _listed(self, end: int) -> Iterator[ListedGame]:
         """Yield the finished games from where the last call has ended up to a byte of the PGN file."""

@@ -16,6 +16,7 @@ from urllib.request import urlopen
 import chess
 import pytest
 
+from tbgen.games.live_file import live_path
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.match.live import LiveWriter
 from tbgen.match.messages import Note
@@ -227,6 +228,23 @@ def test_nothing_is_imported_from_where_the_command_is_given(
         assert server.process is not None
         assert server.process.wait(60) == 0
     assert subprocess.run([*COMMAND, "--help"], stdout=subprocess.DEVNULL).returncode == 0
+
+
+@pytest.mark.slow
+def test_it_waits_where_only_the_games_of_the_file_are_known(tmp_path: Path) -> None:
+    """As where the live file cannot be written: they do not tell whether the event is over."""
+    pgn = tmp_path / "games.pgn"
+    played(pgn)
+    live_path(pgn).unlink()
+    with LiveServer("0", pgn, None, pytest.fail) as server:
+        server(START)
+        address = server.address.removesuffix("/live")
+        awaited(address, lambda found: found["over"] == "untold")
+        with LiveWriter(pgn, pytest.fail) as writer:
+            writer(START)
+            awaited(address, lambda found: found["over"] is None and found["event"] is not None)
+        assert server.process is not None
+        assert server.process.wait(60) == 0
 
 
 def resumed(found: Any) -> bool:

@@ -6,7 +6,20 @@ import chess
 import pytest
 from msgspec.structs import replace
 
-from tbgen.games.live_file import GameEnd, GameMove, GameStart, GameThought, Outset, Ply, line_of, live_path
+from tbgen.games.live_file import (
+    EventEnd,
+    EventStart,
+    GameEnd,
+    GameMove,
+    GameStart,
+    GameThought,
+    Outset,
+    Ply,
+    Termination,
+    line_of,
+    live_path,
+)
+from tbgen.web import live_state
 from tbgen.web.live_state import EventFiles, LiveState
 from tests.match.engines import MATE, words
 from tests.match.test_live import START
@@ -77,8 +90,9 @@ def test_a_pgn_file_that_is_taken_away_has_no_more_games(pgn: Path) -> None:
     files.live.close()
 
 
-def test_games_without_a_live_file_are_told(pgn: Path) -> None:
+def test_games_without_a_live_file_are_told(pgn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that are finished, once, with players and scoring; a live file takes their place."""
+    monkeypatch.setattr(live_state, "_REST", 0)
     files, state = EventFiles(pgn), LiveState()
     fresh, lines = files.read()
     assert (fresh, files.read()) == (True, (False, ()))
@@ -99,10 +113,63 @@ def test_games_without_a_live_file_are_told(pgn: Path) -> None:
     files.live.close()
 
 
-def test_a_file_of_other_games_has_no_event(tmp_path: Path) -> None:
+def test_a_live_file_that_tells_no_event_is_as_good_as_none(pgn: Path) -> None:
+    """Until it does: what stands before the first line of an event is passed over."""
+    live_path(pgn).write_bytes(b"{nonsense\n" + line_of(line(10, 1)))
+    files = EventFiles(pgn)
+    fresh, ((start, games), over) = files.read()
+    assert (fresh, len(games), over) == (True, 2, (EventEnd(Termination.UNTOLD), ()))
+    assert isinstance(start, EventStart)
+    assert not files.abandoned
+    with live_path(pgn).open("ab") as file:
+        file.write(line_of(line(10, 1)) + line_of(START))
+    assert files.read() == (True, [(START, [])])
+    assert files.abandoned
+    files.live.close()
+
+
+def test_of_several_events_in_a_file_the_last_one_is_told(games: bytes, pgn: Path) -> None:
+    """With the same number of games everywhere: its first game has the key of an earlier one, or its name
+    is another one."""
+    first = games[: games.index(b"[Event", 10)]
+    renamed = first.replace(b'[Event "?"]', b'[Event "Third"]').replace(b"1.1.1", b"7.1.1")
+    assert renamed.count(b"Third") == 1
+    whole = games[: games.rindex(b"[Event")]
+    for text, keys, name in ((whole + first, ["1.1.1"], ""), (whole + first + renamed, ["7.1.1"], "Third")):
+        pgn.write_bytes(text)
+        files, state = EventFiles(pgn), LiveState()
+        for line, listed in files.read()[1]:
+            state.take(line, listed)
+        state.rank(state.unranked)
+        found = state.document()
+        assert [game["key"] for game in found["finished"]["games"]] == list(state.places) == keys
+        assert found["finished"]["total"] == found["standings"]["games"] == found["event"].finished == 1
+        assert found["event"].name == name
+        assert [game["number"] for game in found["finished"]["games"]] == [1]
+        assert files.text(state.places[keys[0]]) == text[-len(files.text(state.places[keys[0]])) :]
+
+
+def test_a_file_of_other_games_has_no_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read once, and again if it has grown, but only after a rest."""
     pgn = tmp_path / "games.pgn"
     pgn.write_text('[Event "?"]\n[Result "1-0"]\n\n1. e4 1-0\n')
-    assert EventFiles(pgn).read() == (False, ())
+    readings, text = list[slice](), EventFiles.text
+
+    def counted(files: EventFiles, place: slice) -> bytes:
+        readings.append(place)
+        return text(files, place)
+
+    monkeypatch.setattr(EventFiles, "text", counted)
+    for rest, expected in ((1e9, 1), (0, 3)):
+        monkeypatch.setattr(live_state, "_REST", rest)
+        readings.clear()
+        files = EventFiles(pgn)
+        for _ in range(3):
+            assert files.read() == (False, ())
+            assert files.read() == (False, ())
+            with pgn.open("a") as file:
+                file.write("\n")
+        assert len(readings) == expected
 
 
 def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:

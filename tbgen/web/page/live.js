@@ -17,9 +17,9 @@ const OVER = {
     finished: "The event is over. This page stays as it is; its games are in the PGN file.",
     stopped: "The event was stopped. It goes on when the command is given again, and this page with it, if the address is the same.",
     gone: "The runner has ended without a word. The event goes on when the command is given again.",
-    untold: "These are the finished games of the PGN file. There is no live file beside it, so whether more follow is not known here.",
+    untold: "These are the finished games of the PGN file, of its last event if it has several. There is no live file beside it that can be read, so whether more follow is not known here.",
 }
-const NONE = "No event has begun: there is no live file beside the PGN file yet, and no finished game of tbgen match in it. This page goes on by itself."
+const NONE = "No event has begun: there is no live file that can be read beside the PGN file, and no finished game of tbgen match in the PGN file. This page goes on by itself."
 const ARCHIVED = "The event was stopped before its end. This is how far it came."
 
 let event = null
