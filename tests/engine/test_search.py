@@ -136,6 +136,7 @@ def test_it_plays_on_where_the_game_is_over_and_nobody_has_said_so(searched: Sea
 def test_the_value_of_a_search_with_tables_is_that_of_the_tables(searched: Searched, tables: Path) -> None:
     """Captures lead into tables: where one decides, the search has its value, exactly and as soon."""
     leaves, decided = EngineTables([tables], print), 0
+    leaves.load(wait=True)
     rng = random.Random(8)
     with open_tablebase(tables) as truth:
         for number in range(60):
