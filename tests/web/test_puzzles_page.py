@@ -4,7 +4,7 @@ import re
 
 import chess
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.support.browsing import Visit
 
@@ -13,6 +13,10 @@ expect.set_options(timeout=60_000)  # a slow machine is no failure
 TODAY = """async () => {
     const {fresh} = await import("/page/api.js")
     return await fresh("r/puzzle", {day: new Date().toISOString().slice(0, 10)})
+}"""
+OF_A_DAY = """async day => {
+    const {fresh} = await import("/page/api.js")
+    return (await fresh("r/puzzle", {day})).fen.replaceAll(" ", "_")
 }"""
 
 
@@ -49,6 +53,10 @@ def test_a_puzzle_is_solved(browser: Browser, address: str) -> None:
     expect(page.locator("#name")).to_have_text("A puzzle, hard")
     page.reload()
     expect(page.locator("#name")).to_have_text("A puzzle, hard")
+    expect(page.locator("#level")).to_have_value("hard")
+    page.goto(page.url.replace("level=hard", "level=medium"))
+    expect(page.locator("#name")).to_have_text("A puzzle, medium")
+    expect(page.locator("#level")).to_have_value("medium")
     page.locator("#give-up").focus()
     page.keyboard.press("Enter")
     expect(said).to_have_text(re.compile(r"^It is .+\. Best play goes on: 1\."))
@@ -66,8 +74,11 @@ def test_a_puzzle_that_was_sent(browser: Browser, address: str) -> None:
     expect(page.locator("#name")).to_contain_text("Today's puzzle, ")
     name, task, sent = page.locator("#name").inner_text(), page.locator("#task").inner_text(), page.url
     assert "?fen=" in sent
-    page.goto(re.sub(r"day=[\d-]+", "day=2026-11-25", sent))
-    expect(page.locator("#name")).to_contain_text("The puzzle of 2026-11-25, ")
+    page.goto(re.sub(r"day=[\d-]+", "day=2001-01-01", sent))  # which had another one
+    expect(page.locator("#name")).to_contain_text("A puzzle, ")
+    assert "day=" not in page.url
+    page.goto(f"{address}/puzzles?fen={page.evaluate(OF_A_DAY, '2001-01-01')}&day=2001-01-01")
+    expect(page.locator("#name")).to_contain_text("The puzzle of 2001-01-01, ")
     page.goto(sent)
     expect(page.locator("#name")).to_have_text(name)
     expect(page.locator("#task")).to_have_text(task)
@@ -122,5 +133,26 @@ def test_a_puzzle_that_was_sent(browser: Browser, address: str) -> None:
     expect(page.locator("#name")).to_contain_text("A puzzle, ")
     expect(page.locator("#problem")).to_be_empty()
     expect(page.locator("#board")).to_be_visible()
+    visit.close()
+    assert visit.wrong == []
+
+
+def test_the_last_choice_of_a_level_counts(browser: Browser, address: str) -> None:
+    """Whichever is answered last, or refused."""
+    visit = Visit(browser, address, "puzzles")
+    page, name, held = visit.page, visit.page.locator("#name"), list[Route]()
+    expect(name).to_contain_text("Today's puzzle, ")
+    for last in (Route.continue_, Route.abort):
+        page.route("**/r/puzzle?level=medium", lambda route: held.append(route))
+        page.locator("#level").select_option("medium")
+        page.locator("#level").select_option("hard")
+        expect(name).to_have_text("A puzzle, hard")
+        with page.expect_event("requestfinished" if last is Route.continue_ else "requestfailed"):
+            last(held.pop())
+        page.evaluate("fetch('r/puzzle?level=easy').then(answer => answer.text())")
+        expect(name).to_have_text("A puzzle, hard")
+        expect(page.locator("#problem")).to_be_empty()
+        expect(page.locator("#another")).to_be_enabled()
+        page.unroute_all()
     visit.close()
     assert visit.wrong == []

@@ -15,6 +15,8 @@ const board = new Board($("board"), move => attempt($("problem"), () => answer(m
 const mobility = new Mobility(board)
 
 let puzzle = null
+/** Counts what has been asked for: what comes when something else is wanted is dropped. */
+let turn = 0
 /** The move that is being answered; null if what is said about it is no longer wanted. */
 let answered = null
 /** Once it is solved or given up, the moves of the solution, with the `fen` that each leads to. */
@@ -24,26 +26,33 @@ let made = 0
 /** Where they are told. */
 const told = h("span", {class: "solution"})
 
-/** Show a puzzle: the answer to a question. One of a day is called by it. */
-async function begin(asking, day = null) {
+/** Show a puzzle: the answer to a question. One with a `day` is called by it. */
+async function begin(asking) {
+    const mine = ++turn
     $("another").disabled = $("today").disabled = true
     await attempt($("problem"), async () => {
-        puzzle = await asking()
+        const found = await asking().catch(error => {
+            if (mine === turn) throw error
+        })
+        if (mine !== turn) return
+        puzzle = found
         answered = null
         solution = []
         made = 0
         document.body.classList.remove("none")
-        $("name").textContent = [nameOf(day), puzzle.level].filter(Boolean).join(", ")
+        const {level, day} = puzzle
+        $("name").textContent = [nameOf(day), level].filter(Boolean).join(", ")
         $("task").replaceChildren(...task())
         $("said").replaceChildren()
         $("give-up").disabled = false
         const query = `?fen=${puzzle.fen.replaceAll(" ", "_")}${isBlack() ? "&side=black" : ""}`
         turnTo($("explore"), query)
         turnTo($("play-on"), query)
-        const more = Object.entries({level: puzzle.level, day}).filter(([, value]) => value)
-        history.replaceState(null, "", query + more.map(([key, value]) => `&${key}=${value}`).join(""))
+        const more = Object.entries({level, day}).filter(([, value]) => value)
+        history.replaceState({wanted: $("level").value}, "", query + more.map(([key, value]) => `&${key}=${value}`).join(""))
         restore()
     })
+    if (mine !== turn) return
     if (!puzzle) {
         document.body.classList.add("none")
         $("name").textContent = "No puzzle"
@@ -55,9 +64,14 @@ const nameOf = day => !day ? "A puzzle" : day === today() ? "Today's puzzle" : `
 
 const isBlack = () => moverOf(puzzle.fen) === "Black"
 
-/** Return the puzzle of a position, such as one that was sent, maybe with its level. */
-async function sent(fen, level) {
-    const found = await ask("r", {fen: fen.replaceAll("_", " ")})
+/** Return the puzzle of a day. */
+const ofDay = async day => ({...await fresh("r/puzzle", {day}), day})
+
+/** Return the puzzle of a position, such as one that was sent, maybe with its level; that of the day only if it is. */
+async function sent(fen, level, day) {
+    const daily = day && await ofDay(day).catch(() => null) // of other tables, it is another one or none
+    if (daily?.fen === fen) return daily
+    const found = await ask("r", {fen})
     const [best, second] = found.moves
     if (best && second && best.value !== second.value && sideOf(found.value) === moverOf(found.fen)) return {...found, level}
     throw new Refused(400, {code: "bad_input", message: "This position is no puzzle: the side to move has not exactly one move that keeps a score of its own."})
@@ -147,7 +161,7 @@ const showSolved = () => {
     $("solved").textContent = String(counted())
 }
 
-const beginToday = () => begin(() => fresh("r/puzzle", {day: today()}), today())
+const beginToday = () => begin(() => ofDay(today()))
 const beginAnother = () => begin(() => fresh("r/puzzle", {level: $("level").value}))
 
 $("today").addEventListener("click", beginToday)
@@ -165,5 +179,6 @@ showSolved()
 const given = new URLSearchParams(location.search)
 const level = [...$("level").options].map(option => option.value).find(value => value === given.get("level"))
 const day = given.get("day")?.match(/^\d{4}-\d\d-\d\d$/)?.[0]
-if (given.get("fen")) begin(() => sent(given.get("fen"), level), day)
+$("level").value = history.state?.wanted ?? level ?? ""
+if (given.get("fen")) begin(() => sent(given.get("fen").replaceAll("_", " "), level, day))
 else beginToday()
