@@ -46,6 +46,10 @@ SENT = """async ([path, text]) => {
     const {post} = await import("/page/static/source.js")
     return await post(path, text)
 }"""
+OFFER = """async () => {
+    const {offerRules} = await import("/page/stock.js")
+    await offerRules(document.getElementById("rules"))
+}"""
 Asked = tuple[str, dict[str, str]]
 
 
@@ -206,9 +210,19 @@ def test_only_rules_with_tables_can_be_chosen(browser: Browser, tables: Path, tm
     write_site(tmp_path / "few", tmp_path / "site", Variant)
     with hosting(tmp_path / "site") as host:
         visit = Visit(browser, host.address)
-        offered = visit.page.locator("#rules option")
+        page, offered = visit.page, visit.page.locator("#rules option:enabled")
         expect(offered).to_have_count(4)
         assert "wg" not in [option.get_attribute("value") for option in offered.all()]
+        page.goto(f"{host.address}/?rules=wg")
+        expect(page.locator("#problem")).to_contain_text("tbgen build KBvK --rules wg")
+        expect(offered).to_have_count(4)
+        expect(page.locator("#rules")).to_have_value("wg")
+        page.locator("#rules").select_option("r")
+        expect(page.locator("#sentence")).to_contain_text("in 4 plies")
+        page.route("**/tbgen-set.json", lambda route: route.abort())
+        page.reload()
+        page.evaluate(OFFER)
+        expect(offered).to_have_count(5)  # nobody knows
         visit.close()
     assert visit.wrong == []
 

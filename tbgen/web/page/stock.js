@@ -9,17 +9,18 @@ export const MOST_MEN = 5
 
 let tables = null
 
-/** Hear which tables there are; they are known from then on, unless the server does not say. */
+/** Hear which tables there are, none if nobody says; they are known from then on. */
 export async function stockUp() {
     tables ??= await ask("tables").then(found => found.tables, () => null)
     return tables ?? []
 }
 
-/** Offer only rules of which there are tables, where nobody can build others: on a site without a server. */
+/** Offer only rules of which there are tables, where nobody can build others: on a site without a server. Others may stand in an address. */
 export async function offerRules(select) {
     if (!isStatic) return
     const there = await stockUp()
-    for (const option of [...select.options]) if (!there.some(({rules}) => rules === variantOf(option.value))) option.remove()
+    if (!there.length) return
+    for (const option of select.options) option.hidden = option.disabled = !there.some(({rules}) => rules === variantOf(option.value))
 }
 
 /** Whether a table may hold a position, as far as is known. */
