@@ -1,6 +1,7 @@
 """What a visitor meets at the first look, on the page of a server."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,14 @@ def test_the_guide_leads_back(browser: Browser, address: str) -> None:
     expect(label).to_have_text("1 of 5: Mate")
     page.locator("#guide-on").click()
     expect(label).to_have_text("2 of 5: Stalemate")
+    page.reload()
+    expect(label).to_have_text("2 of 5: Stalemate")
     page.locator("#guide-close").click()
     expect(value).to_have_text("-G1.5")
     assert visit.asked()["fen"] == "8/8/8/4kbK1/8/8/8/8 w - - 0 1"
     page.evaluate("location.hash = 'how=3'")
+    expect(label).to_have_text("3 of 5: One move, in check")
+    page.reload()
     expect(label).to_have_text("3 of 5: One move, in check")
     page.locator("#guide-close").click()
     expect(label).to_be_hidden()
@@ -54,6 +59,25 @@ def test_a_wrong_move_of_a_lesson_says_what_still_counts(browser: Browser, addre
         re.compile(r"^Not Bd2\. Black has \w+ legal moves, G\d+\.5: -G1\.0 still counts\.$")
     )
     visit.close()
+    assert visit.wrong == []
+
+
+def test_a_wrong_move_is_told_of_without_a_table(browser: Browser, tables: Path, tmp_path: Path) -> None:
+    """By what every position has; where there is no answer at all, the task stays."""
+    shutil.copy(tables / "KvK.r.h5", tmp_path)
+    with serving(tmp_path, "--limit", "0") as (_, host, port):
+        visit = Visit(browser, f"http://{host}:{port}", "#how=1")
+        page, text = visit.page, visit.page.locator("#guide-text")
+        expect(page.locator("#problem")).to_contain_text("tbgen build KRvK")
+        visit.drag("h1", "h2")
+        expect(text).to_have_text("Not Rh2. Black has one legal move, G1.5.")
+        page.locator("#guide-again").click()
+        expect(text).to_contain_text("White to move: mate in one.")
+        page.route("**/r/moves?*", lambda route: route.abort())
+        page.locator("#moves [data-uci=h1h3]").wait_for(state="attached")
+        visit.drag("h1", "h3")
+        expect(text).to_have_text(re.compile(r"^Not Rh3\. Mate is the best .* White to move: mate in one\.$"))
+        visit.close()
     assert visit.wrong == []
 
 

@@ -41,8 +41,8 @@ export class Guide {
     /** @param {(lesson: number) => void} onGo told of the lesson to show, by its number from 1; 0 for none */
     constructor(onGo) {
         this.lesson = 0
-        /** Whether a wrong move stands there of which nothing has been said yet. */
-        this.missed = false
+        /** A wrong move that stands there, of which nothing has been said yet. */
+        this.missed = null
         const buttons = {close: () => 0, back: () => this.lesson - 1, on: () => (this.lesson + 1) % (LESSONS.length + 1), again: () => this.lesson}
         $("guide-link").addEventListener("click", event => {
             if (event.ctrlKey || event.metaKey || event.shiftKey) return // another tab or window
@@ -62,23 +62,23 @@ export class Guide {
     show(lesson, move = null) {
         const told = LESSONS[lesson - 1]
         this.lesson = told ? lesson : 0
-        this.missed = Boolean(told && move) && move.uci !== told.goal
+        this.missed = told && move && move.uci !== told.goal ? move : null
         $("guide").hidden = !told
         document.body.classList.toggle("guided", Boolean(told))
         document.body.classList.toggle("guiding", Boolean(told) && !move)
         if (!told) return
         const {name, task, right} = told
         $("guide-label").textContent = `${lesson} of ${LESSONS.length}: ${name}`
-        $("guide-text").textContent = !move ? task : this.missed ? `Not ${move.san}.` : right
+        $("guide-text").textContent = !move ? task : this.missed ? `Not ${move.san}. ${task}` : right
         $("guide-back").disabled = lesson === 1
         $("guide-on").textContent = lesson === LESSONS.length ? "Done" : "Next"
         $("guide-again").hidden = !this.missed
     }
 
-    /** Say what a wrong move has come to, by the answer about the position after it. */
+    /** Say what a wrong move has come to, by the answer about the position after it; it stands where the task did. */
     tell({fen, accrued, position_score: own}) {
         if (!this.missed) return
-        this.missed = false
-        $("guide-text").append(` ${moverOf(fen)} ${opponentHas(own)}, ${own}${accrued === own ? "" : `: ${accrued} still counts`}.`)
+        $("guide-text").textContent = `Not ${this.missed.san}. ${moverOf(fen)} ${opponentHas(own)}, ${own}${accrued === own ? "" : `: ${accrued} still counts`}.`
+        this.missed = null
     }
 }

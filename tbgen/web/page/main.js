@@ -44,8 +44,8 @@ let line = []
 let turn = 0
 /** Is kept when all of it is shown. */
 let showing = null
-/** Where the visitor was before the guide. */
-let before = DEFAULT
+/** Where the visitor was before the guide, which a reload does not change. */
+let before = {...DEFAULT, ...history.state?.before}
 
 const board = new Board($("board"), play, rows => setUp(withMen(here().fen, rows)))
 const mobility = new Mobility(board)
@@ -79,7 +79,7 @@ function take(next) {
  */
 function go(change, replace = false) {
     take({...state, ...change.fen && {lesson: 0}, ...change})
-    const entry = {depth: (history.state?.depth ?? 0) + (replace ? 0 : 1)}
+    const entry = {depth: (history.state?.depth ?? 0) + (replace ? 0 : 1), before}
     history[replace ? "replaceState" : "pushState"](entry, "", written(state))
     return showing = show()
 }
@@ -171,7 +171,7 @@ const askMoves = () => ask(`${variantOf(state.rules)}/moves`, asked())
 
 /** Ask what the position is worth, and show it. */
 async function look(mine) {
-    const problem = isBoard(here().fen) ? lacking(here().fen) : null
+    const problem = isBoard(here().fen) ? lacking([...parse(here().fen).men.values()]) : null
     if (problem) throw new Refused(400, {code: "bad_input", message: problem})
     if (!isDescribed(here().fen) && !mayHold(here().fen, variantOf(state.rules))) {
         const found = await askMoves()
@@ -192,12 +192,17 @@ async function look(mine) {
     }
     showVerdict(found)
     mobility.show(isView(state.rules) ? null : found, state.flipped)
-    if (here().after === 0 && !isView(state.rules)) guide.tell(found)
+    tellGuide(found)
     if (!state.setup) board.play(found.moves)
     showMoves($("moves"), found, state.rules, does)
     pointBest()
     pointing.leave()
     await Promise.all([lookAhead(mine), showSlider(mine), tellMaterial()])
+}
+
+/** Let the guide say what the first move of its lesson has come to. */
+function tellGuide(found) {
+    if (here().after === 0 && !isView(state.rules)) guide.tell(found)
 }
 
 const tellMaterial = (mine = turn) => showMaterial(answer, state.rules, () => mine === turn)
@@ -227,6 +232,7 @@ function showMovesBeyond(found) {
     pointing.rest(answer, [])
     showBeyond(found, view)
     mobility.show(view ? null : answer, state.flipped)
+    tellGuide(found)
     if (!state.setup) board.play(moves)
     showMoves($("moves"), answer, state.rules, does)
 }
@@ -403,6 +409,7 @@ onKey(step)
 addEventListener("popstate", () => {
     running.stop()
     take(arrived())
+    history.replaceState({...history.state, before}, "")
     showing = show()
 })
 

@@ -100,9 +100,8 @@ function moved(fen, square, man, turn, castling = "-") {
 /** Return the score with the colours exchanged. */
 export const opposite = score => score === null ? null : score.startsWith("-") ? score.slice(1) : `-${score}`
 
-/** Return what no position may lack, in a sentence, if this one lacks it; null if it may be asked about. */
-export function lacking(fen) {
-    const men = [...parse(fen).men.values()]
+/** Return what no position may lack, in a sentence, if these men lack it; null if they may be asked about. */
+export function lacking(men) {
     for (const [side, king] of [["White", "K"], ["Black", "k"]]) {
         const kings = men.filter(man => man === king).length
         if (kings !== 1) return `${side} has ${kings || "no"} king${kings > 1 ? "s" : ""}; each side needs exactly one`

@@ -4,6 +4,7 @@
 // `castling`, `ep` (the square that a pawn has just passed, or -1), `clock` and `number`.
 
 import {Refused} from "../api.js"
+import {lacking} from "../position.js"
 
 const LINES = [[1, 0], [-1, 0], [0, 1], [0, -1]]
 const DIAGONALS = [[1, 1], [1, -1], [-1, 1], [-1, -1]]
@@ -184,10 +185,8 @@ const SIDES = ["White", "Black"]
 /** Refuse positions from which play cannot go on. */
 export function validate(position) {
     const {men, side, castling, ep} = position
-    for (const each of [0, 1]) {
-        const kings = men.filter(man => man === of(each, "K")).length
-        if (kings !== 1) throw refused(`${SIDES[each]} has ${kings || "no"} king${kings > 1 ? "s" : ""}; each side needs exactly one`)
-    }
+    const lacked = lacking(men)
+    if (lacked) throw refused(lacked)
     if (SQUARES.some(square => "Pp".includes(men[square] || "-") && (square < 8 || square > 55))) throw refused("a pawn stands on the first or last rank")
     if (inCheck(position, 1 - side)) {
         const near = RAYS.K[kingOf(men, 0)].some(([square]) => square === kingOf(men, 1))
