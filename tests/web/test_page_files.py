@@ -15,7 +15,7 @@ from tbgen.web.app import make_app
 from tbgen.web.page_files import Introduction, Page
 from tbgen.web.settings import Settings
 
-MOST_BYTES = 404 << 10
+MOST_BYTES = 406 << 10
 PLACE = Path(tbgen.web.__file__).parent / "page"
 NAMES = [
     name
