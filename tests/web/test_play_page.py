@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 expect.set_options(timeout=60_000)  # a slow machine is no failure
 
 KBK = "play?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1&side=white"
+KRK = "play?fen=8/8/8/8/2k5/8/8/2KR4_w_-_-_0_1&side=white"
 PHONE = {"width": 390, "height": 664}
 GAMES = """async ([number, plies]) => {
     const {made, opened, reply} = await import("/page/opponent.js")
@@ -321,5 +322,30 @@ def test_a_game_of_an_address_goes_by_its_main_line(browser: Browser, address: s
     visit = Visit(browser, address, where)
     expect(visit.page.locator("#played .step").nth(3)).to_have_text("Kh6")
     expect(visit.page.locator("#played .step").nth(1)).to_have_text("Kh5")
+    visit.close()
+    assert visit.wrong == []
+
+
+@pytest.mark.everywhere
+def test_what_is_typed_while_looking_back_is_no_illegal_move(browser: Browser, address: str) -> None:
+    """It is said that the board looks back, until it does no more."""
+    visit = Visit(browser, address, f"{KRK}&line=Kb2_Kd4_Rd3+")
+    page, problem = visit.page, visit.page.locator("#typing-problem")
+    name = page.locator("#name")
+    expect(name).to_have_text("Your move: White")
+    visit.press("ArrowLeft", "ArrowLeft")
+    expect(name).to_have_text("Looking back")
+    page.locator("#typed").fill("Kb1")
+    page.locator("#typed").press("Enter")
+    expect(problem).to_have_text(
+        "The board looks back: the right arrow (→) or the last move returns to the game."
+    )
+    page.locator("#board").click()
+    visit.press("ArrowRight", "ArrowRight")
+    expect(name).to_have_text("Your move: White")
+    expect(problem).to_have_text("")
+    page.locator("#typed").fill("Rd9")
+    page.locator("#typed").press("Enter")
+    expect(problem).to_have_text("Rd9 is no legal move here.")
     visit.close()
     assert visit.wrong == []

@@ -172,6 +172,7 @@ function show() {
     const ply = plies[shown]
     const black = side === "Black"
     document.body.classList.toggle("over", ended !== null)
+    $("typing-problem").textContent = ""
     board.show(ply.fen, black)
     board.last(ply.uci)
     board.play(isMine() ? ply.answer.moves : [])
@@ -190,6 +191,9 @@ function show() {
     $("hint").disabled = $("offer").disabled = !isMine()
     $("resign").disabled = false
 }
+
+/** Return why the visitor cannot move now; empty if he can. */
+const hindrance = () => isMine() ? "" : shown < plies.length - 1 ? "The board looks back: the right arrow (→) or the last move returns to the game." : "The page is to move."
 
 function title() {
     if (ended) {
@@ -253,7 +257,7 @@ onKey(key => {
     else return false
     return true
 })
-offerTyping(async () => isMine() ? last().answer.moves : [], play)
+offerTyping(async () => isMine() ? last().answer.moves : [], play, hindrance)
 offerChoices((from, first) => begin(from, first ? moverOf(from.fen) : otherSide(moverOf(from.fen))))
 
 attempt($("problem"), async () => {

@@ -6,13 +6,14 @@ import {typedMove} from "./moves.js"
 /**
  * @param {() => Promise<object[]>} moves returns the legal ones of what is shown; who types fast has the move wait for it
  * @param {(move: object) => void} onMove told of the move that was typed
+ * @param {() => string} hindrance returns why no move can be made now; empty if one can
  */
-export function offerTyping(moves, onMove) {
+export function offerTyping(moves, onMove, hindrance = () => "") {
     $("typing").addEventListener("submit", async event => {
         event.preventDefault()
         const typed = $("typed").value.trim()
         const move = typedMove(await moves(), typed)
-        $("typing-problem").textContent = move ? "" : `${typed || "This"} is no legal move here.`
+        $("typing-problem").textContent = move ? "" : hindrance() || `${typed || "This"} is no legal move here.`
         if (!move) return
         $("typed").value = ""
         onMove(move)
