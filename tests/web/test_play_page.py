@@ -187,7 +187,7 @@ def test_a_game_is_played_by_keys_and_reviewed(browser: Browser, address: str, t
         ),
         (
             "r",
-            "Resigning gives the page G0.0, as mate does. Press Resign again to do so.",
+            "Resigning gives the page -G0.0, as mate does. Press Resign again to do so.",
             "-G0.0",
             "Resigning",
         ),
@@ -251,7 +251,7 @@ def test_offers_resigning_and_new_games_on_a_phone(browser: Browser, address: st
     expect(page.locator("#played")).to_contain_text("1... Kh5 2. Kf4")
     assert stands()
     page.locator("#resign").tap()
-    expect(said).to_contain_text("Press Resign again")
+    expect(said).to_have_text("Resigning gives the page G0.0, as mate does. Press Resign again to do so.")
     expect(page.locator("#back")).to_be_hidden()
     page.locator("#resign").tap()
     expect(name).to_have_text("G0.0 1-0")

@@ -135,7 +135,7 @@ function offer() {
     else say("No: best play gives ", sideOf(value), " ", score(value), ", and only ", score(accrued), " has accrued.")
 }
 
-const resign = () => settle("resigned", "Resigning gives the page G0.0, as mate does. Press Resign again to do so.")
+const resign = () => settle("resigned", "Resigning gives the page ", score(resultOf(plies, "resigned", side)), ", as mate does. Press Resign again to do so.")
 
 /** End the game, if it has been asked for twice. */
 function settle(how, ...warning) {
