@@ -394,3 +394,26 @@ def test_looks(width: int, scheme: str, browser: Browser, address: str) -> None:
         expect(visit.page.locator("#sentence")).to_contain_text("in 3 plies")
     visit.close()
     assert visit.wrong == []
+
+
+def test_what_was_typed_goes_with_its_position(visit: Visit) -> None:
+    """A move that was refused, and what is said of it; a board that is only turned keeps both."""
+    page = visit.page
+    typed, problem = page.locator("#typed"), page.locator("#typing-problem")
+
+    def refused() -> None:
+        typed.fill("Kz9")
+        typed.press("Enter")
+        expect(problem).to_have_text("Kz9 is no legal move here.")
+
+    refused()
+    page.locator("#flip").click()
+    expect(problem).to_have_text("Kz9 is no legal move here.")
+    page.get_by_role("link", name="Bare kings").click()
+    expect(problem).to_have_text("")
+    expect(typed).to_have_value("")
+    refused()
+    page.locator("#fen").fill("8/8/8/4KQk1/8/8/8/8 b - - 0 1")
+    page.locator("#fen").press("Enter")
+    expect(problem).to_have_text("")
+    expect(typed).to_have_value("")

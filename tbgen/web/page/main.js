@@ -30,7 +30,7 @@ import {offerSteps} from "./steps.js"
 import {mayHold, offerRules} from "./stock.js"
 import {offerTaste} from "./taste.js"
 import {added, commented, isSameLine, lineThrough, promoted, towards, upTo, without, written as lineOf} from "./tree.js"
-import {offerTyping} from "./typing.js"
+import {clearTyping, offerTyping} from "./typing.js"
 import {showBeyond, showProblem, showVerdict} from "./verdict.js"
 
 let state = arrived()
@@ -70,6 +70,7 @@ const isDescribed = fen => describedIn(fen).length > 0
 /** Take another state; whoever comes to the guide is led back from there. */
 function take(next) {
     if (next.lesson && !state.lesson) before = state
+    if (next.fen !== state.fen || next.line !== state.line || next.at !== state.at) clearTyping()
     state = next
 }
 

@@ -3,6 +3,12 @@
 import {$} from "./dom.js"
 import {typedMove} from "./moves.js"
 
+/** Clear what was typed in another position. */
+export function clearTyping() {
+    $("typed").value = ""
+    $("typing-problem").textContent = ""
+}
+
 /**
  * @param {() => Promise<object[]>} moves returns the legal ones of what is shown; who types fast has the move wait for it
  * @param {(move: object) => void} onMove told of the move that was typed
