@@ -362,3 +362,41 @@ def test_what_is_wrong_with_an_address_is_said_of_what_stands_in_it(browser: Bro
     expect(problem).not_to_contain_text("line")
     visit.close()
     assert visit.wrong == []
+
+
+BROKEN = """element => {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+    const broken = []
+    while (walker.nextNode()) {
+        for (const {0: text, index} of walker.currentNode.data.matchAll(/-G\\d+\\.\\d/g)) {
+            const range = document.createRange()
+            range.setStart(walker.currentNode, index)
+            range.setEnd(walker.currentNode, index + text.length)
+            if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) broken.push(text)
+        }
+    }
+    return broken
+}"""
+"""The scores in an element that a line breaks."""
+
+
+@pytest.mark.parametrize(
+    ("query", "where", "text"),
+    [
+        ("#how=4", "#guide-text", "Black holds -G1.0 (the minus is Black's)"),
+        ("?fen=8/8/8/2K3k1/8/8/8/8_w_-_-_3_60&accrued=-G5.5", "#sentence", "Black keeps -G5.5 and"),
+        ("play?fen=8/8/8/2K3k1/8/8/8/8_w_-_-_3_60&accrued=-G5.5", "#said", "Best play from the start: -G5.5."),
+        ("puzzles?fen=8/8/8/4k3/8/8/6Kb/8_b_-_-_0_1", "#task", "(-G1.5)"),
+    ],
+)
+def test_no_line_breaks_a_score(query: str, where: str, text: str, browser: Browser, address: str) -> None:
+    """However wide the text is; what is read and copied has an ordinary minus."""
+    visit = Visit(browser, address, query)
+    told = visit.page.locator(where)
+    expect(told).to_contain_text(text)
+    assert "-G" in told.inner_text()
+    for width in range(60, 400, 4):
+        told.evaluate("(element, width) => element.style.width = `${width}px`", width)
+        assert told.evaluate(BROKEN) == [], width
+    visit.close()
+    assert visit.wrong == []

@@ -41,6 +41,9 @@ export function refill(element, children, selector = "button") {
 /** A score, which no line breaks after its minus. */
 export const score = text => h("span", {class: "score"}, text)
 
+/** Return a text as it is shown: its scores are not broken. */
+export const whole = text => text.split(/(-?G\d+\.\d)/).map((part, index) => index % 2 ? score(part) : part)
+
 /** Show a score large; a minus is explained beside it. */
 export function showScore(element, text) {
     element.replaceChildren(score(text))

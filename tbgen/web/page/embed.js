@@ -2,7 +2,7 @@
 
 import {Refused, ask, attempt} from "./api.js"
 import {Board} from "./board.js"
-import {$, showScore} from "./dom.js"
+import {$, showScore, whole} from "./dom.js"
 import {onKey} from "./keys.js"
 import {Mobility} from "./mobility.js"
 import {after, numbered} from "./position.js"
@@ -51,7 +51,7 @@ async function show() {
         if (!(error instanceof Refused)) throw error
         if (mine !== turn) return
         showScore($("value"), ply.accrued ?? "?")
-        $("sentence").textContent = ply.accrued ? unknown(ply.accrued) : error.message
+        $("sentence").replaceChildren(...whole(ply.accrued ? unknown(ply.accrued) : error.message))
         const moves = view ? null : await ask(`${variantOf(state.rules)}/moves`, asked).catch(() => null)
         if (mine === turn) mobility.show(moves, state.flipped)
         return
@@ -59,7 +59,7 @@ async function show() {
     if (mine !== turn) return
     ply.accrued = found.accrued
     showScore($("value"), headline(found))
-    $("sentence").textContent = sentence(found)
+    $("sentence").replaceChildren(...whole(sentence(found)))
     mobility.show(view ? null : found, state.flipped)
     if (at === plies.length - 1 && !view) await goOn(ply, found)
 }

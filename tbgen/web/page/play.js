@@ -4,7 +4,7 @@ import {attempt} from "./api.js"
 import {Board} from "./board.js"
 import {challenge, offerChoices} from "./choosing.js"
 import {accepts, givenAway, held, isOver, isRepeated, isSettled, resultOf, takenBack} from "./contest.js"
-import {$, h, score} from "./dom.js"
+import {$, h, score, whole} from "./dom.js"
 import {showGame} from "./game.js"
 import {onKey} from "./keys.js"
 import {Mobility} from "./mobility.js"
@@ -166,7 +166,7 @@ function go(at) {
 
 // What is shown.
 
-const say = (...words) => $("said").replaceChildren(...words)
+const say = (...words) => $("said").replaceChildren(...words.flatMap(word => typeof word === "string" ? whole(word) : word))
 
 function show() {
     const ply = plies[shown]

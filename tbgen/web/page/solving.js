@@ -1,6 +1,6 @@
 // Positions that no table holds: the server narrows the interval that the value lies in, and tells of it.
 
-import {$, h, score} from "./dom.js"
+import {$, h, score, whole} from "./dom.js"
 import {bar, ending} from "./pictures.js"
 import {describedIn, numberOfMen, parse} from "./position.js"
 import {pointsText} from "./score.js"
@@ -57,9 +57,9 @@ const show = {
     solution(element, {fen, value, lower, upper, points, moves, claims, plans, gaps, narrowing, stopped_by: stop}) {
         $("value").replaceChildren(...worth({lower, upper}))
         const known = unknown({lower, upper}) ? "Nothing is known of the value." : `White gets ${lower} at least and ${upper} at most.`
-        element.textContent = value === null
+        element.replaceChildren(...whole(value === null
             ? `${known} Stopped by: ${stop}.`
-            : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`
+            : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`))
         const ends = ["lower", "upper"].filter(end => claims[end]).map(end => proved(fen, claims[end], plans[end]))
         const open = gaps.slice(0, GAPS).map(({text}) => h("li", {}, `${text}.`))
         if (narrowing) open.push(h("li", {}, `To be solved: ${narrowing.text}.`))

@@ -1,7 +1,7 @@
 // What a position is worth, large and in words; or why that is not known.
 
 import {copy} from "./copying.js"
-import {$, h, showScore} from "./dom.js"
+import {$, h, showScore, whole} from "./dom.js"
 import {headline, plies, pointsText, sentence, unknown} from "./score.js"
 import {term} from "./terms.js"
 
@@ -9,7 +9,7 @@ export function showVerdict(answer) {
     document.body.classList.remove("refused", "beyond")
     $("value").classList.remove("soft")
     showScore($("value"), headline(answer))
-    $("sentence").textContent = sentence(answer)
+    $("sentence").replaceChildren(...whole(sentence(answer)))
     showFacts(facts(answer))
     $("problem").replaceChildren()
     document.title = `${headline(answer)} ${answer.material} - tbgen explorer`
@@ -33,7 +33,7 @@ export function showBeyond(found, view) {
     document.body.classList.add("beyond")
     $("value").classList.toggle("soft", !known)
     showScore($("value"), view ? "?" : found.value ?? found.accrued)
-    $("sentence").textContent = known || over ? sentence(found) : view ? "" : unknown(found.accrued)
+    $("sentence").replaceChildren(...whole(known || over ? sentence(found) : view ? "" : unknown(found.accrued)))
     if (over) $("problem").replaceChildren()
     const scores = [["accrued", found.accrued], ["position", found.position_score]]
     showFacts(view ? [] : known ? [["points", pointsText(found.points)], ...scores] : scores)
@@ -44,7 +44,7 @@ export function showProblem(error, accrued) {
     document.body.classList.remove("beyond")
     document.body.classList.add("refused")
     showScore($("value"), accrued || "?")
-    $("sentence").textContent = accrued ? `${accrued} has accrued so far.` : ""
+    $("sentence").replaceChildren(...whole(accrued ? `${accrued} has accrued so far.` : ""))
     showFacts([])
     const command = error.message.match(/tbgen build .*/)?.[0]
     const text = command ? error.message.slice(0, error.message.indexOf(command)).replace(/; build it with: $/, ".") : error.message
