@@ -414,3 +414,11 @@ def test_a_full_disk_leaves_what_was_there(
     names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert names == {"boards.js", "scheme.js", "style.css"}
     assert (tmp_path / "style.css").read_bytes() == before
+
+
+def test_the_footer_says_what_scores_mean(site: Path) -> None:
+    """With and without check, as the number of a score is made."""
+    footer = " ".join(parsed(site / "index.html").find(".//footer").itertext())  # type: ignore[union-attr]
+    assert (
+        "G0.0 is mate, G0.5 stalemate, G1.0 one legal move in check, G1.5 one not in check. White's" in footer
+    )
