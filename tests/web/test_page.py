@@ -283,8 +283,17 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     board.pop()
     expect(page.locator("#fen")).to_have_value(board.fen())
 
+    verdict = page.locator(".verdict")
+    stripe = "element => getComputedStyle(element).borderLeftColor"
+    wrong = verdict.evaluate(stripe)
+    show("r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 0 4")
+    expect(sentence).to_have_text("Black is mated.")
+    expect(page.locator("#problem")).to_be_empty()
+    assert verdict.evaluate(stripe) != wrong
+
     show("4k3/8/8/8/8/8/8/KBBN4 w - - 0 1")
     expect(page.locator("#problem")).to_contain_text("tbgen build KBBNvK")
+    assert verdict.evaluate(stripe) == wrong
     page.locator("[data-uci=a1a2]").click()
     expect(page.locator("#problem")).to_contain_text("tbgen build KBBNvK")
     page.locator("#rules").select_option("classical")
