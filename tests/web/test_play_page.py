@@ -349,3 +349,16 @@ def test_what_is_typed_while_looking_back_is_no_illegal_move(browser: Browser, a
     expect(problem).to_have_text("Rd9 is no legal move here.")
     visit.close()
     assert visit.wrong == []
+
+
+@pytest.mark.everywhere
+def test_a_value_that_is_gone_is_no_more_promised(browser: Browser, address: str) -> None:
+    """A queen is given away: bare kings do not mate."""
+    queen = "play?fen=8/8/8/8/4k3/8/3QK3/8_w_-_-_0_1&side=white"
+    visit = Visit(browser, address, queen)
+    said = visit.page.locator("#said")
+    expect(said).to_have_text("Best play from the start: G0.0. White mates in 9 plies.")
+    visit.page.goto(f"{address}/{queen}&line=Qd4+_Kxd4")
+    expect(said).to_have_text("Best play from the start was G0.0.")
+    visit.close()
+    assert visit.wrong == []

@@ -222,15 +222,18 @@ function advice() {
     if (ended) return ply.value === null ? "No table says what this is worth." : sentence(ply.answer)
     if (isSettled(ply)) return "What has accrued is what best play comes to: offer it as the result, or play on."
     const [{value, answer: first}] = plies
-    return value === null ? "No table says what this is worth: the page plays as well as it can." : `Best play from the start: ${value}. ${sentence(first)}`
+    if (value === null) return "No table says what this is worth: the page plays as well as it can, and takes no offer."
+    return value === last().value ? `Best play from the start: ${value}. ${sentence(first)}` : former(value)
 }
+
+const former = value => `Best play from the start was ${value}.`
 
 function outcome() {
     const value = resultOf(plies, ended, side)
     const winner = sideOf(value) === side ? "You win" : "The page wins"
     const by = rankOf(value) === 0 ? "" : ` ${amount(pointsOf(value))}`
     const [{value: first}] = plies
-    const could = first === null ? "" : ` Best play from the start was ${first}.`
+    const could = first === null ? "" : ` ${former(first)}`
     return `${winner}${by}${ENDS[ended]}.${could}${help()}`
 }
 
