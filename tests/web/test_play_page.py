@@ -181,7 +181,7 @@ def test_a_game_is_played_by_keys_and_reviewed(browser: Browser, address: str, t
     [
         (
             "o",
-            "{accrued} has accrued; best play gives G1.5. Press Offer again to end the game at {accrued}.",
+            "{accrued} has accrued; best play gives G1.5. Offer the result again to end the game at {accrued}.",
             "{accrued}",
             "Offering the result",
         ),
@@ -240,7 +240,10 @@ def test_offers_resigning_and_new_games_on_a_phone(browser: Browser, address: st
         text = said.bounding_box()
         return text is not None and places() == before and text["y"] + text["height"] <= before[2][0] + 1
 
-    page.locator("#offer").tap()
+    offer = page.locator("#offer")
+    assert offer.evaluate("element => element.scrollWidth <= element.clientWidth")
+    assert not visit.too_wide()
+    offer.tap()
     expect(said).to_have_text("No: best play gives White G1.5, and only G3.5 has accrued.")
     assert stands()
     page.locator("#hint").tap()
@@ -299,8 +302,8 @@ def test_an_engine_plays_from_the_initial_position(browser: Browser, address: st
     visit.drag("e2", "e4")
     expect(played).to_have_text(re.compile(r"^start 1\. e4 \S+ $"))
     expect(name).to_have_text("Your move: White")
-    visit.press("o")
-    expect(page.locator("#said")).to_have_text("No table says whether that is fair: play on.")
+    expect(page.locator("#said")).to_contain_text("and takes no offer.")
+    expect(page.get_by_role("button", name="Offer the result")).to_be_disabled()
     visit.press("h")
     expect(page.locator("#said")).to_contain_text("The page would play ")
     visit.press("r", "r")

@@ -130,8 +130,7 @@ function offer() {
     const page = otherSide(side)
     const taken = accepts(last(), page)
     if (taken && !givenAway(plies, "agreed", side)) finish("agreed")
-    else if (taken) settle("agreed", score(accrued), " has accrued; best play gives ", score(value), ". Press Offer again to end the game at ", score(accrued), ".")
-    else if (value === null) say("No table says whether that is fair: play on.")
+    else if (taken) settle("agreed", score(accrued), " has accrued; best play gives ", score(value), ". Offer the result again to end the game at ", score(accrued), ".")
     else say("No: best play gives ", sideOf(value), " ", score(value), ", and only ", score(accrued), " has accrued.")
 }
 
@@ -188,7 +187,8 @@ function show() {
     $("back").disabled = $("first").disabled = shown === 0
     $("forward").disabled = $("last").disabled = shown === plies.length - 1
     $("take-back").disabled = !takenBack(plies, side)
-    $("hint").disabled = $("offer").disabled = !isMine()
+    $("hint").disabled = !isMine()
+    $("offer").disabled = !isMine() || last().value === null
     $("resign").disabled = false
 }
 
