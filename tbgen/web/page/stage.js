@@ -76,6 +76,7 @@ export class Stage extends View {
         $("explore").href = game.link
         $("first").disabled = $("back").disabled = here === 0
         $("forward").disabled = $("last").disabled = followed
+        $("last").textContent = game.result ? "End" : "Now"
         this.tick()
     }
 
@@ -102,7 +103,7 @@ export class Stage extends View {
             h("button", {type: "button", class: "step", title: game.plies[index].comment || false, "aria-current": index + 1 === here ? "step" : false, onclick: () => this.go(index + 1)}, san), " "])
         refill($("played"), moves, "[aria-current]")
         const current = $("played").querySelector("[aria-current]")
-        if (current) $("played").scrollTop = current.offsetTop - $("played").offsetTop - $("played").clientHeight / 2
+        $("played").scrollTop = current ? current.offsetTop - $("played").offsetTop - $("played").clientHeight / 2 : 0
     }
 }
 
