@@ -1,8 +1,8 @@
 """Endgame tablebases of reset-mobility (r-mobility) chess: build, probe and prove them.
 
 In r-mobility a game without mate still has a winner: the side that has left its opponent the fewest legal
-moves since the last capture or pawn move. G0.0 is mate, G0.5 stalemate, G1.0 one legal move in check, G1.5 one
-not in check, and so on; a minus stands for Black's scores. Scores compare from White's side:
+moves since the last capture or pawn move. G0.0 is mate, G0.5 stalemate, G1.0 one legal move in check, G1.5
+one not in check, and so on; a minus stands for Black's scores. Scores compare from White's side:
 
 >>> import chess, tbgen
 >>> tbgen.GScore("G1.5") > tbgen.GScore("G3.5") > tbgen.GScore("-G3.5") > tbgen.GScore("-G0.0")
