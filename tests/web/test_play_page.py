@@ -181,7 +181,8 @@ def test_a_game_is_played_by_keys_and_reviewed(browser: Browser, address: str, t
     [
         (
             "o",
-            "{accrued} has accrued; best play gives G1.5. Offer the result again to end the game at {accrued}.",
+            "{accrued} has accrued; best play gives G1.5. "
+            "Offer the result again to end the game at {accrued}.",
             "{accrued}",
             "Offering the result",
         ),

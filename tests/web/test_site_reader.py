@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import chess
 import pytest
@@ -64,12 +65,24 @@ def visit(api: TestClient, browser: Browser, site: Path) -> Iterator[Visit]:
     assert visit.wrong == []
 
 
+def by_site(document: dict[str, Any]) -> dict[str, Any]:
+    """What a site says instead of a server: nobody can build tables there."""
+    has = "this site has tables of up to 4 men"
+    for told in (document, document.get("refusal") or {}):
+        if "message" in told:
+            text = re.sub(r"(table \w+) is missing; .*", rf"\1 is not here: {has}", told["message"])
+            told["message"] = text.replace(
+                "; tables have at most 5, kings included", f", kings included: {has}"
+            )
+    return document
+
+
 def compare(visit: Visit, api: TestClient, asked: list[Asked]) -> None:
     """Ask both, and compare all that they say."""
     for start in range(0, len(asked), TOGETHER):
         some = asked[start : start + TOGETHER]
         for (path, parameters), found in zip(some, visit.page.evaluate(ANSWERS, some), strict=True):
-            expected = api.get(f"/{path}", params=parameters).json()
+            expected = by_site(api.get(f"/{path}", params=parameters).json())
             if "mainline" in expected:
                 expected["mainline"] = expected["mainline"][:LONGEST_LINE]
             assert found == expected, (path, parameters)
@@ -142,7 +155,7 @@ def test_what_is_wrong_is_said(asked: Asked, visit: Visit, api: TestClient) -> N
     """By the code of the server; where the rules of chess are broken, in its words."""
     path, parameters = asked
     (found,) = visit.page.evaluate(ANSWERS, [asked])
-    expected = api.get(f"/{path}", params=parameters).json()
+    expected = by_site(api.get(f"/{path}", params=parameters).json())
     if "code" not in expected:
         assert found == expected
         return

@@ -385,7 +385,7 @@ BROKEN = """element => {
     [
         ("#how=4", "#guide-text", "Black holds -G1.0 (the minus is Black's)"),
         ("?fen=8/8/8/2K3k1/8/8/8/8_w_-_-_3_60&accrued=-G5.5", "#sentence", "Black keeps -G5.5 and"),
-        ("play?fen=8/8/8/2K3k1/8/8/8/8_w_-_-_3_60&accrued=-G5.5", "#said", "Best play from the start: -G5.5."),
+        ("play?fen=8/8/8/4k3/8/8/6Kb/8_b_-_-_0_1", "#said", "Best play from the start: -G1.5."),
         ("puzzles?fen=8/8/8/4k3/8/8/6Kb/8_b_-_-_0_1", "#task", "(-G1.5)"),
     ],
 )

@@ -4,7 +4,7 @@ import {Refused} from "../api.js"
 import {pointsOf} from "../score.js"
 import {fenOf, isInsufficient, markOf, numberOfMen, readFen, refused, sanOf, studied, validate} from "./chess.js"
 import {LEAST_RANK, isWhites, merit, rankOf, scoreOf, textOf, worthOf} from "./scores.js"
-import {accruedAt, goalOf, materialOf} from "./tables.js"
+import {accruedAt, goalOf, materialOf, stock} from "./tables.js"
 
 /** Most men of a position that a table may hold. */
 export const MOST_MEN = 5
@@ -28,9 +28,9 @@ export function stateOf({fen = "", accrued = null}, rules) {
 }
 
 /** The same of one that a table may hold. */
-function stateInTables(parameters, rules) {
+async function stateInTables(parameters, rules) {
     const men = numberOfMen(readFen(parameters.fen ?? "").position)
-    if (men > MOST_MEN) throw refused(`the position has ${men} men; tables have at most ${MOST_MEN}, kings included`)
+    if (men > MOST_MEN) throw refused(`the position has ${men} men, kings included: ${await stock()}`)
     const state = stateOf(parameters, rules)
     if (state.position.castling) throw new Refused(404, {code: "castling_rights", message: CASTLING})
     return state
@@ -64,13 +64,13 @@ async function ranked(state, rules) {
 const named = (position, {move, position: after}) => ({uci: move.uci, san: sanOf(position, move) + markOf(after), zeroing: move.zeroing})
 
 async function probe(parameters, rules) {
-    const {position, accrued} = stateInTables(parameters, rules)
+    const {position, accrued} = await stateInTables(parameters, rules)
     return await goalOf(position, accrued, rules)
 }
 
 /** Return all about a position that tables hold. */
 export async function answer(parameters, rules) {
-    const state = stateInTables(parameters, rules)
+    const state = await stateInTables(parameters, rules)
     const [goal, moves] = await Promise.all([goalOf(state.position, state.accrued, rules), ranked(state, rules)])
     return {
         ...factsOf(state, goal, rules),
@@ -85,7 +85,7 @@ export async function answer(parameters, rules) {
  * that are left.
  */
 async function mainline(parameters, rules) {
-    let state = stateInTables(parameters, rules)
+    let state = await stateInTables(parameters, rules)
     const goal = await goalOf(state.position, state.accrued, rules)
     const facts = factsOf(state, goal, rules)
     const line = []
@@ -108,7 +108,7 @@ async function mainline(parameters, rules) {
 }
 
 async function accruedScores({fen}, rules) {
-    const {position, accrued} = stateInTables({fen: fen.split(/[\s_]+/).slice(0, 6).join(" ")}, rules)
+    const {position, accrued} = await stateInTables({fen: fen.split(/[\s_]+/).slice(0, 6).join(" ")}, rules)
     const ranks = Array.from({length: Math.max(rankOf(position.own) - 1, 0)}, (_, index) => index + LEAST_RANK)
     const possible = position.over || (position.passing && rules === "r") ? [accrued] : [...ranks, ...ranks.map(rank => ~rank).reverse()]
     const scores = await Promise.all(possible.map(async score => {
@@ -129,7 +129,7 @@ export async function view(parameters, name) {
         const winner = share === 0.5 ? null : isWhites(value) ? "white" : "black"
         return {winner, depth: name !== "classical" ? null : rankOf(value) ? 0 : depth, points, category}
     }
-    const {position} = stateInTables({fen: parameters.fen}, "r")
+    const {position} = await stateInTables({fen: parameters.fen}, "r")
     const [goal, moves] = await Promise.all([goalOf(position, position.own, "r"), ranked({position, accrued: NOTHING}, "r")])
     return {
         fen: fenOf(position), material: materialOf(position).material, view: name, ...endOf(position),

@@ -25,11 +25,13 @@ const opened = new Map()
 /** Return the list of the tables that the site has. */
 export const list = () => kept(opened, "", () => readJson(`${FOLDER}tbgen-set.json`).then(({tables}) => tables))
 
+/** Return what tables the site has, for visitors, who cannot build others. */
+export const stock = async () => `this site has tables of up to ${Math.max(...(await list()).map(each => each.material.length - 1))} men`
+
 /** Return the table of a material, whose name is canonical. */
 export async function tableOf(material, rules) {
     if (!(await list()).some(each => each.material === material && each.rules === rules)) {
-        const more = rules === "r" ? "" : ` --rules ${rules}`
-        throw new Refused(404, {code: "missing_table", message: `table ${material} is missing; build it with: tbgen build ${material}${more}`})
+        throw new Refused(404, {code: "missing_table", message: `table ${material} is not here: ${await stock()}`})
     }
     const key = `${material}.${rules}`
     return await kept(opened, key, () => readJson(`${FOLDER}${key}.json`).then(facts => new Table(facts)))
