@@ -272,7 +272,9 @@ def test_the_winner_of_an_event(browser: Browser, tmp_path: Path, tables: Path) 
         expect(visit.page.locator("#banner")).to_be_in_viewport(ratio=1)
         assert not visit.too_wide()
         played = visit.page.locator("#played")
-        played.evaluate("each => { each.style.maxHeight = '1rem'; each.scrollTop = 1000 }")
+        played.evaluate(
+            "each => { Object.assign(each.style, {height: '4px', minHeight: '0'}); each.scrollTop = 1000 }"
+        )
         assert played.evaluate("each => each.scrollTop") > 0
         visit.page.get_by_role("button", name="Replay game 1.1.1").click()
         expect(visit.page.locator("#stage")).to_have_attribute("aria-label", "Game 1.1.1")

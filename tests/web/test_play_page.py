@@ -333,7 +333,7 @@ def test_a_game_of_an_address_goes_by_its_main_line(browser: Browser, address: s
 @pytest.mark.everywhere
 def test_what_is_typed_while_looking_back_is_no_illegal_move(browser: Browser, address: str) -> None:
     """It is said that the board looks back, until it does no more."""
-    visit = Visit(browser, address, f"{KRK}&line=Kb2_Kd4_Rd3+")
+    visit = Visit(browser, address, f"{KRK}&line=Kb2_Kd4")
     page, problem = visit.page, visit.page.locator("#typing-problem")
     name = page.locator("#name")
     expect(name).to_have_text("Your move: White")
@@ -362,7 +362,7 @@ def test_a_value_that_is_gone_is_no_more_promised(browser: Browser, address: str
     visit = Visit(browser, address, queen)
     said = visit.page.locator("#said")
     expect(said).to_have_text("Best play from the start: G0.0. White mates in 9 plies.")
-    visit.page.goto(f"{address}/{queen}&line=Qd4+_Kxd4")
+    visit.page.goto(f"{address}/{queen}&line=Qd4%2B_Kxd4")
     expect(said).to_have_text("Best play from the start was G0.0.")
     visit.close()
     assert visit.wrong == []
