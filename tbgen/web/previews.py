@@ -121,11 +121,12 @@ def _tags(request: Request, caption: Caption) -> str:
     """Return the tags for the head of the page, by which other sites preview a link to it."""
     place, width, height = place_of(request), *SIZE
     query = f"?{request.url.query}" if request.url.query else ""
+    worth = f"{caption.headline} in r-mobility chess. " if caption.headline else ""
     said = {
         "og:type": "website",
         "og:site_name": "tbgen",
-        "og:title": f"{caption.headline} - r-mobility chess".removeprefix(" - "),
-        "og:description": f"{caption.sentence} {caption.notes}".strip(),
+        "og:title": caption.sentence or "r-mobility chess",
+        "og:description": f"{worth}{caption.notes}",
         "og:url": f"{place}{query}",
         "og:image": f"{place}picture.png{query}",
         "og:image:width": str(width),

@@ -21,6 +21,8 @@ def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
     solved: dict[str, Any] = {
         **dict.fromkeys(("value", "lower", "upper"), "G4.5"),
         "fen": LOCKED,
+        "accrued": "G4.5",
+        "depth": None,
         "claims": {"lower": "White can force G4.5 (Black has 4 moves)", "upper": None},
         "plans": {"lower": [{"uci": "e4d3", "san": "Kd3"}, {"uci": "e7d7", "san": "Kd7"}], "upper": []},
         "gaps": [],
@@ -53,6 +55,7 @@ def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
     page.reload()
     solve.click()
     expect(page.locator("#value")).to_have_text("G4.5")
+    expect(page.locator("#sentence")).to_contain_text("White keeps G4.5")
     expect(page.locator("#problem")).to_contain_text("Proved: best play comes to G4.5, 0.501-0.499.")
     expect(page.locator("#problem li").last).to_have_text("g5 -G0.0 to -G0.5")
     expect(page.locator(".ends figure")).to_have_text("White can force G4.5 (Black has 4 moves): Kd3 Kd7")
@@ -66,7 +69,8 @@ def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
     page.reload()
     solve.click()
     expect(page.locator("#value")).to_have_text("not known")
-    expect(page.locator("#problem")).to_contain_text("Nothing is known of the value. Stopped by: memory.")
+    expect(page.locator("#sentence")).to_have_text("Nothing is known of the value.")
+    expect(page.locator("#problem")).to_contain_text("Stopped by: memory.")
     expect(page.locator(".gaps li")).to_have_text(f"{gap['text']}.")
     expect(page.locator(".ending")).to_have_count(0)
     page.locator("#fen").fill(chess.STARTING_FEN)

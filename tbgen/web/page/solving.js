@@ -3,7 +3,7 @@
 import {$, h, score, whole} from "./dom.js"
 import {bar, ending} from "./pictures.js"
 import {describedIn, numberOfMen, parse} from "./position.js"
-import {pointsText} from "./score.js"
+import {pointsText, sentence} from "./score.js"
 import {MOST_MEN} from "./stock.js"
 
 const GAPS = 3
@@ -54,11 +54,12 @@ const show = {
     refusal(element, {message}) {
         element.textContent = message
     },
-    solution(element, {fen, value, lower, upper, points, moves, claims, plans, gaps, narrowing, stopped_by: stop}) {
+    solution(element, {fen, value, accrued, depth, lower, upper, points, moves, claims, plans, gaps, narrowing, stopped_by: stop}) {
         $("value").replaceChildren(...worth({lower, upper}))
         const known = unknown({lower, upper}) ? "Nothing is known of the value." : `White gets ${lower} at least and ${upper} at most.`
+        $("sentence").replaceChildren(...whole(value === null ? known : sentence({fen, value, accrued, depth, points: points.lower})))
         element.replaceChildren(...whole(value === null
-            ? `${known} Stopped by: ${stop}.`
+            ? `Stopped by: ${stop}.`
             : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`))
         const ends = ["lower", "upper"].filter(end => claims[end]).map(end => proved(fen, claims[end], plans[end]))
         const open = gaps.slice(0, GAPS).map(({text}) => h("li", {}, `${text}.`))
