@@ -1,6 +1,6 @@
 // How it works: five positions, played by clicking.
 
-import {$} from "./dom.js"
+import {$, whole} from "./dom.js"
 import {moverOf, opponentHas} from "./score.js"
 
 export const LESSONS = [
@@ -69,7 +69,7 @@ export class Guide {
         if (!told) return
         const {name, task, right} = told
         $("guide-label").textContent = `${lesson} of ${LESSONS.length}: ${name}`
-        $("guide-text").textContent = !move ? task : this.missed ? `Not ${move.san}. ${task}` : right
+        $("guide-text").replaceChildren(...whole(!move ? task : this.missed ? `Not ${move.san}. ${task}` : right))
         $("guide-back").disabled = lesson === 1
         $("guide-on").textContent = lesson === LESSONS.length ? "Done" : "Next"
         $("guide-again").hidden = !this.missed
@@ -78,7 +78,7 @@ export class Guide {
     /** Say what a wrong move has come to, by the answer about the position after it; it stands where the task did. */
     tell({fen, accrued, position_score: own}) {
         if (!this.missed) return
-        $("guide-text").textContent = `Not ${this.missed.san}. ${moverOf(fen)} ${opponentHas(own)}, ${own}${accrued === own ? "" : `: ${accrued} still counts`}.`
+        $("guide-text").replaceChildren(...whole(`Not ${this.missed.san}. ${moverOf(fen)} ${opponentHas(own)}, ${own}${accrued === own ? "" : `: ${accrued} still counts`}.`))
         this.missed = null
     }
 }

@@ -3,7 +3,7 @@
 import {Refused, ask} from "./api.js"
 import {Board} from "./board.js"
 import {fenOf, offerCopies, svgOf} from "./copying.js"
-import {$, h, settled, turnTo, whole} from "./dom.js"
+import {$, h, settled, turnTo} from "./dom.js"
 import {offerEditing, showEditing} from "./editing.js"
 import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
@@ -152,7 +152,6 @@ function showPlace() {
     showPlayed()
     $("game-label").textContent = titleOf(state)
     guide.show(state.lesson, plies[upTo(plies, state.at)[1]])
-    keepScoresOfGuide()
     showEditing(plies, state.at)
     showOutcome($("outcome"), refereed)
     offerSteps(state, plies, line)
@@ -160,8 +159,6 @@ function showPlace() {
     showTool(board.tool)
     if (state.setup) board.edit(board.tool)
 }
-
-const keepScoresOfGuide = () => $("guide-text").replaceChildren(...whole($("guide-text").textContent))
 
 function showPlayed() {
     showGame(plies, state.at, refereed !== null, at => go({at}))
@@ -208,7 +205,6 @@ async function look(mine) {
 function tellGuide(found) {
     if (!guide.missed || here().after !== 0 || isView(state.rules)) return
     guide.tell(found)
-    keepScoresOfGuide()
 }
 
 const tellMaterial = (mine = turn) => showMaterial(answer, state.rules, () => mine === turn)
