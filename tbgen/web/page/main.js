@@ -202,10 +202,7 @@ async function look(mine) {
 }
 
 /** Let the guide say what the first move of its lesson has come to. */
-function tellGuide(found) {
-    if (!guide.missed || here().after !== 0 || isView(state.rules)) return
-    guide.tell(found)
-}
+const tellGuide = found => here().after === 0 && !isView(state.rules) && guide.tell(found)
 
 const tellMaterial = (mine = turn) => showMaterial(answer, state.rules, () => mine === turn)
 
@@ -225,7 +222,7 @@ function refuse(error) {
 function showMovesBeyond(found) {
     const view = isView(state.rules)
     // What a move is worth in r-mobility says nothing in a view.
-    const moves = view ? found.moves.map(({uci, san, fen: next, zeroing}) => ({uci, san, fen: next, zeroing, value: null, depth: null})) : found.moves
+    const moves = view ? found.moves.map(move => ({...move, value: null, depth: null})) : found.moves
     answer = {...found, moves, beyond: true}
     if (!view) {
         here().accrued = found.accrued
