@@ -227,7 +227,7 @@ def test_only_rules_with_tables_can_be_chosen(browser: Browser, tables: Path, tm
         expect(offered).to_have_count(4)
         assert "wg" not in [option.get_attribute("value") for option in offered.all()]
         page.goto(f"{host.address}/?rules=wg")
-        expect(page.locator("#problem")).to_contain_text("tbgen build KBvK --rules wg")
+        expect(page.locator("#problem")).to_contain_text("Table KBvK is not here")
         expect(offered).to_have_count(4)
         expect(page.locator("#rules")).to_have_value("wg")
         page.locator("#rules").select_option("r")
