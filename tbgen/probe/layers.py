@@ -1,7 +1,6 @@
 """Depths of accrued scores that tables do not store: one layer at a time, made when it is asked for."""
 
 import logging
-import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +12,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
-from tbgen.machine import free_memory
+from tbgen.machine import free_memory, processors
 from tbgen.packed.copies import PlainCopies, passing_copies, to_unpack
 from tbgen.store.cache import ChunkCache, Recent
 from tbgen.store.layer import LayerFile, layer_path, write_layer
@@ -90,7 +89,7 @@ class Layers:
 
         path, layout = key[0], table.layout
         self._announce(path, table, accrued, layout, phase)
-        threads = os.cpu_count() or 1
+        threads = processors()
         self._passing.enter_context(passing_copies(table.path.parent))
         with ExitStack() as stack:
             around = {}

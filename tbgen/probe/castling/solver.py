@@ -6,7 +6,6 @@ Exits lead to tables once no right is left, else to cells with fewer rights, few
 """
 
 import logging
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.warmup import compile_kernels
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
+from tbgen.machine import processors
 from tbgen.probe.castling.homes import Home, cells_before, effort, home_after, home_of, rights_left
 from tbgen.probe.castling.packed_states import PackedStates, values_of_ended
 from tbgen.probe.castling.table_states import TableStates
@@ -139,7 +139,7 @@ class CastlingSolver:
         self._layers: dict[Home, HomeLayers] = {}
         self._course = _HomeProgress(set())
         # Starting threads takes as long as a layer of a small cell; they end with the solver.
-        self._threads = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS))
+        self._threads = ThreadPoolExecutor(min(processors(), _MOST_THREADS))
 
     def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
         """Return the code of V(P, A), and D(P, A) in plies where it is known, for a position with castling
