@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import permutations
+from itertools import chain, permutations
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -103,7 +103,7 @@ class EngineTables:
         if material not in self.there or material in self._lost:
             return None
         if not self._loading.is_done(asking.ensure_compiled):
-            self._begin_loading_arrays([material, *sorted(self.there)])
+            self._begin_loading_arrays(chain([material], self.there))
             return None
         try:
             with self._aside:
@@ -244,7 +244,7 @@ class EngineTables:
         self._begin_loading(compiled, [(board.copy(stack=False), game.accrued)])
         return self._loading.is_done(compiled)
 
-    def _begin_loading_arrays(self, materials: Sequence[Material]) -> None:
+    def _begin_loading_arrays(self, materials: Iterable[Material]) -> None:
         """Have the code loaded that looks many states up, in plain tables too, by the first readable one."""
         boards = map(_some_board, materials)
         self._begin_loading(asking.ensure_compiled, ((board, own_score(board)) for board in boards))

@@ -45,8 +45,7 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(count, firsts))
     else:  # to start threads takes longer
-        for first in firsts:
-            count(first)
+        list(map(count, firsts))
     return found
 
 

@@ -182,8 +182,7 @@ class Solver:
         """Why the last attempt on a state ended."""
         self._errors: dict[StateName, TbgenError] = {}
         """Why a state cannot be solved."""
-        self.stopped = False
-        """Whether nothing else is to be worked on."""
+        self._stopped = False
 
     def solve(
         self,
@@ -258,20 +257,20 @@ class Solver:
         known = self._results.proved(job.state)
         if known is not None and known.bounds.exact:
             return None
-        unknown = Stop.INTERRUPT if self.stopped else Stop.TIME if known is None else None
+        unknown = Stop.INTERRUPT if self._stopped else Stop.TIME if known is None else None
         return self._stops.get(job.state, unknown)
 
     def stop(self) -> None:
         """Work on no other position, and no longer on the one at work in another thread than until its next
         cell is solved: the answers are what is known."""
-        self.stopped = True
+        self._stopped = True
 
     def _show(self, stage: SolveStage) -> None:
         """Tell progress.
 
         :raises KeyboardInterrupt: if the work is to end.
         """
-        if self.stopped:
+        if self._stopped:
             raise KeyboardInterrupt
         self._progress(stage)
 
@@ -295,7 +294,7 @@ class Solver:
 
     def _allowed(self, seconds: float) -> float:
         """Return how many of these seconds a position may still have."""
-        if self.stopped:
+        if self._stopped:
             return 0.0
         left = math.inf if self._total is None else self._total - self.course.seconds
         return max(0.0, min(seconds, left))
@@ -322,6 +321,6 @@ class Solver:
         stop = self._stops[job.state] = proof.stopped_by
         used = math.inf if stop in _TIME_IS_NO_HELP else allowed
         self._results.add(job.state, proof.proved, self._effort(job, used))
-        if interrupt is not None and not self.stopped:
+        if interrupt is not None and not self._stopped:
             self.stop()
             self._interrupted(interrupt)

@@ -110,7 +110,14 @@ class EventFiles:
             self.options = _options_of(line)
         elif not isinstance(line, GameEnd):
             return
-        yield from self._listed(line.size)
+        for raw in split_games(BytesIO(self.text(slice(self._size, line.size)))):
+            place = slice(self._size, self._size + len(raw.data))
+            self._size = place.stop
+            raw.number = self._games + 1
+            game = finished_game(raw, self._pgn.name, self.options)
+            if game is not None:
+                self._games += 1
+                yield ListedGame(game, _row(raw, game), place)
 
     def _read_untold(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
         """Return what a PGN file without a live file tells of its last event, if the file has changed.
@@ -148,17 +155,6 @@ class EventFiles:
         if not games:
             return False, ()
         return True, [(_start_of(first, games), games), (EventEnd(Termination.UNTOLD), ())]
-
-    def _listed(self, end: int) -> Iterator[ListedGame]:
-        """Yield the finished games from where the last call has ended up to a byte of the PGN file."""
-        for raw in split_games(BytesIO(self.text(slice(self._size, end)))):
-            place = slice(self._size, self._size + len(raw.data))
-            self._size = place.stop
-            raw.number = self._games + 1
-            game = finished_game(raw, self._pgn.name, self.options)
-            if game is not None:
-                self._games += 1
-                yield ListedGame(game, _row(raw, game), place)
 
 
 class LiveState:

@@ -114,8 +114,8 @@ def _of_day(
     """
     text = f"{day} {stock.variant} {level or ''} {name or ''}"
     materials = _materials(stock, name)
-    plain = [each.material for each in stock.entries() if each.info and not each.info.packed]
-    plain = [each for each in plain if each in materials]
+    there = (each.material for each in stock.entries() if each.info and not each.info.packed)
+    plain = [each for each in there if each in materials]
     if plain:
         yield from drawn_by(Draws(text), stock, plain, _MOST_RANK, _SOLVED)
     else:
