@@ -26,6 +26,7 @@ from tbgen.cells.pools import pools_of
 from tbgen.cells.rooms import ROOMS
 from tbgen.cells.routes import Route
 from tbgen.cells.sharing import shared_map
+from tbgen.cells.window import EVERYTHING, Window
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.bits import Codes, Plies, Words
@@ -71,6 +72,10 @@ class Interval(NamedTuple):
     def exact(self) -> bool:
         """Whether the ends meet."""
         return self.lower == self.upper
+
+    def seen(self, window: Window) -> Self:
+        """Return the interval as far as a window tells scores apart."""
+        return type(self)(window.seen(self.lower), window.seen(self.upper))
 
     def within(self, other: Self | None) -> Self:
         """Return what this and another interval, if there is one, say together."""
@@ -132,12 +137,14 @@ class Bounds:
     are plies.
 
     :ivar ends: the ends at which they have been found out; at another one nothing is known.
+    :ivar window: between which scores they are the best that could be found out.
     """
 
     cell: Cell
     value: NDArray[np.uint8]
     depth: NDArray[np.uint16]
     ends: tuple[int, ...] = tuple(ENDS)
+    window: Window = EVERYTHING
 
     @cached_property
     def same_ends(self) -> bool:
@@ -293,16 +300,25 @@ class BoundsGame:
 
 
 def pools_of_ends(
-    frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, ends: Sequence[int], threads: int = 1
+    frame: CellFrame,
+    routes: Iterable[Route],
+    knowledge: Knowledge,
+    ends: Sequence[int],
+    threads: int = 1,
+    window: Window = EVERYTHING,
 ) -> list[Pool]:
     """Return what the exits of a cell are worth at some ends; once if both are known to be the same.
 
     :param threads: to look that up with.
+    :param window: between which scores it matters what they are worth.
     """
 
     def worth(route: Route, end: int) -> Block | Code:
         block = knowledge.block(route, end)
-        return knowledge.bound(route, end) if block is None else part_of(block, route)
+        if block is None:
+            return window.exit(knowledge.bound(route, end))
+        part = part_of(block, route)
+        return part if window == EVERYTHING else Block(*window.exits(*part))
 
     def worths(route: Route) -> list[Block | Code]:
         if len(ends) > 1 and knowledge.same_ends(route):

@@ -24,7 +24,7 @@ MOST_MOBILE: Final = 4
 PAWN: Final = len(PIECE_ORDER)
 """The kind of pawns among the men that stand still."""
 _LETTERS: Final = PIECE_ORDER + "P"
-_IMAGES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
+IMAGES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
 """Symmetries that a cell may be seen by; with ranks mirrored the colours are swapped."""
 
 
@@ -173,7 +173,7 @@ class Cell:
         return [left[man].pop(0) for man in self.mobile]
 
     def image(self, symmetry: int) -> Self:
-        """Return the cell seen by a symmetry of ``_IMAGES``."""
+        """Return the cell seen by a symmetry of ``IMAGES``."""
         swapped = bool(symmetry & MIRROR_RANKS)
 
         def seen(man: Man) -> Man:
@@ -185,7 +185,7 @@ class Cell:
     @functools.lru_cache(maxsize=1 << 16)  # noqa: B019 - cells are small and alike
     def canonical(self) -> tuple[Self, int]:
         """Return the one of all cells alike that stands for them, and the symmetry that leads to it."""
-        return min((self.image(symmetry), symmetry) for symmetry in _IMAGES)
+        return min((self.image(symmetry), symmetry) for symmetry in IMAGES)
 
     def apart_from(self, other: Self) -> Self:
         """Return the cell without the frozen men that it shares with another one."""

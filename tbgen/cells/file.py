@@ -41,10 +41,14 @@ class PackedSide(msgspec.Struct, frozen=True):
         return len(self.states) + sum(map(len, self.planes))
 
 
-class PackedBounds(msgspec.Struct, frozen=True):
-    """The bounds of a cell, packed, by side to move."""
+class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The bounds of a cell, packed, by side to move.
+
+    :ivar window: between which scores they are the best that could be found out: codes.
+    """
 
     sides: tuple[PackedSide, PackedSide]
+    window: tuple[int, int] = (255, 0)
 
     @property
     def nbytes(self) -> int:

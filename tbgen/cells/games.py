@@ -15,6 +15,7 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import routes_of
 from tbgen.cells.sharing import shared_map
+from tbgen.cells.window import EVERYTHING, Window
 from tbgen.retro.ranks import Crew
 from tbgen.retro.stages import Stages
 
@@ -32,15 +33,22 @@ class Games:
 
     :param knowledge: what is known of exits, as it is now; what is found out later does not count.
     :param ends: whose games these are; at another end nothing is known then.
+    :param window: between which scores it matters what positions are worth.
     """
 
     def __init__(
-        self, cell: Cell, knowledge: Knowledge, threads: int = len(ENDS), ends: Sequence[int] = ENDS
+        self,
+        cell: Cell,
+        knowledge: Knowledge,
+        threads: int = len(ENDS),
+        ends: Sequence[int] = ENDS,
+        window: Window = EVERYTHING,
     ) -> None:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
-        pools = pools_of_ends(frame, list(routes_of(frame)), knowledge, ends, threads)
+        pools = pools_of_ends(frame, list(routes_of(frame)), knowledge, ends, threads, window)
         self._games = dict(zip(ends, (BoundsGame(frame, pool) for pool in pools), strict=False))
+        self._windows = dict.fromkeys(ENDS, window)
         self._nbytes = pools[0].value.nbytes + pools[0].depth.nbytes
         self._one_is_both = len(pools) < len(ends)
         # In small cells no thread is worth its start.
@@ -59,6 +67,7 @@ class Games:
     def add(self, before: "Games") -> None:
         """Add games of the same cell at other ends that were there before."""
         if not self._one_is_both and not before._one_is_both and before.ends - self.ends:
+            self._windows |= {end: before._windows[end] for end in before._games.keys() - self._games}
             self._games = before._games | self._games
             self._nbytes += before.nbytes
 
@@ -93,25 +102,32 @@ class Games:
     def _bounds(
         self, of_end: Callable[[int, Block], Block], stop: Callable[[], None] = lambda: None
     ) -> Bounds:
-        """Return the bounds of these ends by a function that puts those of one into a block; of other ends,
-        there is only room for values.
+        """Return the bounds of these ends by a function that puts the values of one's game into a block; of
+        other ends, there is only room for values.
 
         :param stop: called if it fails, or is interrupted, before what is still at work is waited for.
         """
         value, depth = empty_block((1 if self._one_is_both else len(ENDS), 2, self.cell.size))
-        with shared_map(min(self._threads, len(self._games)), self.cell.size) as shared:
+        with shared_map(min(self._threads, len(self._games)), self.cell.size) as run:
             try:
-                list(shared(lambda end: of_end(end, Block(value[end], depth[end])), self._games))
+                list(run(lambda end: of_end(end, Block(value[end], depth[end])), self._games))
             except BaseException:
                 stop()
                 raise
+        window = self._windows[min(self._games)]
         if self._one_is_both:
-            value, depth = _twice(value), _twice(depth)
+            shared = window == EVERYTHING
+            value, depth = _twice(value, shared), _twice(depth, shared)
+        for end in self.ends:
+            if self._windows[end] != EVERYTHING:
+                self._windows[end].tell(end, value[end], depth[end])
         for end in set(ENDS) - self.ends:
             depth[end] = 0
-        return Bounds(self.cell, value, depth, tuple(sorted(self.ends)))
+        return Bounds(self.cell, value, depth, tuple(sorted(self.ends)), window)
 
 
-def _twice(array: NDArray[_Number]) -> NDArray[_Number]:
-    """Return an array whose first axis has one element with that twice, in the same memory."""
+def _twice(array: NDArray[_Number], shared: bool) -> NDArray[_Number]:
+    """Return an array whose first axis has one element with that twice; shared, in the same memory."""
+    if not shared:
+        return np.concatenate((array, array))
     return as_strided(array, (2, *array.shape[1:]), (0, *array.strides[1:]))

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from zlib_ng import zlib_ng
 
+from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, WORST, Bounds
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, PackedSide
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.kernels.states import Flags, Numbers, number_states, renumber, spread_states
 from tbgen.cells.sharing import shared_map
+from tbgen.cells.window import Window
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
 
@@ -35,7 +37,7 @@ def pack(bounds: Bounds) -> PackedBounds:
     """Return bounds packed."""
     with shared_map(len(SIDES), bounds.cell.size) as shared:
         one, other = shared(lambda side: _packed_side(bounds, side), SIDES)
-    return PackedBounds((one, other))
+    return PackedBounds((one, other), (bounds.window.lower, bounds.window.upper))
 
 
 def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
@@ -55,7 +57,7 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
     with shared_map(len(SIDES), cell.size) as shared:
         if not all(shared(spread, SIDES)):
             raise ValueError(f"a state of {cell} is missing")
-    return Bounds(cell, value, depth)
+    return Bounds(cell, value, depth, window=Window(*map(Code, packed.window)))
 
 
 def _packed_side(bounds: Bounds, side: Side) -> PackedSide:

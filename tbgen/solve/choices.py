@@ -6,12 +6,13 @@ this end alone, and so what the other side is sure of without pawn moves. This i
 that lie *ahead* of the given position's; then they are solved like all others, after all that they rest on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.position import CellPosition
+from tbgen.cells.window import Window
 from tbgen.index.layout import SIDES
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.knowledge import Known
@@ -56,11 +57,12 @@ class Chooser:
     """Tells what may be solved next.
 
     :param root: the cell of the given position.
+    :param window_of: tells between which scores it matters what positions of a cell are worth.
     :ivar given_up: cells for which there was no time or memory.
     """
 
-    def __init__(self, known: Known, budget: Meter, root: Cell) -> None:
-        self._known, self._budget, self._root = known, budget, root
+    def __init__(self, known: Known, budget: Meter, root: Cell, window_of: Callable[[Cell], Window]) -> None:
+        self._known, self._budget, self._root, self._window_of = known, budget, root, window_of
         self._ahead: dict[Cell, frozenset[int]] = {}
         """Cells that have been solved ahead only, and at which ends."""
         self.given_up: set[Cell] = set()
@@ -76,8 +78,8 @@ class Chooser:
         return self.is_solved(cell) or cell in self.given_up or self._known.tables.has_cell(cell)
 
     def is_solved(self, cell: Cell) -> bool:
-        """Whether a canonical cell has been solved, and not only ahead."""
-        return cell in self._known.cells and cell not in self._ahead
+        """Whether a canonical cell has been solved as far as it matters, and not only ahead."""
+        return cell not in self._ahead and self._known.cells.covers(cell, self._window_of(cell))
 
     def note(self, solved: ToSolve, *, ahead: bool) -> None:
         """Take note that a cell has been solved."""

@@ -18,6 +18,7 @@ from tbgen.board.score import Code
 from tbgen.cells.bounds import WORST, Interval
 from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.cells.position import CellPosition, Step
+from tbgen.cells.window import Window
 from tbgen.costs import seconds_of
 from tbgen.solve.answer import Answer
 from tbgen.solve.layers import UnmadeLayerError
@@ -103,7 +104,7 @@ class Gaps:
     """
 
     def __init__(self, search: Search, memory: int) -> None:
-        self._search, self._memory = search, memory
+        self._search, self._memory, self._window = search, memory, Window(*search.answer().value)
         self._boards: defaultdict[_GapKind, set[str]] = defaultdict(set)
         self._takes: dict[_GapKind, tuple[float | None, int]] = {}
         """Seconds and bytes that one of them takes."""
@@ -145,12 +146,13 @@ class Gaps:
         return cell in self._search.known.cells or self._search.known.tables.has_cell(cell)
 
     def _look_at(self, here: CellPosition, accrued: Code) -> None:
-        now = self._search.state(here, accrued).value
+        now = self._search.state(here, accrued).value.seen(self._window)
         if now.exact:
             return
         for step in here.moves():
             score, then = self._after(step, accrued)
-            if then.value.exact or not keeps_hope(then.value, now, here.board.turn):
+            value = then.value.seen(self._window)
+            if value.exact or not keeps_hope(value, now, here.board.turn):
                 continue
             if step.inside:
                 self._add(_plies_out(then, score), step.after, score)

@@ -11,9 +11,10 @@ from heapq import heappop, heappush
 from typing import Final, TypeAlias
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, WORST, Interval
+from tbgen.cells.bounds import ENDS, Interval
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.position import CellPosition
+from tbgen.cells.window import Window
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.states import States, best_of, carried
@@ -64,6 +65,7 @@ class Follower:
     :param accrued: the state's accrued score.
     :param enters: tells in which other solved cells play is followed.
     :param wide: whether to follow all moves that may be worth more than what is sure.
+    :param window_of: tells between which scores it matters what positions of a cell are worth.
     """
 
     def __init__(
@@ -73,8 +75,9 @@ class Follower:
         accrued: Code,
         enters: Callable[[Cell], bool],
         wide: bool,
+        window_of: Callable[[Cell], Window],
     ) -> None:
-        self._states, self._enters, self._wide = states, enters, wide
+        self._states, self._enters, self._wide, self._window_of = states, enters, wide, window_of
         self._play = Play()
         self._seen: set[tuple[Cell, int, int, Code]] = set()
         self._queue: list[tuple[int, int, CellPosition, Code]] = []
@@ -95,13 +98,15 @@ class Follower:
         return self._play
 
     def _look_at(self, here: CellPosition, accrued: Code) -> None:
-        now = self._states.canonical(here, accrued).value
+        window = self._window_of(here.cell)
+        now = self._states.canonical(here, accrued).value.seen(window)
         if now.exact:
             return
         self._play.states.setdefault(here.cell, []).append((here, accrued))
         for step in here.moves():
             then = self._states.after(step, accrued)
-            if then.value.exact or not self._is_chosen(then.value, now, here.board.turn):
+            value = then.value.seen(window)
+            if value.exact or not self._is_chosen(value, now, here.board.turn):
                 continue
             if step.inside:
                 held = carried(step, accrued)
@@ -142,14 +147,17 @@ def keeps_hope(then: Interval, now: Interval, white: bool) -> bool:
     return then.upper <= now.upper if white else then.lower >= now.lower
 
 
-def ends_to_narrow(states: States, position: CellPosition, accrued: Code) -> set[int]:
+def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window: Window) -> set[int]:
     """Return the ends at which a solution of its cell may narrow what is known of a state of a canonical
     cell: its moves are known to be worth more to one side than its own bounds say, or nothing is known, so
-    that moves inside the cell do not show anything either."""
-    now = states.canonical(position, accrued).value
+    that moves inside the cell do not show anything either.
+
+    :param window: between which scores it matters what the state is worth.
+    """
+    now = states.canonical(position, accrued).value.seen(window)
     by_moves = best_of([states.after(step, accrued).value for step in position.moves()], position.board)
-    narrowed = now.within(by_moves)
-    return {end for end in ENDS if narrowed[end] != now[end] or now[end] == WORST[end]}
+    narrowed = now.within(by_moves.seen(window))
+    return {end for end in ENDS if narrowed[end] != now[end] or now[end] == window[end]}
 
 
 def _plies_out(answer: Answer, accrued: Code) -> int:

@@ -23,6 +23,7 @@ from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.packing import slots_there
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.values import solve_values
+from tbgen.cells.window import FAR
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Side
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.retro.kernels.bits import Codes
@@ -31,8 +32,6 @@ from tbgen.solve.solved_cells import end_of
 from tbgen.solve.tables import Tables
 from tbgen.solve.won_cells import WonCells
 
-_FAR: Final = 60_000
-"""Plies that no value takes: nothing says how many it does."""
 _LEVEL: Final = 1
 """Of compression, of what is soon read again."""
 _CHUNK: Final = 1 << 20
@@ -134,7 +133,7 @@ def _bounds_of_home(whole: Cell, kind: int, square: int, ends: tuple[Codes, Code
         value[end, side] = np.where(there[side], known, np.uint8(NONE))
         value[end, 1 - side, there[1 - side]] = WORST[end]
         # The worse for the side of the end the more plies it takes, or the fewer.
-        depth[end, side, (known < NONE) if end == LOWER else (known > NONE)] = _FAR
+        depth[end, side, (known < NONE) if end == LOWER else (known > NONE)] = FAR
     return Bounds(home, value, depth)
 
 

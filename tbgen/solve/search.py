@@ -8,6 +8,7 @@ before, never in a circle, and so they only ever narrow.
 """
 
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
@@ -21,8 +22,9 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.position import CellPosition, Step
 from tbgen.cells.routes import Route
+from tbgen.cells.window import EVERYTHING, Window
 from tbgen.costs import memory_of, seconds_of
-from tbgen.index.symmetry import IMAGE
+from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Stop
 from tbgen.solve.choices import SMALL, TINY, Choice, Chooser, ToSolve, effort
@@ -32,7 +34,7 @@ from tbgen.solve.meter import Meter, OutOfBudgetError
 from tbgen.solve.play import Follower, Play, ends_to_narrow
 from tbgen.solve.promotions import is_to_queen, values_take
 from tbgen.solve.states import States, seen_score
-from tbgen.solve.structures import height, homes_below
+from tbgen.solve.structures import colours_below, height, homes_below
 
 if TYPE_CHECKING:  # not needed without proofs
     from tbgen.solve.proof import Prover
@@ -44,6 +46,8 @@ _MOST_STATES: Final = _STATES << 4
 _SLOTS_A_STATE: Final = 1 << 17
 """...which is more than so many slots for each state that has been looked at: to look at one takes a tenth
 of that time at most."""
+_WORTH_ASKING: Final = 64**4
+"""Slots of cells from which on only what matters is found out; of small ones everything, once for all."""
 _SLOTS_BELOW: Final = 2 << 20
 """Small cells below a cell are solved before it, one after the other, until they have so many slots
 together."""
@@ -74,7 +78,8 @@ class Search:
         self._cell, self._symmetry = given.cell.canonical()
         self.layers = CellLayers(known, meter, self._cell, None if prover is None else prover.layer)
         self._states = States(known, self.layers)
-        self._chooser = Chooser(known, meter, self._cell)
+        self._question, self._windows = EVERYTHING, dict[Cell, Window]()
+        self._chooser = Chooser(known, meter, self._cell, self._window_of)
         self._solved_at: dict[tuple[Cell, int], int] = {}
         """The solution by which each end of each cell was solved last, by number."""
         self._refused: Stop | None = None
@@ -90,11 +95,12 @@ class Search:
         try:
             if self._cell not in self.known.cells and self._cell.size <= SMALL:  # it takes next to no time
                 self._solve(ToSolve(self._cell))
+            self._ask_for(next(self._questions(), EVERYTHING))
             if not self.answer().value.exact and not self._is_complete(self._cell):
                 self._complete(ToSolve(self._cell))
             while not self.answer().value.exact:
                 self.tell()
-                if not self._narrow() and not self._narrow_promotions():
+                if not any(map(self._narrow_within, self._questions())):
                     left = self._budget.left > 0
                     return (self._refused or Stop.NOTHING_LEFT) if left else self._budget.shortage
         except OutOfBudgetError as error:
@@ -124,11 +130,42 @@ class Search:
         seconds = None if left is None else self._budget.seconds_of(cell.size for cell in left)
         self._progress(self.answer().value, self.solved, None if left is None else len(left), seconds)
 
+    def _questions(self) -> Iterator[Window]:
+        """Yield windows in which it matters what the state is worth, in its canonical cell: first a close one
+        about the accrued score, if it may be worth that, and then that of all it may be worth."""
+        now = Window(*self.answer().value)
+        close = now if self.accrued == self.given.own else now.about(self.accrued)
+        for window in dict.fromkeys((close, now)):
+            yield window.swapped if self._symmetry & MIRROR_RANKS else window
+
+    def _narrow_within(self, window: Window) -> bool:
+        """Solve something that may narrow the bounds of the state in a window, promotions last; return
+        whether there was anything."""
+        self._ask_for(window)
+        return self._narrow() or self._narrow_promotions()
+
+    def _ask_for(self, window: Window) -> None:
+        """From now on it matters what states are worth between two scores; a proof has all values."""
+        self._question = window if self._prover is None else EVERYTHING
+        self._windows.clear()
+
+    def _asked_of(self, cell: Cell) -> Window:
+        """Return between which scores it matters what positions of a canonical cell are worth."""
+        if cell not in self._windows:
+            colours = {False} if cell == self._cell else colours_below(self._cell, cell)
+            sides = [self._question.swapped if swapped else self._question for swapped in colours]
+            self._windows[cell] = functools.reduce(Window.with_other, sides) if sides else EVERYTHING
+        return self._windows[cell]
+
+    def _window_of(self, cell: Cell) -> Window:
+        """Return between which scores values of a canonical cell are to be found out."""
+        return self._asked_of(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
+
     def _narrow(self) -> bool:
         """Solve something that may narrow the bounds of the state; return whether there was anything."""
         root, accrued = self.given.seen_by(self._symmetry), seen_score(self.accrued, self._symmetry)
         for wide in (False, True):
-            follower = Follower(self._states, root, accrued, self._chooser.is_solved, wide)
+            follower = Follower(self._states, root, accrued, self._chooser.is_solved, wide, self._asked_of)
             most, complete = 0, False
             while not complete and self._has_time():
                 most = most * 2 or _STATES
@@ -250,14 +287,15 @@ class Search:
         for state in play.states[cell] if stale else ():
             if found == stale:
                 break
-            found |= stale & ends_to_narrow(self._states, *state)
+            found |= stale & ends_to_narrow(self._states, *state, self._asked_of(cell))
         return tuple(sorted(found))
 
     def _is_complete(self, cell: Cell) -> bool:
         """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
         it alone."""
         small = min(SMALL, cell.size)
-        return cell in self.known.cells and all(home.size > small for home in self._unknown_homes(cell))
+        covered = self.known.cells.covers(cell, self._window_of(cell))
+        return covered and all(home.size > small for home in self._unknown_homes(cell))
 
     def _complete(self, wanted: ToSolve) -> None:
         """Solve a cell as :meth:`_solve` does, after small ones that it rests on, if they are worth it.
@@ -358,14 +396,14 @@ class Search:
         """
         cell, threads = wanted.cell, self._budget.threads
         if cell == self._cell and cell not in self.known.cells:
-            return Games(cell, self.known, threads, wanted.ends)
+            return Games(cell, self.known, threads, wanted.ends, self._window_of(cell))
 
         def block(route: Route, end: int) -> Block | None:
             self._budget.ask_again(cell.size)
             return self.known.block(route, end)
 
         knowledge = SomeKnowledge(block, self.known.bound, self.known.same_ends)
-        return Games(cell, knowledge, threads, wanted.ends)
+        return Games(cell, knowledge, threads, wanted.ends, self._window_of(cell))
 
     def _refuse(self, cell: Cell, stop: Stop) -> None:
         """Give a cell up for which there is no time or memory.

@@ -16,6 +16,7 @@ from tbgen.cells.packing import pack, unpack
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.sharing import WORTH_THREADS
+from tbgen.cells.window import EVERYTHING, Window
 from tbgen.index.layout import Side
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.exits import ExitSource
@@ -51,6 +52,8 @@ class SolvedCells(ExitSource):
         self._at_work: tuple[Bounds, Future[None]] | None = None
         """What is being packed."""
         self._added = Counter[Cell]()
+        self._windows: dict[Cell, Window] = {}
+        """Those that cells have been found to have."""
 
     @property
     def nbytes(self) -> int:
@@ -74,6 +77,7 @@ class SolvedCells(ExitSource):
         if (before := self.get(cell)) is not None:
             bounds = narrower(before, bounds)
         self._open.put(cell, bounds)
+        self._windows[cell] = bounds.window
         self._added[cell] += 1
         if cell.size < WORTH_THREADS:
             self._keep(bounds)
@@ -111,6 +115,7 @@ class SolvedCells(ExitSource):
         bounds = self._read(cell) if packed is None else unpack(packed, cell)
         if bounds is not None:
             self._open.put(cell, bounds)
+            self._windows[cell] = bounds.window
         return bounds
 
     def _read(self, cell: Cell) -> Bounds | None:
@@ -135,6 +140,14 @@ class SolvedCells(ExitSource):
         if at_work is not None and at_work[0].cell == home:
             return True
         return self._open.get(home) is not None or home in self._packed or self._is_kept(home)
+
+    def covers(self, cell: Cell, window: Window) -> bool:
+        """Whether a canonical cell is solved as far as scores of a window are to be told apart."""
+        if cell not in self:
+            return False
+        if cell not in self._windows:
+            self.get(cell)
+        return self._windows.get(cell, EVERYTHING).covers(window)
 
     def _is_kept(self, cell: Cell) -> bool:
         """Whether a canonical cell is on disk, and can be used."""
@@ -195,9 +208,13 @@ def end_of(side: Side) -> int:
 
 
 def narrower(one: Bounds, other: Bounds) -> Bounds:
-    """Return the better of two bounds of every position."""
+    """Return the better of two bounds of every position; the window is one that covers the other, or the
+    second."""
     value, depth = other.value.copy(), other.depth.copy()
     for end, worse in ((LOWER, np.greater), (UPPER, np.less)):
         keep = worse(value[end], one.value[end])
+        if other.window != EVERYTHING:  # what is proved of scores that are not told apart has no depth
+            keep |= (value[end] == one.value[end]) & other.window.blurs(value[end], end)
         value[end][keep], depth[end][keep] = one.value[end][keep], one.depth[end][keep]
-    return Bounds(one.cell, value, depth, tuple(sorted({*one.ends, *other.ends})))
+    window = one.window if one.window.covers(other.window) else other.window
+    return Bounds(one.cell, value, depth, tuple(sorted({*one.ends, *other.ends})), window)

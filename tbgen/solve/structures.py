@@ -13,11 +13,11 @@ from typing import Self, TypeVar
 
 import chess
 
-from tbgen.cells.cell import Cell
+from tbgen.cells.cell import IMAGES, Cell
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.routes import home_of_route, routes_of
 from tbgen.costs import memory_of, seconds_of
-from tbgen.index.layout import SIDES, Side
+from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.symmetry import MIRROR_RANKS
 
 _Node = TypeVar("_Node")
@@ -135,6 +135,34 @@ def homes_below(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
     zeroing = (route for route in routes_of(lineup_of_cell(cell)) if not route.quiet)
     homes = {home_of_route(route).canonical()[0] for route in zeroing if promotions or route.promoted is None}
     return tuple(sorted(homes, key=lambda home: (home.size, home)))
+
+
+def colours_below(root: Cell, cell: Cell) -> set[bool]:
+    """Return how the colours of a canonical cell may be swapped against a cell that it lies below: this tells
+    no, if they may be as they are, yes, if swapped; one of them at least, where moves do lead there.
+
+    Pawns only go ahead, and change their files by captures only.
+    """
+    found = (bool(symmetry & MIRROR_RANKS) for symmetry in IMAGES if _may_lead_to(root, cell.image(symmetry)))
+    return set(found)
+
+
+def _may_lead_to(root: Cell, cell: Cell) -> bool:
+    captures = root.men - cell.men
+    for before, now in zip(root.sides(), cell.sides(), strict=True):
+        if (Counter(now) - Counter(before)).total() > before.count("P") - now.count("P"):
+            return False  # more men than pawns have become
+
+    def has_come(square: chess.Square, start: chess.Square, white: bool) -> bool:
+        steps = chess.square_rank(square) - chess.square_rank(start)
+        aside = abs(chess.square_file(square) - chess.square_file(start))
+        return aside <= min(captures, steps if white else -steps) or square == start
+
+    return captures >= 0 and all(
+        any(has_come(square, start, side == WHITE_TO_MOVE) for start in chess.scan_forward(root.pawns[side]))
+        for side in SIDES
+        for square in chess.scan_forward(cell.pawns[side])
+    )
 
 
 def height(cell: Cell) -> tuple[int, int]:

@@ -1,0 +1,136 @@
+"""Windows: between which two scores it matters what the positions of a cell are worth.
+
+If the value of one state is known to lie between two scores, it stays the same, as far as it lies between
+them, when whatever is worse than the worse of them becomes mate on that side, and whatever is better than the
+better one mate on the other: how scores beyond are told apart does not change the best that play can reach.
+Most positions are decided at once then, by a single move that is good enough. So a cell takes the less time
+the closer the window (docs/solve.md).
+"""
+
+from functools import lru_cache
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.board.score import NONE, Code
+
+Codes = NDArray[np.uint8]
+Plies = NDArray[np.uint16]
+
+FAR: Final = 60_000
+"""Plies that no value takes: nothing says how many it does."""
+_CHUNK: Final = 1 << 20
+"""Positions that are looked at at a time."""
+
+
+class Window(NamedTuple):
+    """Two scores, codes; as an interval, from White's view. Scores are told apart between them only."""
+
+    lower: Code
+    upper: Code
+
+    @property
+    def swapped(self) -> Self:
+        """The same with the colours swapped."""
+        return type(self)(Code(255 - self.upper), Code(255 - self.lower))
+
+    def covers(self, other: Self) -> bool:
+        """Whether another window lies within this one."""
+        return self.lower >= other.lower and self.upper <= other.upper
+
+    def with_other(self, other: Self) -> Self:
+        """Return the closest window that covers this one and another."""
+        return type(self)(max(self.lower, other.lower), min(self.upper, other.upper))
+
+    def about(self, code: Code) -> Self:
+        """Return the closest window within this one that tells whether a state is worth a score that lies in
+        it; this one if the score does not.
+
+        >>> Window(Code(255), Code(0)).about(Code(245)), Window(Code(245), Code(0)).about(Code(245))
+        (Window(lower=246, upper=244), Window(lower=245, upper=244))
+        """
+        if not self.lower >= code >= self.upper:
+            return self
+        worse, better = (
+            (code + 1 if code != NONE - 1 else code + 3),
+            (code - 1 if code != NONE + 2 else code - 3),
+        )
+        return type(self)(Code(min(worse, self.lower)), Code(max(better, self.upper)))
+
+    def seen(self, code: Code) -> Code:
+        """Return a score as far as it is told apart: the nearest one of the window.
+
+        >>> Window(Code(245), Code(244)).seen(Code(3)), Window(Code(245), Code(244)).seen(Code(250))
+        (244, 245)
+        """
+        return min(max(code, self.upper), self.lower)
+
+    def exit(self, code: Code) -> Code:
+        """Return what takes the place of a score that an exit is worth."""
+        return Code(int(_lookups(self).exits[code]))
+
+    def exits(self, value: Codes, depth: Plies) -> tuple[Codes, Plies]:
+        """Return what takes the place of values of exits, and of their depths, if there are any."""
+        lookups = _lookups(self)
+        return lookups.exits[value], depth * lookups.kept[value] if len(depth) else depth
+
+    def tell(self, end: int, value: Codes, depth: Plies) -> None:
+        """Put in the place of values that were found from such exits, at one end, what they prove.
+
+        A value beyond the window says that its end is proved, in no plies that anybody knows, or that nothing
+        is: then the depth says how far away what is not known is.
+        """
+        lookups = _lookups(self)
+        values, depths = value.reshape(-1), depth.reshape(-1)
+        for first in range(0, len(values), _CHUNK):
+            part = slice(first, first + _CHUNK)
+            found = values[part]
+            depths[part] *= lookups.lasting[end][found]
+            depths[part] += lookups.depth[end][found]
+            values[part] = lookups.proved[end][found]
+
+    def blurs(self, value: Codes, end: int) -> NDArray[np.bool_]:
+        """Tell which values that :meth:`tell` has put at one end prove an end of the window: they have no
+        depth."""
+        blurred: NDArray[np.bool_] = value == self[1 - end]
+        return blurred if self[1 - end] != EVERYTHING[1 - end] else np.zeros_like(blurred)
+
+
+EVERYTHING: Final = Window(Code(255), Code(0))
+"""All scores are told apart."""
+
+
+class _Lookups(NamedTuple):
+    """By the code of a score."""
+
+    exits: Codes
+    """What takes its place as the worth of an exit."""
+    kept: Plies
+    """1 if it is told apart, else 0."""
+    proved: tuple[Codes, Codes]
+    """What it proves, by ends."""
+    lasting: tuple[Plies, Plies]
+    """1 if its depth lasts then, else 0, by ends..."""
+    depth: tuple[Plies, Plies]
+    """...and plies that take the place of one that does not: the least that can be claimed."""
+
+
+@lru_cache(maxsize=64)
+def _lookups(window: Window) -> _Lookups:
+    lower, upper = window
+    codes = np.arange(256)
+    worse = (codes >= lower) & (codes != NONE) & (lower < EVERYTHING.lower)
+    better = (codes <= upper) & (codes != NONE) & (upper > EVERYTHING.upper)
+
+    def put(far_worse: int, far_better: int, others: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.where(worse, far_worse, np.where(better, far_better, others))
+
+    of_ends = (EVERYTHING.lower, upper), (lower, EVERYTHING.upper)
+    depths = (0, FAR if upper < NONE else 0), (FAR if lower > NONE else 0, 0)
+    none = np.zeros(256, np.int64)
+    one, other = (put(*each, codes).astype(np.uint8) for each in of_ends)
+    shallow, deep = (put(*each, none).astype(np.uint16) for each in depths)
+    exits = put(EVERYTHING.lower, EVERYTHING.upper, codes).astype(np.uint8)
+    kept, of_lower, of_upper = ((~gone).astype(np.uint16) for gone in (worse | better, better, worse))
+    return _Lookups(exits, kept, (one, other), (of_lower, of_upper), (shallow, deep))
