@@ -43,6 +43,10 @@ class Window(NamedTuple):
         """Return the closest window that covers this one and another."""
         return type(self)(max(self.lower, other.lower), min(self.upper, other.upper))
 
+    def common(self, other: Self) -> Self:
+        """Return what this window and another have in common; one that covers none if that is nothing."""
+        return type(self)(min(self.lower, other.lower), max(self.upper, other.upper))
+
     def about(self, code: Code) -> Self:
         """Return the closest window within this one that tells whether a state is worth a score that lies in
         it; this one if the score does not.

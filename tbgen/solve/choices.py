@@ -58,6 +58,7 @@ class Chooser:
 
     :param root: the cell of the given position.
     :param window_of: tells between which scores it matters what positions of a cell are worth.
+    :ivar solved: between which scores cells were told apart when they were solved last, here.
     :ivar given_up: cells for which there was no time or memory.
     """
 
@@ -65,6 +66,7 @@ class Chooser:
         self._known, self._budget, self._root, self._window_of = known, budget, root, window_of
         self._ahead: dict[Cell, frozenset[int]] = {}
         """Cells that have been solved ahead only, and at which ends."""
+        self.solved: dict[Cell, Window] = {}
         self.given_up: set[Cell] = set()
 
     def choices(self, play: Play) -> list[Choice]:
@@ -79,7 +81,9 @@ class Chooser:
 
     def is_solved(self, cell: Cell) -> bool:
         """Whether a canonical cell has been solved as far as it matters, and not only ahead."""
-        return cell not in self._ahead and self._known.cells.covers(cell, self._window_of(cell))
+        window, cells = self._window_of(cell), self._known.cells
+        here = cell in self.solved and self.solved[cell].covers(window)
+        return cell not in self._ahead and cell in cells and (here or cells.window(cell).covers(window))
 
     def note(self, solved: ToSolve, *, ahead: bool) -> None:
         """Take note that a cell has been solved."""

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -79,6 +80,7 @@ class Search:
         self.layers = CellLayers(known, meter, self._cell, None if prover is None else prover.layer)
         self._states = States(known, self.layers)
         self._question, self._windows = EVERYTHING, dict[Cell, Window]()
+        self._tried: Window | None = None
         self._chooser = Chooser(known, meter, self._cell, self._window_of)
         self._solved_at: dict[tuple[Cell, int], int] = {}
         """The solution by which each end of each cell was solved last, by number."""
@@ -95,7 +97,6 @@ class Search:
         try:
             if self._cell not in self.known.cells and self._cell.size <= SMALL:  # it takes next to no time
                 self._solve(ToSolve(self._cell))
-            self._ask_for(next(self._questions(), EVERYTHING))
             if not self.answer().value.exact and not self._is_complete(self._cell):
                 self._complete(ToSolve(self._cell))
             while not self.answer().value.exact:
@@ -132,11 +133,13 @@ class Search:
 
     def _questions(self) -> Iterator[Window]:
         """Yield windows in which it matters what the state is worth, in its canonical cell: first a close one
-        about the accrued score, if it may be worth that, and then that of all it may be worth."""
+        about the accrued score, unless that has been tried, and then that of all it may be worth."""
         now = Window(*self.answer().value)
-        close = now if self.accrued == self.given.own else now.about(self.accrued)
-        for window in dict.fromkeys((close, now)):
-            yield window.swapped if self._symmetry & MIRROR_RANKS else window
+        if now != self._tried:
+            close = now.about(self.accrued)
+            yield close.swapped if self._symmetry & MIRROR_RANKS else close
+            self._tried = now
+        yield now.swapped if self._symmetry & MIRROR_RANKS else now
 
     def _narrow_within(self, window: Window) -> bool:
         """Solve something that may narrow the bounds of the state in a window, promotions last; return
@@ -160,6 +163,17 @@ class Search:
     def _window_of(self, cell: Cell) -> Window:
         """Return between which scores values of a canonical cell are to be found out."""
         return self._asked_of(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
+
+    def _told(self, cell: Cell) -> Window:
+        """Return between which scores a solution of a canonical cell tells all that can be known now: no more
+        than those of cells below it do."""
+        told, cells = self._window_of(cell), self.known.cells
+        for home in homes_below(cell, promotions=True):
+            window = cells.window(home) if home in cells else EVERYTHING
+            if window != EVERYTHING:
+                for swapped in colours_below(cell, home):
+                    told = told.common(window.swapped if swapped else window)
+        return told
 
     def _narrow(self) -> bool:
         """Solve something that may narrow the bounds of the state; return whether there was anything."""
@@ -294,8 +308,8 @@ class Search:
         """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
         it alone."""
         small = min(SMALL, cell.size)
-        covered = self.known.cells.covers(cell, self._window_of(cell))
-        return covered and all(home.size > small for home in self._unknown_homes(cell))
+        solved = self._chooser.is_solved(cell)
+        return solved and all(home.size > small for home in self._unknown_homes(cell))
 
     def _complete(self, wanted: ToSolve) -> None:
         """Solve a cell as :meth:`_solve` does, after small ones that it rests on, if they are worth it.
@@ -382,7 +396,8 @@ class Search:
         self._budget.learn(cell.size, again, (now - began) / share, (now - ready) / share)
         if self._prover is not None:
             self._prover.cell(bounds)
-        self.known.cells.add(bounds)
+        self.known.cells.add(replace(bounds, window=self._told(cell)))
+        self._chooser.solved[cell] = bounds.window
         self.layers.renew(games)
         self.solved += 1
         self._solved_at |= dict.fromkeys(product([cell], wanted.ends), self.solved)

@@ -141,13 +141,11 @@ class SolvedCells(ExitSource):
             return True
         return self._open.get(home) is not None or home in self._packed or self._is_kept(home)
 
-    def covers(self, cell: Cell, window: Window) -> bool:
-        """Whether a canonical cell is solved as far as scores of a window are to be told apart."""
-        if cell not in self:
-            return False
+    def window(self, cell: Cell) -> Window:
+        """Return between which scores the solution of a canonical cell tells all that could be known."""
         if cell not in self._windows:
             self.get(cell)
-        return self._windows.get(cell, EVERYTHING).covers(window)
+        return self._windows.get(cell, EVERYTHING)
 
     def _is_kept(self, cell: Cell) -> bool:
         """Whether a canonical cell is on disk, and can be used."""
@@ -208,13 +206,11 @@ def end_of(side: Side) -> int:
 
 
 def narrower(one: Bounds, other: Bounds) -> Bounds:
-    """Return the better of two bounds of every position; the window is one that covers the other, or the
-    second."""
+    """Return the better of two bounds of every position; the window is that of the others, found later."""
     value, depth = other.value.copy(), other.depth.copy()
     for end, worse in ((LOWER, np.greater), (UPPER, np.less)):
         keep = worse(value[end], one.value[end])
         if other.window != EVERYTHING:  # what is proved of scores that are not told apart has no depth
             keep |= (value[end] == one.value[end]) & other.window.blurs(value[end], end)
         value[end][keep], depth[end][keep] = one.value[end][keep], one.depth[end][keep]
-    window = one.window if one.window.covers(other.window) else other.window
-    return Bounds(one.cell, value, depth, tuple(sorted({*one.ends, *other.ends})), window)
+    return Bounds(one.cell, value, depth, tuple(sorted({*one.ends, *other.ends})), other.window)
