@@ -82,16 +82,15 @@ class Window(NamedTuple):
     def tell(self, end: int, value: Codes, depth: Plies) -> None:
         """Put in the place of values that were found from such exits, at one end, what they prove.
 
-        A value beyond the window says that its end is proved, in no plies that anybody knows, or that nothing
-        is: then the depth says how far away what is not known is.
+        What is better than the window, for the side whose end it is, proves the end of the window only, and
+        nobody knows in how many plies.
         """
         lookups = _lookups(self)
         values, depths = value.reshape(-1), depth.reshape(-1)
         for first in range(0, len(values), _CHUNK):
             part = slice(first, first + _CHUNK)
             found = values[part]
-            depths[part] *= lookups.lasting[end][found]
-            depths[part] += lookups.depth[end][found]
+            depths[part] = np.where(lookups.lasting[end][found], depths[part], lookups.depth[end])
             values[part] = lookups.proved[end][found]
 
     def blurs(self, value: Codes, end: int) -> NDArray[np.bool_]:
@@ -114,10 +113,10 @@ class _Lookups(NamedTuple):
     """1 if it is told apart, else 0."""
     proved: tuple[Codes, Codes]
     """What it proves, by ends."""
-    lasting: tuple[Plies, Plies]
-    """1 if its depth lasts then, else 0, by ends..."""
-    depth: tuple[Plies, Plies]
-    """...and plies that take the place of one that does not: the least that can be claimed."""
+    lasting: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+    """Whether its depth lasts then, by ends..."""
+    depth: tuple[np.uint16, np.uint16]
+    """...and what takes its place if not: the least that can be claimed."""
 
 
 @lru_cache(maxsize=64)
@@ -127,14 +126,8 @@ def _lookups(window: Window) -> _Lookups:
     worse = (codes >= lower) & (codes != NONE) & (lower < EVERYTHING.lower)
     better = (codes <= upper) & (codes != NONE) & (upper > EVERYTHING.upper)
 
-    def put(far_worse: int, far_better: int, others: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.where(worse, far_worse, np.where(better, far_better, others))
-
-    of_ends = (EVERYTHING.lower, upper), (lower, EVERYTHING.upper)
-    depths = (0, FAR if upper < NONE else 0), (FAR if lower > NONE else 0, 0)
-    none = np.zeros(256, np.int64)
-    one, other = (put(*each, codes).astype(np.uint8) for each in of_ends)
-    shallow, deep = (put(*each, none).astype(np.uint16) for each in depths)
-    exits = put(EVERYTHING.lower, EVERYTHING.upper, codes).astype(np.uint8)
-    kept, of_lower, of_upper = ((~gone).astype(np.uint16) for gone in (worse | better, better, worse))
-    return _Lookups(exits, kept, (one, other), (of_lower, of_upper), (shallow, deep))
+    proved = np.where(better, upper, codes), np.where(worse, lower, codes)
+    depths = np.uint16(FAR if upper < NONE else 0), np.uint16(FAR if lower > NONE else 0)
+    exits = np.where(worse, EVERYTHING.lower, np.where(better, EVERYTHING.upper, codes))
+    one, other, exits = (each.astype(np.uint8) for each in (*proved, exits))
+    return _Lookups(exits, (~(worse | better)).astype(np.uint16), (one, other), (~better, ~worse), depths)

@@ -133,9 +133,9 @@ class Search:
 
     def _questions(self) -> Iterator[Window]:
         """Yield windows in which it matters what the state is worth, in its canonical cell: first a close one
-        about the accrued score, unless that has been tried, and then that of all it may be worth."""
+        about an accrued score, unless that has been tried, and then that of all it may be worth."""
         now = Window(*self.answer().value)
-        if now != self._tried:
+        if self.accrued != self.given.own and now != self._tried:
             close = now.about(self.accrued)
             yield close.swapped if self._symmetry & MIRROR_RANKS else close
             self._tried = now

@@ -1,0 +1,94 @@
+"""Cells that tell scores apart in a window only, against the same cells solved for all scores."""
+
+import random
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tbgen.board.score import NONE, Code, GScore
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Bounds
+from tbgen.cells.cell import Cell
+from tbgen.cells.games import Games
+from tbgen.cells.packing import pack, unpack
+from tbgen.cells.window import EVERYTHING, FAR, Window
+from tests.cells.test_cells import Exact
+from tests.support.made_up_exits import MadeUp, cells
+
+CODES = [Code(code) for code in (*range(NONE), *range(NONE + 2, 256))]
+
+
+def windows(seed: int, count: int) -> list[Window]:
+    rng = random.Random(seed)
+    made = [Window(*sorted(rng.sample(CODES, 2), reverse=True)) for _ in range(count)]
+    near = [Window(CODES[place + 1], CODES[place]) for place in rng.sample(range(0, 40), count)]
+    return [*made, *near, *(window.swapped for window in near), Window(Code(255), Code(11))]
+
+
+def seen(value: NDArray[np.uint8], window: Window) -> NDArray[np.uint8]:
+    """The values as far as a window tells them apart, one by one."""
+    return np.array([NONE if code == NONE else window.seen(Code(code)) for code in range(256)], np.uint8)[
+        value
+    ]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("knowledge", [MadeUp(), Exact(told=True)])
+def test_a_window_tells_what_all_scores_tell(
+    knowledge: MadeUp, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fresh values at both ends, and the depths of those within."""
+    monkeypatch.setattr("tbgen.cells.games._WORTH_SHARING", 0)
+    for number, (board, mobile) in enumerate(cells(11, 3)):
+        cell = Cell.of_board(board, mobile)
+        whole = Games(cell, knowledge).solve()
+        for window in windows(number, 3):
+            found = Games(cell, knowledge, threads, window=window).solve()
+            assert found.window == window
+            assert np.array_equal(seen(found.value, window), seen(whole.value, window))
+            assert (found.value[LOWER] >= whole.value[LOWER]).all()
+            assert (found.value[UPPER] <= whole.value[UPPER]).all()
+            inside = (whole.value < window.lower) & (whole.value > window.upper)
+            assert np.array_equal(found.depth[inside], whole.depth[inside])
+            for end, other in permutations(ENDS):
+                claimed = (found.value[end] == window[other]) & (window[other] != WORST[other])
+                assert np.isin(found.depth[end][claimed], (0, FAR)).all()
+
+
+def with_accrued(games: Games, fresh: Bounds, accrued: GScore) -> NDArray[np.uint8]:
+    layer = games.accrued(fresh, accrued).value
+    return np.where(layer == NONE, fresh.value, layer)
+
+
+def test_accrued_scores_in_a_window() -> None:
+    """What is proved with an accrued score is the same as far as the window tells scores apart."""
+    for number, (board, mobile) in enumerate(cells(13, 3)):
+        cell = Cell.of_board(board, mobile)
+        games = Games(cell, MadeUp())
+        fresh = games.solve()
+        for window, accrued in product(windows(number, 2), map(GScore, ("G1.5", "-G2.0", "G5.5", "-G7.5"))):
+            close = Games(cell, MadeUp(), window=window)
+            whole, found = with_accrued(games, fresh, accrued), with_accrued(close, close.solve(), accrued)
+            assert np.array_equal(seen(found, window), seen(whole, window))
+
+
+def test_windows_are_packed() -> None:
+    board, mobile = next(iter(cells(3, 1)))
+    cell = Cell.of_board(board, mobile).canonical()[0]
+    window = Window(Code(250), Code(5))
+    found = Games(cell, MadeUp(), window=window).solve()
+    again = unpack(pack(found), cell)
+    assert again.window == window
+    assert np.array_equal(again.value, found.value)
+    assert unpack(pack(Games(cell, MadeUp()).solve()), cell).window == EVERYTHING
+
+
+def test_close_windows() -> None:
+    """The scores next to one that are told apart from it, and no others."""
+    for place in range(1, len(CODES) - 1):
+        better, code, worse = CODES[place - 1 : place + 2]
+        assert EVERYTHING.about(code) == Window(worse, better)
+        assert Window(code, better).about(code) == Window(code, better)
+        assert Window(better, Code(0)).about(code) == Window(better, Code(0))
+        assert EVERYTHING.about(code).swapped.swapped == EVERYTHING.about(code)
