@@ -1,0 +1,95 @@
+"""Cells are solved for what matters to the state that is asked about, and again if that is not enough."""
+
+import random
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.board.material import Material
+from tbgen.cells.cell import Cell
+from tbgen.cells.window import EVERYTHING, Window
+from tbgen.index.symmetry import MIRROR_RANKS
+from tbgen.solve.kept import KeptCells
+from tbgen.solve.search import Search
+from tbgen.solve.solver import solve
+from tbgen.solve.structures import colours_below
+from tests.solve.test_solver import MATERIALS, budget, check, score
+from tests.support.exhaustive import sample
+from tests.support.random_boards import random_board
+
+RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
+WIDE = "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1"
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Window]:
+    """The windows in which cells are solved; small cells, too, are solved for what matters only."""
+    windows: list[Window] = []
+    right = Search._window_of
+
+    def noted(search: Search, cell: Cell) -> Window:
+        windows.append(right(search, cell))
+        return windows[-1]
+
+    monkeypatch.setattr(Search, "_window_of", noted)
+    monkeypatch.setattr("tbgen.solve.search._WORTH_ASKING", 0)
+    monkeypatch.setattr("tbgen.solve.search._MOST_STATES", 300)
+    return windows
+
+
+@pytest.mark.parametrize("material", MATERIALS)
+def test_intervals_contain_what_tables_say(
+    material: str, tables: Path, small: Path, asked: list[Window]
+) -> None:
+    rng = random.Random(material + "?")
+    with tbgen.open_tablebase(tables) as full:
+        for _ in range(sample(1, 12)):
+            board, accrued = random_board(rng, Material.parse(material)), score(rng)
+            check(full, board, accrued, solve(board, accrued, tables=small, budget=budget(40)))
+    assert asked
+
+
+def test_what_was_asked_before_does_not_matter(small: Path, tmp_path: Path, asked: list[Window]) -> None:
+    """Cells that are kept may have been solved for something else."""
+    for accrued in ("G1.5", "G9.0"):
+        alone = solve(WIDE, accrued, tables=small, budget=budget(30))
+        after = solve(WIDE, accrued, tables=small, budget=budget(30), kept=KeptCells(tmp_path))
+        assert alone.lower <= after.lower <= after.upper <= alone.upper
+    assert {window.upper for window in asked} - {EVERYTHING.upper}
+
+
+def test_a_proof_has_all_values(small: Path, asked: list[Window]) -> None:
+    assert solve(RACE, "G9.0", tables=small, budget=budget(30), verify=True).proof is not None
+    assert set(asked) == {EVERYTHING}
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [RACE, "8/2p1k3/8/1P1p4/4P3/8/3K2p1/R6r w - - 0 1", "4k3/3p4/8/8/8/8/3P4/4K2B b - - 0 1"],
+)
+def test_colours_of_cells_below(fen: str) -> None:
+    """Wherever play leads, the colours of the canonical cell are swapped in a way that is foreseen."""
+    rng = random.Random(fen)
+    root = cell_of(chess.Board(fen))
+    for _ in range(60):
+        board = chess.Board(fen)
+        while not board.is_game_over() and board.fullmove_number < 60:
+            moves = list(board.legal_moves)
+            board.push(rng.choice([move for move in moves if board.is_zeroing(move)] or moves))
+            home, symmetry = cell_of(board).canonical()
+            assert bool(symmetry & MIRROR_RANKS) in colours_below(root, home)
+
+
+def cell_of(board: chess.Board) -> Cell:
+    return Cell.of_board(board, chess.SquareSet(board.occupied & ~board.pawns))
+
+
+def test_one_colour_is_enough_mostly() -> None:
+    """Where the men tell which cell lies below, no other window has to be covered."""
+    root = cell_of(chess.Board("8/8/8/8/pr1k4/2R2P2/2K5/8 b - - 0 75"))
+    below = cell_of(chess.Board("8/8/8/5P2/1r1k4/p1R5/2K5/8 b - - 0 75"))
+    assert colours_below(root, below) == {False}
+    assert colours_below(root, below.image(MIRROR_RANKS)) == {True}
+    assert colours_below(below, root) == set()
