@@ -33,7 +33,8 @@ class Games:
 
     :param knowledge: what is known of exits, as it is now; what is found out later does not count.
     :param ends: whose games these are; at another end nothing is known then.
-    :param window: between which scores it matters what positions are worth.
+    :param window: between which scores it matters what positions are worth; where one game is both, all
+        scores are told apart.
     """
 
     def __init__(
@@ -46,7 +47,10 @@ class Games:
     ) -> None:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
-        pools = pools_of_ends(frame, list(routes_of(frame)), knowledge, ends, threads, window)
+        routes = list(routes_of(frame))
+        if len(ends) > 1 and all(map(knowledge.same_ends, routes)):
+            window = EVERYTHING  # so that those who look this cell up have one game only, too
+        pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
         self._games = dict(zip(ends, (BoundsGame(frame, pool) for pool in pools), strict=False))
         self._windows = dict.fromkeys(ENDS, window)
         self._nbytes = pools[0].value.nbytes + pools[0].depth.nbytes
@@ -116,8 +120,7 @@ class Games:
                 raise
         window = self._windows[min(self._games)]
         if self._one_is_both:
-            shared = window == EVERYTHING
-            value, depth = _twice(value, shared), _twice(depth, shared)
+            value, depth = _twice(value), _twice(depth)
         for end in self.ends:
             if self._windows[end] != EVERYTHING:
                 self._windows[end].tell(end, value[end], depth[end])
@@ -126,8 +129,6 @@ class Games:
         return Bounds(self.cell, value, depth, tuple(sorted(self.ends)), window)
 
 
-def _twice(array: NDArray[_Number], shared: bool) -> NDArray[_Number]:
-    """Return an array whose first axis has one element with that twice; shared, in the same memory."""
-    if not shared:
-        return np.concatenate((array, array))
+def _twice(array: NDArray[_Number]) -> NDArray[_Number]:
+    """Return an array whose first axis has one element with that twice, in the same memory."""
     return as_strided(array, (2, *array.shape[1:]), (0, *array.strides[1:]))

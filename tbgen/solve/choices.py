@@ -58,7 +58,6 @@ class Chooser:
 
     :param root: the cell of the given position.
     :param window_of: tells between which scores it matters what positions of a cell are worth.
-    :ivar solved: between which scores cells were told apart when they were solved last, here.
     :ivar given_up: cells for which there was no time or memory.
     """
 
@@ -66,7 +65,8 @@ class Chooser:
         self._known, self._budget, self._root, self._window_of = known, budget, root, window_of
         self._ahead: dict[Cell, frozenset[int]] = {}
         """Cells that have been solved ahead only, and at which ends."""
-        self.solved: dict[Cell, Window] = {}
+        self._solved_in: dict[Cell, Window] = {}
+        """The windows in which cells were solved last, here."""
         self.given_up: set[Cell] = set()
 
     def choices(self, play: Play) -> list[Choice]:
@@ -81,9 +81,12 @@ class Chooser:
 
     def is_solved(self, cell: Cell) -> bool:
         """Whether a canonical cell has been solved as far as it matters, and not only ahead."""
-        window, cells = self._window_of(cell), self._known.cells
-        here = cell in self.solved and self.solved[cell].covers(window)
-        return cell not in self._ahead and cell in cells and (here or cells.window(cell).covers(window))
+        cells = self._known.cells
+        if cell in self._ahead or cell not in cells:
+            return False
+        window = self._window_of(cell)
+        here = cell in self._solved_in and self._solved_in[cell].covers(window)
+        return here or cells.window(cell).covers(window)
 
     def note(self, solved: ToSolve, *, ahead: bool) -> None:
         """Take note that a cell has been solved."""
@@ -91,6 +94,10 @@ class Chooser:
             self._ahead[solved.cell] = self._ahead.get(solved.cell, frozenset()).union(solved.ends)
         else:
             self._ahead.pop(solved.cell, None)
+
+    def note_window(self, cell: Cell, window: Window) -> None:
+        """Take note of the window in which a cell has been solved."""
+        self._solved_in[cell] = window
 
     def _way(self, home: Cell, end: int, above: set[Cell]) -> Choice:
         """Return what is solved for a cell that a move leads to: it after all that it rests on; what lies

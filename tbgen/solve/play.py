@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from typing import Final, TypeAlias
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, Interval
+from tbgen.cells.bounds import ENDS, WORST, Interval
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.position import CellPosition
 from tbgen.cells.window import Window
@@ -154,10 +154,11 @@ def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window
 
     :param window: between which scores it matters what the state is worth.
     """
-    now = states.canonical(position, accrued).value.seen(window)
+    known = states.canonical(position, accrued).value
+    now = known.seen(window)
     by_moves = best_of([states.after(step, accrued).value for step in position.moves()], position.board)
     narrowed = now.within(by_moves.seen(window))
-    return {end for end in ENDS if narrowed[end] != now[end] or now[end] == window[end]}
+    return {end for end in ENDS if narrowed[end] != now[end] or known[end] == WORST[end]}
 
 
 def _plies_out(answer: Answer, accrued: Code) -> int:

@@ -11,7 +11,6 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -79,11 +78,19 @@ class Search:
         self._cell, self._symmetry = given.cell.canonical()
         self.layers = CellLayers(known, meter, self._cell, None if prover is None else prover.layer)
         self._states = States(known, self.layers)
-        self._question, self._windows = EVERYTHING, dict[Cell, Window]()
+        self._question = EVERYTHING
+        """Between which scores it matters now what the state is worth, in its canonical cell."""
+        self._windows: dict[Cell, Window] = {}
+        """The same for cells below."""
         self._tried: Window | None = None
+        """What the state might be worth when a close window about its accrued score was asked for."""
+        self._best: dict[chess.Move | None, Answer] = {}
+        """What has been known of the state, by None, and of those after its moves."""
         self._chooser = Chooser(known, meter, self._cell, self._window_of)
         self._solved_at: dict[tuple[Cell, int], int] = {}
-        """The solution by which each end of each cell was solved last, by number."""
+        """The solution by which each end of each cell was solved last, by number..."""
+        self._solved_in: dict[tuple[Cell, int], Window] = {}
+        """...and in which window."""
         self._refused: Stop | None = None
         """What a cell took too much of that was given up last."""
         self._refused_promotions: set[Cell] = set()
@@ -97,6 +104,8 @@ class Search:
         try:
             if self._cell not in self.known.cells and self._cell.size <= SMALL:  # it takes next to no time
                 self._solve(ToSolve(self._cell))
+            elif self._cell in self.known.cells:
+                self._ask_for(self._all_of_it)
             if not self.answer().value.exact and not self._is_complete(self._cell):
                 self._complete(ToSolve(self._cell))
             while not self.answer().value.exact:
@@ -114,7 +123,13 @@ class Search:
             position, found = self.given, self.state(self.given, self.accrued)
         else:
             position, found = step.after, self._states.after(step, self.accrued)
-        return found.within(Answer(self.known.sure(position)))
+        if self.known.cells.vague:
+            found = Answer(found.value)
+        found = found.within(Answer(self.known.sure(position)))
+        # A layer made in a closer window may know less than the one before.
+        move = None if step is None else step.move
+        self._best[move] = found = found.within(self._best.get(move, found))
+        return found
 
     def state(self, position: CellPosition, accrued: Code) -> Answer:
         """Return what is known of any state."""
@@ -134,12 +149,19 @@ class Search:
     def _questions(self) -> Iterator[Window]:
         """Yield windows in which it matters what the state is worth, in its canonical cell: first a close one
         about an accrued score, unless that has been tried, and then that of all it may be worth."""
-        now = Window(*self.answer().value)
-        if self.accrued != self.given.own and now != self._tried:
-            close = now.about(self.accrued)
-            yield close.swapped if self._symmetry & MIRROR_RANKS else close
+        now = self._all_of_it
+        if self.accrued != self.given.own and now != self._tried and self._prover is None:
+            close = now.about(seen_score(self.accrued, self._symmetry))
+            if close != now:
+                yield close
             self._tried = now
-        yield now.swapped if self._symmetry & MIRROR_RANKS else now
+        yield now
+
+    @property
+    def _all_of_it(self) -> Window:
+        """The window of all that the state may be worth, in its canonical cell."""
+        now = Window(*self.answer().value)
+        return now.swapped if self._symmetry & MIRROR_RANKS else now
 
     def _narrow_within(self, window: Window) -> bool:
         """Solve something that may narrow the bounds of the state in a window, promotions last; return
@@ -238,6 +260,7 @@ class Search:
             given = cells, home.frozen[0].man.kind, self.known, budget.threads
             for bounds in self.known.promoted.solve(*given, between=lambda: budget.ask_for(0)):
                 self.known.cells.add(bounds)
+                self.known.cells.vague = True
                 self._solved_at |= dict.fromkeys(product([bounds.cell], ENDS), self.solved + len(cells))
         except (OutOfBudgetError, NoCodeError) as error:
             self._refused = error.stop if isinstance(error, OutOfBudgetError) else self._refused
@@ -288,14 +311,15 @@ class Search:
         return solved
 
     def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
-        """Return the ends of a cell for which something below it was solved later that may narrow them on the
-        play."""
-        solved_at = self._solved_at
+        """Return the ends of a cell that may be narrowed on the play, because something below it was solved
+        later, or it was solved in a window that is too close now."""
+        solved_at, window = self._solved_at, self._window_of(cell)
         stale = {
             end
             for home, swapped in play.below(cell)
             for end in ENDS
             if solved_at.get((home, end ^ swapped), 0) > solved_at.get((cell, end), -1)
+            or not self._solved_in.get((cell, end), EVERYTHING).covers(window)
         }
         found: set[int] = set()
         for state in play.states[cell] if stale else ():
@@ -396,8 +420,9 @@ class Search:
         self._budget.learn(cell.size, again, (now - began) / share, (now - ready) / share)
         if self._prover is not None:
             self._prover.cell(bounds)
-        self.known.cells.add(replace(bounds, window=self._told(cell)))
-        self._chooser.solved[cell] = bounds.window
+        self.known.cells.add(bounds, self._told(cell))
+        self._chooser.note_window(cell, bounds.window)
+        self._solved_in |= dict.fromkeys(product([cell], wanted.ends), bounds.window)
         self.layers.renew(games)
         self.solved += 1
         self._solved_at |= dict.fromkeys(product([cell], wanted.ends), self.solved)

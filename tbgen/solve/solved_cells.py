@@ -2,6 +2,7 @@
 
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from threading import Lock
 from typing import Final
 
@@ -54,6 +55,8 @@ class SolvedCells(ExitSource):
         self._added = Counter[Cell]()
         self._windows: dict[Cell, Window] = {}
         """Those that cells have been found to have."""
+        self.vague = False
+        """Whether depths of some values are not known, so that none may be told of what rests on them."""
 
     @property
     def nbytes(self) -> int:
@@ -68,16 +71,21 @@ class SolvedCells(ExitSource):
         """Close all cells."""
         self._open.clear()
 
-    def add(self, bounds: Bounds) -> None:
-        """Keep the bounds of a canonical cell, and what was known before where that is better."""
-        cell = bounds.cell
+    def add(self, bounds: Bounds, told: Window = EVERYTHING) -> None:
+        """Keep the bounds of a canonical cell, and what was known before where that is better.
+
+        :param told: between which scores what they were found from told all that could be known.
+        """
+        cell, told = bounds.cell, told.common(bounds.window)
         self.settle()
         if self._kept is not None and self._kept.changed(cell) and (other := self._read(cell)):
             bounds = narrower(other, bounds)
         if (before := self.get(cell)) is not None:
             bounds = narrower(before, bounds)
+        bounds = replace(bounds, window=told)
+        self.vague |= told != EVERYTHING
         self._open.put(cell, bounds)
-        self._windows[cell] = bounds.window
+        self._windows[cell] = told
         self._added[cell] += 1
         if cell.size < WORTH_THREADS:
             self._keep(bounds)
@@ -116,6 +124,7 @@ class SolvedCells(ExitSource):
         if bounds is not None:
             self._open.put(cell, bounds)
             self._windows[cell] = bounds.window
+            self.vague |= bounds.window != EVERYTHING
         return bounds
 
     def _read(self, cell: Cell) -> Bounds | None:

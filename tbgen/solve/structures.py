@@ -137,14 +137,15 @@ def homes_below(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
     return tuple(sorted(homes, key=lambda home: (home.size, home)))
 
 
-def colours_below(root: Cell, cell: Cell) -> set[bool]:
+@functools.lru_cache(maxsize=1 << 16)
+def colours_below(root: Cell, cell: Cell) -> frozenset[bool]:
     """Return how the colours of a canonical cell may be swapped against a cell that it lies below: this tells
     no, if they may be as they are, yes, if swapped; one of them at least, where moves do lead there.
 
     Pawns only go ahead, and change their files by captures only.
     """
-    found = (bool(symmetry & MIRROR_RANKS) for symmetry in IMAGES if _may_lead_to(root, cell.image(symmetry)))
-    return set(found)
+    ways = (symmetry for symmetry in IMAGES if _may_lead_to(root, cell.image(symmetry)))
+    return frozenset(bool(symmetry & MIRROR_RANKS) for symmetry in ways)
 
 
 def _may_lead_to(root: Cell, cell: Cell) -> bool:

@@ -34,17 +34,14 @@ def seen(value: NDArray[np.uint8], window: Window) -> NDArray[np.uint8]:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("knowledge", [MadeUp(), Exact(told=True)])
-def test_a_window_tells_what_all_scores_tell(
-    knowledge: MadeUp, threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_window_tells_what_all_scores_tell(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh values at both ends, and the depths of those within."""
     monkeypatch.setattr("tbgen.cells.games._WORTH_SHARING", 0)
     for number, (board, mobile) in enumerate(cells(11, 3)):
         cell = Cell.of_board(board, mobile)
-        whole = Games(cell, knowledge).solve()
+        whole = Games(cell, MadeUp()).solve()
         for window in windows(number, 3):
-            found = Games(cell, knowledge, threads, window=window).solve()
+            found = Games(cell, MadeUp(), threads, window=window).solve()
             assert found.window == window
             assert np.array_equal(seen(found.value, window), seen(whole.value, window))
             assert (found.value[LOWER] >= whole.value[LOWER]).all()
@@ -54,6 +51,18 @@ def test_a_window_tells_what_all_scores_tell(
             for end, other in permutations(ENDS):
                 claimed = (found.value[end] == window[other]) & (window[other] != WORST[other])
                 assert np.isin(found.depth[end][claimed], (0, FAR)).all()
+
+
+def test_what_is_exact_is_found_for_all_scores() -> None:
+    """One game is both then, and where this cell is looked up, too."""
+    board, mobile = cells(3, 1)[0]
+    cell = Cell.of_board(board, mobile)
+    found, whole = (
+        Games(cell, Exact(told=True), window=window).solve() for window in (windows(1, 1)[0], EVERYTHING)
+    )
+    assert found.same_ends
+    assert found.window == EVERYTHING
+    assert np.array_equal(found.value, whole.value)
 
 
 def with_accrued(games: Games, fresh: Bounds, accrued: GScore) -> NDArray[np.uint8]:

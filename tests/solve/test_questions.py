@@ -1,16 +1,19 @@
 """Cells are solved for what matters to the state that is asked about, and again if that is not enough."""
 
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import chess
 import pytest
 
 import tbgen
+from tbgen.board.interval import ScoreInterval
 from tbgen.board.material import Material
 from tbgen.cells.cell import Cell
 from tbgen.cells.window import EVERYTHING, Window
 from tbgen.index.symmetry import MIRROR_RANKS
+from tbgen.progress import SolveStage
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.search import Search
 from tbgen.solve.solver import solve
@@ -49,6 +52,28 @@ def test_intervals_contain_what_tables_say(
             board, accrued = random_board(rng, Material.parse(material)), score(rng)
             check(full, board, accrued, solve(board, accrued, tables=small, budget=budget(40)))
     assert asked
+
+
+@pytest.mark.parametrize(
+    ("fen", "accrued"),
+    [("8/8/1K6/4p3/8/3k4/3P4/8 w - - 9 50", "-G4.0"), ("8/8/6p1/8/4k3/8/5P1K/8 w - - 9 50", "-G3.5")],
+)
+def test_intervals_only_narrow(
+    fen: str, accrued: str, tmp_path: Path, asked: list[Window], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In whichever windows the layers of the state's cell are made."""
+    for name in ("SMALL", "_SLOTS_BELOW"):
+        monkeypatch.setattr(f"tbgen.solve.search.{name}", 0)
+    known: list[ScoreInterval] = []
+
+    def note(stage: SolveStage) -> None:
+        known.append(ScoreInterval(stage.lower, stage.upper))
+
+    solve(fen, accrued, tables=tmp_path, budget=budget(60), progress=note)
+    assert len(known) > 5
+    for before, after in pairwise(known):
+        assert before.lower <= after.lower <= after.upper <= before.upper
+    assert {window.upper for window in asked} - {EVERYTHING.upper}
 
 
 def test_what_was_asked_before_does_not_matter(small: Path, tmp_path: Path, asked: list[Window]) -> None:
