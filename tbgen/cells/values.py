@@ -19,6 +19,7 @@ from tbgen.cells.bounds import (
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
+from tbgen.cells.window import EVERYTHING, Window
 from tbgen.index.layout import SIDES
 from tbgen.retro.ranks import MAX_PARTS, Crew, find_moves
 from tbgen.retro.stages import Stages
@@ -28,7 +29,12 @@ _NO_DEPTHS: Final = np.zeros(0, np.uint16)
 
 
 def solve_values(
-    cell: Cell, knowledge: Knowledge, end: int, threads: int = 1, between: Callable[[], object] = lambda: None
+    cell: Cell,
+    knowledge: Knowledge,
+    end: int,
+    threads: int = 1,
+    between: Callable[[], object] = lambda: None,
+    window: Window = EVERYTHING,
 ) -> NDArray[np.uint8]:
     """Return fresh values of all positions in one game of a cell without frozen men: codes, uint8 (2, slots),
     ``NONE`` where there is no position.
@@ -37,6 +43,7 @@ def solve_values(
 
     :param knowledge: what is known of exits; depths are not asked for.
     :param between: called between two ranks; what it raises ends the work.
+    :param window: between which scores it matters what positions are worth.
     :raises NoCodeError: if that takes scores beyond G63.0.
     :raises MemoryError: if there is too little.
     """
@@ -48,7 +55,8 @@ def solve_values(
         return None if known is None else Block(known.value, _NO_DEPTHS)
 
     frame = frame_of_cell(cell)
-    (pool,) = pools_of_ends(frame, routes_of(frame), SomeKnowledge(block, knowledge.bound), [end])
+    known = SomeKnowledge(block, knowledge.bound)
+    (pool,) = pools_of_ends(frame, routes_of(frame), known, [end], window=window)
     with Crew(threads, Stages()) as crew:
         workspace = room_for_values(frame.frame, min(threads, MAX_PARTS))
         find_moves(workspace, pool, False, 4 * threads, crew.threads.map)
@@ -59,4 +67,5 @@ def solve_values(
     if ranks > MAX_CODED_RANK + 1:
         raise NoCodeError(cell)
     values: NDArray[np.uint8] = workspace.exits.value.reshape(2, cell.size)
+    window.tell(end, values)
     return values

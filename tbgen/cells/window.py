@@ -79,18 +79,19 @@ class Window(NamedTuple):
         lookups = _lookups(self)
         return lookups.exits[value], depth * lookups.kept[value] if len(depth) else depth
 
-    def tell(self, end: int, value: Codes, depth: Plies) -> None:
+    def tell(self, end: int, value: Codes, depth: Plies | None = None) -> None:
         """Put in the place of values that were found from such exits, at one end, what they prove.
 
         What is better than the window, for the side whose end it is, proves the end of the window only, and
         nobody knows in how many plies.
         """
         lookups = _lookups(self)
-        values, depths = value.reshape(-1), depth.reshape(-1)
+        values, depths = value.reshape(-1), None if depth is None else depth.reshape(-1)
         for first in range(0, len(values), _CHUNK):
             part = slice(first, first + _CHUNK)
             found = values[part]
-            depths[part] = np.where(lookups.lasting[end][found], depths[part], lookups.depth[end])
+            if depths is not None:
+                depths[part] = np.where(lookups.lasting[end][found], depths[part], lookups.depth[end])
             values[part] = lookups.proved[end][found]
 
     def blurs(self, value: Codes, end: int) -> NDArray[np.bool_]:

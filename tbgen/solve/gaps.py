@@ -201,7 +201,7 @@ class Gaps:
                 seconds_of("cell", cell.size),
                 memory_needed(cell.size),
             )
-        elif wholes := known.promoted.unsolved(cell if step.zeroing else here.cell):
+        elif wholes := known.promoted.unsolved(cell if step.zeroing else here.cell, self._search.window_of):
             mobile, (seconds, memory) = pieces, values_take(wholes, known.won.mobile)
         else:
             return Need.MEN, pieces, None, memory_needed(64**pieces)

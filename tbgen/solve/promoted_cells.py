@@ -23,7 +23,7 @@ from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.packing import slots_there
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.values import solve_values
-from tbgen.cells.window import FAR
+from tbgen.cells.window import EVERYTHING, FAR, Window
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Side
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.retro.kernels.bits import Codes
@@ -38,6 +38,10 @@ _CHUNK: Final = 1 << 20
 """Words of 64 positions that are looked at at a time."""
 
 
+def _all_scores(_: Cell) -> Window:
+    return EVERYTHING
+
+
 class PromotedCells:
     """Solves whole cells (:mod:`tbgen.solve.promotions`).
 
@@ -47,12 +51,15 @@ class PromotedCells:
 
     def __init__(self, tables: Tables, won: WonCells) -> None:
         self._tables, self._won, self._mobile = tables, won, won.mobile
-        self._solved: set[tuple[Cell, int]] = set()
-        """Whole cells, with the kinds of men whose promotions are known."""
+        self._solved: dict[tuple[Cell, int], Window] = {}
+        """Whole cells, with the kinds of men whose promotions are known, and in which window."""
 
-    def unsolved(self, home: Cell) -> list[Cell]:
+    def unsolved(self, home: Cell, window_of: Callable[[Cell], Window] = _all_scores) -> list[Cell]:
         """Return the whole cells to solve for what is known after a promotion that leads to a home, each
-        after those that steps and captures of pawns lead to and that no table holds."""
+        after those that steps and captures of pawns lead to and that no table holds.
+
+        :param window_of: tells between which scores it matters what positions of a cell are worth.
+        """
         cells: dict[Cell, None] = {}
 
         def walk(cell: Cell) -> None:
@@ -66,8 +73,9 @@ class PromotedCells:
             cells[cell] = None
 
         for whole in wholes_of(home, self._mobile):
-            kind = home.frozen[0].man.kind
-            if self._solved.isdisjoint((whole.image(each), kind) for each in symmetries(SIDES[0])):
+            kind, window = home.frozen[0].man.kind, window_of(whole)
+            images = (self._solved.get((whole.image(each), kind)) for each in symmetries(SIDES[0]))
+            if not any(solved is not None and solved.covers(window) for solved in images):
                 walk(whole)
         return list(cells)
 
@@ -78,12 +86,14 @@ class PromotedCells:
         known: Knowledge,
         threads: int = 1,
         between: Callable[[], object] = lambda: None,
+        window_of: Callable[[Cell], Window] = _all_scores,
     ) -> Iterator[Bounds]:
         """Solve whole cells, in the order of :meth:`unsolved`; yield the bounds of the homes, which are
         canonical cells, of all promotions to a kind of man.
 
         :param known: tells what captures of mobile men are worth.
         :param between: called every few seconds; what it raises ends the work.
+        :param window_of: tells between which scores it matters what positions of a cell are worth.
         :raises NoCodeError: if a cell has scores beyond G63.0.
         :raises MemoryError: if there is too little.
         """
@@ -96,11 +106,12 @@ class PromotedCells:
         for cell in cells:
             around = _Around(known, self._tables, wholes, self._mobile)
             exact = all(map(around.same_ends, routes_of(lineup_of_cell(cell))))
+            window = EVERYTHING if exact else window_of(cell)
             sides = [side for side in SIDES if (cell, side) in needed]
             homes: dict[int, list[Codes]] = {square: [] for square in chess.SquareSet(chess.BB_RANK_8)}
             planes = []
             for end in ENDS[:1] if exact else ENDS:
-                values = solve_values(cell, around, end, threads, between)
+                values = solve_values(cell, around, end, threads, between, window)
                 if end == LOWER:
                     _add_wins(values, cell, self._won)
                 boards = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
@@ -111,14 +122,15 @@ class PromotedCells:
             wholes[cell] = _Whole(planes[0], planes[-1])
             for square, ends in homes.items():
                 if square not in cell.standing:
-                    yield _bounds_of_home(cell, kind, square, (ends[0], ends[-1]))
-            self._solved.add((cell, kind))
+                    yield _bounds_of_home(cell, kind, square, (ends[0], ends[-1]), window)
+            self._solved[cell, kind] = window
 
 
-def _bounds_of_home(whole: Cell, kind: int, square: int, ends: tuple[Codes, Codes]) -> Bounds:
+def _bounds_of_home(whole: Cell, kind: int, square: int, ends: tuple[Codes, Codes], window: Window) -> Bounds:
     """Return bounds of the canonical cell in which a man of a kind is frozen on a square of the last rank.
 
     :param ends: both ends, with Black to move, by the squares of the other men.
+    :param window: in which they were found.
     """
     rest = list(whole.mobile)
     rest.remove(promoted_man(kind))
@@ -134,7 +146,7 @@ def _bounds_of_home(whole: Cell, kind: int, square: int, ends: tuple[Codes, Code
         value[end, 1 - side, there[1 - side]] = WORST[end]
         # The worse for the side of the end the more plies it takes, or the fewer.
         depth[end, side, (known < NONE) if end == LOWER else (known > NONE)] = FAR
-    return Bounds(home, value, depth)
+    return Bounds(home, value, depth, window=window.swapped if swapped else window)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class Search:
         """What the state might be worth when a close window about its accrued score was asked for."""
         self._best: dict[chess.Move | None, Answer] = {}
         """What has been known of the state, by None, and of those after its moves."""
-        self._chooser = Chooser(known, meter, self._cell, self._window_of)
+        self._chooser = Chooser(known, meter, self._cell, self.window_of)
         self._solved_at: dict[tuple[Cell, int], int] = {}
         """The solution by which each end of each cell was solved last, by number..."""
         self._solved_in: dict[tuple[Cell, int], Window] = {}
@@ -182,14 +182,14 @@ class Search:
             self._windows[cell] = functools.reduce(Window.with_other, sides) if sides else EVERYTHING
         return self._windows[cell]
 
-    def _window_of(self, cell: Cell) -> Window:
+    def window_of(self, cell: Cell) -> Window:
         """Return between which scores values of a canonical cell are to be found out."""
         return self._asked_of(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
 
     def _told(self, cell: Cell) -> Window:
         """Return between which scores a solution of a canonical cell tells all that can be known now: no more
         than those of cells below it do."""
-        told, cells = self._window_of(cell), self.known.cells
+        told, cells = self.window_of(cell), self.known.cells
         for home in homes_below(cell, promotions=True):
             window = cells.window(home) if home in cells else EVERYTHING
             if window != EVERYTHING:
@@ -239,26 +239,29 @@ class Search:
         if self._prover is not None:
             return False
         for _, play in sorted(self._plays.items()):
-            homes = filter(self.known.promoted.unsolved, play.above)
-            for home in sorted(homes, key=is_to_queen, reverse=True):
-                if home not in self._refused_promotions and self._solve_promoted(home):
+            homes = (home for home in play.above if home not in self._refused_promotions)
+            for home in sorted(filter(self._unsolved_promotions, homes), key=is_to_queen, reverse=True):
+                if self._solve_promoted(home):
                     with contextlib.suppress(OutOfBudgetError):
                         self._solve_again(play.all_above(home), play)
                     return True
         return False
 
+    def _unsolved_promotions(self, home: Cell) -> list[Cell]:
+        return self.known.promoted.unsolved(home, self.window_of)
+
     def _solve_promoted(self, home: Cell) -> bool:
         """Find the values after the promotion that leads to a home; return whether there were time and memory
         for it."""
-        cells, budget = self.known.promoted.unsolved(home), self._budget
+        cells, budget = self._unsolved_promotions(home), self._budget
         seconds, memory = values_take(cells, self.known.won.mobile)
         try:
             budget.ask_for(seconds)
             if not budget.allows(memory) or not budget.allows(self.layers.drop_all() + memory):
                 raise OutOfBudgetError(Stop.MEMORY)
             self._progress(self.answer().value, self.solved, len(cells), seconds)
-            given = cells, home.frozen[0].man.kind, self.known, budget.threads
-            for bounds in self.known.promoted.solve(*given, between=lambda: budget.ask_for(0)):
+            given = cells, home.frozen[0].man.kind, self.known, budget.threads, lambda: budget.ask_for(0)
+            for bounds in self.known.promoted.solve(*given, self.window_of):
                 self.known.cells.add(bounds)
                 self.known.cells.vague = True
                 self._solved_at |= dict.fromkeys(product([bounds.cell], ENDS), self.solved + len(cells))
@@ -313,7 +316,7 @@ class Search:
     def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
         """Return the ends of a cell that may be narrowed on the play, because something below it was solved
         later, or it was solved in a window that is too close now."""
-        solved_at, window = self._solved_at, self._window_of(cell)
+        solved_at, window = self._solved_at, self.window_of(cell)
         stale = {
             end
             for home, swapped in play.below(cell)
@@ -436,14 +439,14 @@ class Search:
         """
         cell, threads = wanted.cell, self._budget.threads
         if cell == self._cell and cell not in self.known.cells:
-            return Games(cell, self.known, threads, wanted.ends, self._window_of(cell))
+            return Games(cell, self.known, threads, wanted.ends, self.window_of(cell))
 
         def block(route: Route, end: int) -> Block | None:
             self._budget.ask_again(cell.size)
             return self.known.block(route, end)
 
         knowledge = SomeKnowledge(block, self.known.bound, self.known.same_ends)
-        return Games(cell, knowledge, threads, wanted.ends, self._window_of(cell))
+        return Games(cell, knowledge, threads, wanted.ends, self.window_of(cell))
 
     def _refuse(self, cell: Cell, stop: Stop) -> None:
         """Give a cell up for which there is no time or memory.

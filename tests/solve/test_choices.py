@@ -49,7 +49,7 @@ def test_what_lies_ahead_changes_no_result(
     whole = {each.cell for each in wanted if each.ends == ENDS}
     wanted.clear()
     monkeypatch.setattr("tbgen.solve.choices._MUCH", NEVER)
-    without = found(fen, small)
+    without = found(fen, small, verify=True)  # for all scores, too
     assert whole <= {each.cell for each in wanted}
     assert (with_it.lower, with_it.upper) == (without.lower, without.upper)
 

@@ -10,12 +10,13 @@ import pytest
 
 import tbgen
 from tbgen.board.kinds import PIECE_ORDER
-from tbgen.board.score import NONE
+from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import ENDS, LOWER, WORST, side_after
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
+from tbgen.cells.window import Window
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget, Stop
 from tbgen.solve.gaps import Need
@@ -124,6 +125,27 @@ def test_bounds_contain_what_tables_say(
     assert exact.mean() > share
     assert (lower.depth[there][exact] != upper.depth[there][exact]).all()
     check_positions(known, route)
+
+
+@pytest.mark.parametrize("codes", [(5, 3), (11, 0), (250, 244), (255, 252)])
+def test_a_window_leaves_what_matters(codes: tuple[int, int], known: Known, truth: Tables) -> None:
+    """White has promoted, and wins soon or later, or is mated."""
+    route, window = promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")), Window(*map(Code, codes))
+    home, seen = route.destination, np.vectorize(window.seen, otypes=[np.uint8])
+    cells = known.promoted.unsolved(home, lambda _: window)
+    for bounds in known.promoted.solve(cells, QUEEN, known, 2, window_of=lambda _: window):
+        known.cells.add(bounds)
+    assert known.promoted.unsolved(home, lambda _: window) == []
+    assert known.promoted.unsolved(home) == cells
+    told = truth.block(route, LOWER, WORST[LOWER]).value
+    there = told != NONE
+    lower, upper = (known.cells.block(route, end, WORST[end]) for end in ENDS)
+    assert lower is not None
+    assert upper is not None
+    assert (lower.value >= told).all()
+    assert (upper.value <= told).all()
+    exact = seen(lower.value[there]) == seen(upper.value[there])
+    assert exact.mean() > 0.99
 
 
 def check_positions(known: Known, route: Route) -> None:

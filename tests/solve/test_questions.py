@@ -30,13 +30,13 @@ WIDE = "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1"
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Window]:
     """The windows in which cells are solved; small cells, too, are solved for what matters only."""
     windows: list[Window] = []
-    right = Search._window_of
+    right = Search.window_of
 
     def noted(search: Search, cell: Cell) -> Window:
         windows.append(right(search, cell))
         return windows[-1]
 
-    monkeypatch.setattr(Search, "_window_of", noted)
+    monkeypatch.setattr(Search, "window_of", noted)
     monkeypatch.setattr("tbgen.solve.search._WORTH_ASKING", 0)
     monkeypatch.setattr("tbgen.solve.search._MOST_STATES", 300)
     return windows
