@@ -146,13 +146,13 @@ class Gaps:
         return cell in self._search.known.cells or self._search.known.tables.has_cell(cell)
 
     def _look_at(self, here: CellPosition, accrued: Code) -> None:
-        now = self._search.state(here, accrued).value.seen(self._window)
-        if now.exact:
+        now = self._search.state(here, accrued).value
+        if now.seen(self._window).exact:
             return
         for step in here.moves():
             score, then = self._after(step, accrued)
-            value = then.value.seen(self._window)
-            if value.exact or not keeps_hope(value, now, here.board.turn):
+            hoped_for = keeps_hope(then.value, now, here.board.turn)
+            if not hoped_for or then.value.seen(self._window).exact:
                 continue
             if step.inside:
                 self._add(_plies_out(then, score), step.after, score)

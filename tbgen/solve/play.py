@@ -99,14 +99,14 @@ class Follower:
 
     def _look_at(self, here: CellPosition, accrued: Code) -> None:
         window = self._window_of(here.cell)
-        now = self._states.canonical(here, accrued).value.seen(window)
-        if now.exact:
+        now = self._states.canonical(here, accrued).value
+        if now.seen(window).exact:
             return
         self._play.states.setdefault(here.cell, []).append((here, accrued))
         for step in here.moves():
             then = self._states.after(step, accrued)
-            value = then.value.seen(window)
-            if value.exact or not self._is_chosen(value, now, here.board.turn):
+            chosen = self._is_chosen(then.value, now, here.board.turn)
+            if not chosen or then.value.seen(window).exact:
                 continue
             if step.inside:
                 held = carried(step, accrued)
