@@ -124,7 +124,8 @@ class Search:
         else:
             position, found = step.after, self._states.after(step, self.accrued)
         if self.known.cells.vague:
-            found = Answer(found.value)
+            reached = step is None and found.value == (self.accrued, self.accrued)
+            found = Answer(found.value, (0, 0) if reached else None)
         found = found.within(Answer(self.known.sure(position)))
         # A layer made in a closer window may know less than the one before.
         move = None if step is None else step.move
