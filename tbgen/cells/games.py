@@ -112,9 +112,9 @@ class Games:
         :param stop: called if it fails, or is interrupted, before what is still at work is waited for.
         """
         value, depth = empty_block((1 if self._one_is_both else len(ENDS), 2, self.cell.size))
-        with shared_map(min(self._threads, len(self._games)), self.cell.size) as run:
+        with shared_map(min(self._threads, len(self._games)), self.cell.size) as shared:
             try:
-                list(run(lambda end: of_end(end, Block(value[end], depth[end])), self._games))
+                list(shared(lambda end: of_end(end, Block(value[end], depth[end])), self._games))
             except BaseException:
                 stop()
                 raise

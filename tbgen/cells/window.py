@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
-
-Codes = NDArray[np.uint8]
-Plies = NDArray[np.uint16]
+from tbgen.retro.kernels.bits import Codes, Plies
 
 FAR: Final = 60_000
 """Plies that no value takes: nothing says how many it does."""

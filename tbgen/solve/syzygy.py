@@ -11,6 +11,7 @@ from tbgen.cells.bounds import Block, Interval, side_after
 from tbgen.cells.cell import Cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
+from tbgen.cells.window import FAR
 from tbgen.index.layout import Side
 from tbgen.probe.syzygy import Syzygy, Winner
 from tbgen.solve.answer import Answer
@@ -18,13 +19,11 @@ from tbgen.solve.exits import ExitSource
 
 _SLOTS: Final = 64**2
 """Slots of a cell all of whose positions are asked for: python-chess takes some 70 microseconds for each."""
-_FAR: Final = 60_000
-"""Plies that a forced mate does not take: the files do not say how many it does."""
 _NOTHING: Final = len(Winner)
 """Stands for the winner where there is no position."""
 # A depth lies between those of both ends: a side that is held to a score may have it at once, and one that
 # forces it may take longer than the files say.
-_DEPTHS: Final = {Winner.WHITE: (_FAR, 0), Winner.BLACK: (0, _FAR)}
+_DEPTHS: Final = {Winner.WHITE: (FAR, 0), Winner.BLACK: (0, FAR)}
 _ANSWERS: Final = (
     *(
         Answer(Interval(winner.bounds.lower.code, winner.bounds.upper.code), _DEPTHS.get(winner, (0, 0)))

@@ -19,6 +19,7 @@ from tbgen.cells.bounds import LOWER, Block, Interval, Knowledge
 from tbgen.cells.cell import MOST_MOBILE, PAWN, Cell, mobile_squares, side_of
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
+from tbgen.cells.window import FAR
 from tbgen.cells.wins import Wins, after_step, solve_wins, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
@@ -28,8 +29,6 @@ from tbgen.solve.promotions import QUEEN, is_to_queen, promoted_man, symmetries,
 
 Flags: TypeAlias = NDArray[np.bool_]
 
-_FAR: Final = 60_000
-"""Plies that a forced mate does not take: nothing says how many it does."""
 _MATE: Final = (Code(0), Code(255))
 """What a forced mate is worth, by the side that gives it."""
 
@@ -95,7 +94,7 @@ class WonCells(ExitSource):
         place = wins.cell.mobile.index(promoted_man(QUEEN))
         won = _with_man_on(wins, place, IMAGE[symmetry][route.promoted])
         stored = Block(
-            np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(_FAR), np.uint16(0))
+            np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(FAR), np.uint16(0))
         )
         rest = [(man.colour, man.kind) for number, man in enumerate(wins.cell.mobile) if number != place]
         return gathered(replace(route.destination, frozen=()), rest, symmetry, stored)
