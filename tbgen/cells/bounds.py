@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Event
-from typing import Final, NamedTuple, Protocol, Self, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import chess
 import numpy as np
@@ -58,30 +58,6 @@ class NoCodeError(UsageError):
             f"positions like those of {white}v{black} have scores beyond G63.0 or depths beyond {MAX_DEPTH} "
             "plies, for which there is no room: let fewer men be mobile"
         )
-
-
-class Interval(NamedTuple):
-    """What is known about one value: codes of the ends."""
-
-    lower: Code
-    """White gets this at least."""
-    upper: Code
-    """White gets this at most."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether the ends meet."""
-        return self.lower == self.upper
-
-    def seen(self, window: Window) -> Self:
-        """Return the interval as far as a window tells scores apart."""
-        return type(self)(window.seen(self.lower), window.seen(self.upper))
-
-    def within(self, other: Self | None) -> Self:
-        """Return what this and another interval, if there is one, say together."""
-        if other is None:
-            return self
-        return type(self)(min(self.lower, other.lower), max(self.upper, other.upper))
 
 
 COUNTED: Final = 126
@@ -307,7 +283,7 @@ def pools_of_ends(
     threads: int = 1,
     window: Window = EVERYTHING,
 ) -> list[Pool]:
-    """Return what the exits of a cell are worth at some ends; once if both are known to be the same.
+    """Return what the exits of a cell are worth at some ends.
 
     :param threads: to look that up with.
     :param window: between which scores it matters what they are worth.
@@ -326,8 +302,6 @@ def pools_of_ends(
         return [worth(route, end) for end in ends]
 
     ways = list(routes)
-    if len(ends) > 1 and all(map(knowledge.same_ends, ways)):
-        ends = ends[:1]
     with shared_map(threads, frame.cell.size) as shared:
         found = dict(zip((way.number for way in ways), shared(worths, ways), strict=True))
     return pools_of(frame, found, [WORST[end] for end in ends])

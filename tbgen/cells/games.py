@@ -48,13 +48,13 @@ class Games:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
-        if len(ends) > 1 and all(map(knowledge.same_ends, routes)):
-            window = EVERYTHING  # so that those who look this cell up have one game only, too
+        self._one_is_both = len(ends) > 1 and all(map(knowledge.same_ends, routes))
+        if self._one_is_both:  # for all scores, so that those who look this cell up have one game only, too
+            ends, window = ends[:1], EVERYTHING
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
-        self._games = dict(zip(ends, (BoundsGame(frame, pool) for pool in pools), strict=False))
+        self._games = dict(zip(ends, (BoundsGame(frame, pool) for pool in pools), strict=True))
         self._windows = dict.fromkeys(ENDS, window)
         self._nbytes = pools[0].value.nbytes + pools[0].depth.nbytes
-        self._one_is_both = len(pools) < len(ends)
         # In small cells no thread is worth its start.
         self._shared = threads > 1 and frame.size >= _WORTH_SHARING
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
+from tbgen.cells.interval import Interval
 from tbgen.retro.kernels.bits import Codes, Plies
 
 FAR: Final = 60_000
@@ -22,28 +23,10 @@ _CHUNK: Final = 1 << 20
 """Positions that are looked at at a time."""
 
 
-class Window(NamedTuple):
-    """Two scores, codes; as an interval, from White's view. Scores are told apart between them only."""
+class Window(Interval):
+    """Scores are told apart between two of them only."""
 
-    lower: Code
-    upper: Code
-
-    @property
-    def swapped(self) -> Self:
-        """The same with the colours swapped."""
-        return type(self)(Code(255 - self.upper), Code(255 - self.lower))
-
-    def covers(self, other: Self) -> bool:
-        """Whether another window lies within this one."""
-        return self.lower >= other.lower and self.upper <= other.upper
-
-    def with_other(self, other: Self) -> Self:
-        """Return the closest window that covers this one and another."""
-        return type(self)(max(self.lower, other.lower), min(self.upper, other.upper))
-
-    def common(self, other: Self) -> Self:
-        """Return what this window and another have in common; one that covers none if that is nothing."""
-        return type(self)(min(self.lower, other.lower), max(self.upper, other.upper))
+    __slots__ = ()
 
     def about(self, code: Code) -> Self:
         """Return the closest window within this one that tells whether a state is worth a score that lies in
@@ -59,14 +42,6 @@ class Window(NamedTuple):
             (code - 1 if code != NONE + 2 else code - 3),
         )
         return type(self)(Code(min(worse, self.lower)), Code(max(better, self.upper)))
-
-    def seen(self, code: Code) -> Code:
-        """Return a score as far as it is told apart: the nearest one of the window.
-
-        >>> Window(Code(245), Code(244)).seen(Code(3)), Window(Code(245), Code(244)).seen(Code(250))
-        (244, 245)
-        """
-        return min(max(code, self.upper), self.lower)
 
     def exit(self, code: Code) -> Code:
         """Return what takes the place of a score that an exit is worth."""

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple, Self
 
-from tbgen.board.score import Code
-from tbgen.cells.bounds import LOWER, UPPER, Interval
+from tbgen.cells.bounds import LOWER, UPPER
+from tbgen.cells.interval import Interval
 
 
 class Answer(NamedTuple):
@@ -28,5 +28,4 @@ class Answer(NamedTuple):
     @property
     def swapped(self) -> Self:
         """The same with the colours swapped."""
-        value = Interval(*(Code(255 - code) for code in reversed(self.value)))
-        return type(self)(value, self.depths and (self.depths[UPPER], self.depths[LOWER]))
+        return type(self)(self.value.swapped, self.depths and (self.depths[UPPER], self.depths[LOWER]))

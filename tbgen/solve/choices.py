@@ -6,15 +6,15 @@ this end alone, and so what the other side is sure of without pawn moves. This i
 that lie *ahead* of the given position's; then they are solved like all others, after all that they rest on.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.position import CellPosition
-from tbgen.cells.window import Window
 from tbgen.index.layout import SIDES
 from tbgen.index.symmetry import MIRROR_RANKS
+from tbgen.solve.focus import Focus
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
 from tbgen.solve.play import Play
@@ -57,16 +57,14 @@ class Chooser:
     """Tells what may be solved next.
 
     :param root: the cell of the given position.
-    :param window_of: tells between which scores it matters what positions of a cell are worth.
+    :param focus: tells whether solutions of cells are enough.
     :ivar given_up: cells for which there was no time or memory.
     """
 
-    def __init__(self, known: Known, budget: Meter, root: Cell, window_of: Callable[[Cell], Window]) -> None:
-        self._known, self._budget, self._root, self._window_of = known, budget, root, window_of
+    def __init__(self, known: Known, budget: Meter, root: Cell, focus: Focus) -> None:
+        self._known, self._budget, self._root, self._focus = known, budget, root, focus
         self._ahead: dict[Cell, frozenset[int]] = {}
         """Cells that have been solved ahead only, and at which ends."""
-        self._solved_in: dict[Cell, Window] = {}
-        """The windows in which cells were solved last, here."""
         self.given_up: set[Cell] = set()
 
     def choices(self, play: Play) -> list[Choice]:
@@ -81,12 +79,9 @@ class Chooser:
 
     def is_solved(self, cell: Cell) -> bool:
         """Whether a canonical cell has been solved as far as it matters, and not only ahead."""
-        cells = self._known.cells
-        if cell in self._ahead or cell not in cells:
+        if cell in self._ahead or cell not in self._known.cells:
             return False
-        window = self._window_of(cell)
-        here = cell in self._solved_in and self._solved_in[cell].covers(window)
-        return here or cells.window(cell).covers(window)
+        return all(self._focus.is_answered(cell, end) for end in ENDS)
 
     def note(self, solved: ToSolve, *, ahead: bool) -> None:
         """Take note that a cell has been solved."""
@@ -94,10 +89,6 @@ class Chooser:
             self._ahead[solved.cell] = self._ahead.get(solved.cell, frozenset()).union(solved.ends)
         else:
             self._ahead.pop(solved.cell, None)
-
-    def note_window(self, cell: Cell, window: Window) -> None:
-        """Take note of the window in which a cell has been solved."""
-        self._solved_in[cell] = window
 
     def _way(self, home: Cell, end: int, above: set[Cell]) -> Choice:
         """Return what is solved for a cell that a move leads to: it after all that it rests on; what lies

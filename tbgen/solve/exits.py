@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import LOWER, Block, Interval
+from tbgen.cells.bounds import LOWER, Block
+from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 

@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import WORST, Interval
+from tbgen.cells.bounds import WORST
 from tbgen.cells.cell import MOST_MOBILE, Cell
+from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition, Step
-from tbgen.cells.window import Window
 from tbgen.costs import seconds_of
 from tbgen.solve.answer import Answer
 from tbgen.solve.layers import UnmadeLayerError
@@ -104,7 +104,7 @@ class Gaps:
     """
 
     def __init__(self, search: Search, memory: int) -> None:
-        self._search, self._memory, self._window = search, memory, Window(*search.answer().value)
+        self._search, self._memory, self._window = search, memory, search.answer().value
         self._boards: defaultdict[_GapKind, set[str]] = defaultdict(set)
         self._takes: dict[_GapKind, tuple[float | None, int]] = {}
         """Seconds and bytes that one of them takes."""
@@ -201,7 +201,7 @@ class Gaps:
                 seconds_of("cell", cell.size),
                 memory_needed(cell.size),
             )
-        elif wholes := known.promoted.unsolved(cell if step.zeroing else here.cell, self._search.window_of):
+        elif wholes := self._search.unsolved_promotions(cell if step.zeroing else here.cell):
             mobile, (seconds, memory) = pieces, values_take(wholes, known.won.mobile)
         else:
             return Need.MEN, pieces, None, memory_needed(64**pieces)

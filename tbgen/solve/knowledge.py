@@ -11,7 +11,6 @@ from tbgen.cells.bounds import (
     WORST,
     Block,
     BoundsGame,
-    Interval,
     SomeKnowledge,
     part_of,
     pools_of_ends,
@@ -19,6 +18,7 @@ from tbgen.cells.bounds import (
 )
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import CellFrame, frame_of_cell
+from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.solve.exits import ExitSource, both
@@ -121,14 +121,14 @@ class Known:
         found = self._final_worth(position) or self._worth_by_ply(position)
         for source in self._sources:
             if not source.final and not found.exact:
-                found = found.within(source.worth(position))
+                found = found.within(source.worth(position) or found)
         return found
 
     def sure(self, position: CellPosition) -> Interval:
         """Return what is known of a position with any accrued score."""
         found = Interval(*WORST)
         for source in () if position.over else self._sources:
-            found = found.within(source.sure(position))
+            found = found.within(source.sure(position) or found)
         return found
 
     def _worth_by_ply(self, position: CellPosition) -> Interval:

@@ -11,8 +11,9 @@ from heapq import heappop, heappush
 from typing import Final, TypeAlias
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, WORST, Interval
+from tbgen.cells.bounds import ENDS, WORST
 from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition
 from tbgen.cells.window import Window
 from tbgen.index.symmetry import MIRROR_RANKS

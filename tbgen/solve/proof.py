@@ -15,8 +15,9 @@ import numpy as np
 
 from tbgen.board.kinds import KING
 from tbgen.board.score import NONE, Code, GScore
-from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Interval, Knowledge, SomeKnowledge, side_after
+from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Knowledge, SomeKnowledge, side_after
 from tbgen.cells.cell import Cell
+from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.wins import Wins

@@ -8,7 +8,6 @@ before, never in a circle, and so they only ever narrow.
 """
 
 import contextlib
-import functools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
@@ -17,24 +16,25 @@ from typing import TYPE_CHECKING, Final
 import chess
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, Block, Interval, NoCodeError, SomeKnowledge
+from tbgen.cells.bounds import ENDS, Block, NoCodeError, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
+from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition, Step
 from tbgen.cells.routes import Route
-from tbgen.cells.window import EVERYTHING, Window
 from tbgen.costs import memory_of, seconds_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Stop
 from tbgen.solve.choices import SMALL, TINY, Choice, Chooser, ToSolve, effort
+from tbgen.solve.focus import Focus
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
 from tbgen.solve.play import Follower, Play, ends_to_narrow
 from tbgen.solve.promotions import is_to_queen, values_take
 from tbgen.solve.states import States, seen_score
-from tbgen.solve.structures import colours_below, height, homes_below
+from tbgen.solve.structures import height, homes_below
 
 if TYPE_CHECKING:  # not needed without proofs
     from tbgen.solve.proof import Prover
@@ -46,8 +46,6 @@ _MOST_STATES: Final = _STATES << 4
 _SLOTS_A_STATE: Final = 1 << 17
 """...which is more than so many slots for each state that has been looked at: to look at one takes a tenth
 of that time at most."""
-_WORTH_ASKING: Final = 64**4
-"""Slots of cells from which on only what matters is found out; of small ones everything, once for all."""
 _SLOTS_BELOW: Final = 2 << 20
 """Small cells below a cell are solved before it, one after the other, until they have so many slots
 together."""
@@ -77,20 +75,15 @@ class Search:
         self.given, self.accrued, self.solved = given, accrued, 0
         self._cell, self._symmetry = given.cell.canonical()
         self.layers = CellLayers(known, meter, self._cell, None if prover is None else prover.layer)
+        self._score = seen_score(accrued, self._symmetry)
+        """The accrued score in the canonical cell."""
         self._states = States(known, self.layers)
-        self._question = EVERYTHING
-        """Between which scores it matters now what the state is worth, in its canonical cell."""
-        self._windows: dict[Cell, Window] = {}
-        """The same for cells below."""
-        self._tried: Window | None = None
-        """What the state might be worth when a close window about its accrued score was asked for."""
+        self.focus = Focus(self._cell, known.cells, narrow=prover is None)
         self._best: dict[chess.Move | None, Answer] = {}
         """What has been known of the state, by None, and of those after its moves."""
-        self._chooser = Chooser(known, meter, self._cell, self.window_of)
+        self._chooser = Chooser(known, meter, self._cell, self.focus)
         self._solved_at: dict[tuple[Cell, int], int] = {}
-        """The solution by which each end of each cell was solved last, by number..."""
-        self._solved_in: dict[tuple[Cell, int], Window] = {}
-        """...and in which window."""
+        """The solution by which each end of each cell was solved last, by number."""
         self._refused: Stop | None = None
         """What a cell took too much of that was given up last."""
         self._refused_promotions: set[Cell] = set()
@@ -105,12 +98,13 @@ class Search:
             if self._cell not in self.known.cells and self._cell.size <= SMALL:  # it takes next to no time
                 self._solve(ToSolve(self._cell))
             elif self._cell in self.known.cells:
-                self._ask_for(self._all_of_it)
+                self.focus.ask(self._interval)
             if not self.answer().value.exact and not self._is_complete(self._cell):
                 self._complete(ToSolve(self._cell))
             while not self.answer().value.exact:
                 self.tell()
-                if not any(map(self._narrow_within, self._questions())):
+                accrued = None if self.accrued == self.given.own else self._score
+                if not any(map(self._narrow_within, self.focus.intervals(self._interval, accrued))):
                     left = self._budget.left > 0
                     return (self._refused or Stop.NOTHING_LEFT) if left else self._budget.shortage
         except OutOfBudgetError as error:
@@ -147,62 +141,23 @@ class Search:
         seconds = None if left is None else self._budget.seconds_of(cell.size for cell in left)
         self._progress(self.answer().value, self.solved, None if left is None else len(left), seconds)
 
-    def _questions(self) -> Iterator[Window]:
-        """Yield windows in which it matters what the state is worth, in its canonical cell: first a close one
-        about an accrued score, unless that has been tried, and then that of all it may be worth."""
-        now = self._all_of_it
-        if self.accrued != self.given.own and now != self._tried and self._prover is None:
-            close = now.about(seen_score(self.accrued, self._symmetry))
-            if close != now:
-                yield close
-            self._tried = now
-        yield now
-
     @property
-    def _all_of_it(self) -> Window:
-        """The window of all that the state may be worth, in its canonical cell."""
-        now = Window(*self.answer().value)
+    def _interval(self) -> Interval:
+        """What the state may be worth, in its canonical cell."""
+        now = self.answer().value
         return now.swapped if self._symmetry & MIRROR_RANKS else now
 
-    def _narrow_within(self, window: Window) -> bool:
-        """Solve something that may narrow the bounds of the state in a window, promotions last; return
-        whether there was anything."""
-        self._ask_for(window)
+    def _narrow_within(self, interval: Interval) -> bool:
+        """Solve something that may tell where in an interval the value of the state lies, promotions last;
+        return whether there was anything."""
+        self.focus.ask(interval)
         return self._narrow() or self._narrow_promotions()
-
-    def _ask_for(self, window: Window) -> None:
-        """From now on it matters what states are worth between two scores; a proof has all values."""
-        self._question = window if self._prover is None else EVERYTHING
-        self._windows.clear()
-
-    def _asked_of(self, cell: Cell) -> Window:
-        """Return between which scores it matters what positions of a canonical cell are worth."""
-        if cell not in self._windows:
-            colours = {False} if cell == self._cell else colours_below(self._cell, cell)
-            sides = [self._question.swapped if swapped else self._question for swapped in colours]
-            self._windows[cell] = functools.reduce(Window.with_other, sides) if sides else EVERYTHING
-        return self._windows[cell]
-
-    def window_of(self, cell: Cell) -> Window:
-        """Return between which scores values of a canonical cell are to be found out."""
-        return self._asked_of(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
-
-    def _told(self, cell: Cell) -> Window:
-        """Return between which scores a solution of a canonical cell tells all that can be known now: no more
-        than those of cells below it do."""
-        told, cells = self.window_of(cell), self.known.cells
-        for home in homes_below(cell, promotions=True):
-            window = cells.window(home) if home in cells else EVERYTHING
-            if window != EVERYTHING:
-                for swapped in colours_below(cell, home):
-                    told = told.common(window.swapped if swapped else window)
-        return told
 
     def _narrow(self) -> bool:
         """Solve something that may narrow the bounds of the state; return whether there was anything."""
-        root, accrued = self.given.seen_by(self._symmetry), seen_score(self.accrued, self._symmetry)
+        root = self.given.seen_by(self._symmetry)
         for wide in (False, True):
-            follower = Follower(self._states, root, accrued, self._chooser.is_solved, wide, self._asked_of)
+            follower = Follower(self._states, root, self._score, self._chooser.is_solved, wide, self.focus.of)
             most, complete = 0, False
             while not complete and self._has_time():
                 most = most * 2 or _STATES
@@ -241,20 +196,21 @@ class Search:
             return False
         for _, play in sorted(self._plays.items()):
             homes = (home for home in play.above if home not in self._refused_promotions)
-            for home in sorted(filter(self._unsolved_promotions, homes), key=is_to_queen, reverse=True):
+            for home in sorted(filter(self.unsolved_promotions, homes), key=is_to_queen, reverse=True):
                 if self._solve_promoted(home):
                     with contextlib.suppress(OutOfBudgetError):
                         self._solve_again(play.all_above(home), play)
                     return True
         return False
 
-    def _unsolved_promotions(self, home: Cell) -> list[Cell]:
-        return self.known.promoted.unsolved(home, self.window_of)
+    def unsolved_promotions(self, home: Cell) -> list[Cell]:
+        """Return the whole cells to solve for what is known after a promotion that leads to a home."""
+        return self.known.promoted.unsolved(home, self.focus.window)
 
     def _solve_promoted(self, home: Cell) -> bool:
         """Find the values after the promotion that leads to a home; return whether there were time and memory
         for it."""
-        cells, budget = self._unsolved_promotions(home), self._budget
+        cells, budget = self.unsolved_promotions(home), self._budget
         seconds, memory = values_take(cells, self.known.won.mobile)
         try:
             budget.ask_for(seconds)
@@ -262,9 +218,8 @@ class Search:
                 raise OutOfBudgetError(Stop.MEMORY)
             self._progress(self.answer().value, self.solved, len(cells), seconds)
             given = cells, home.frozen[0].man.kind, self.known, budget.threads, lambda: budget.ask_for(0)
-            for bounds in self.known.promoted.solve(*given, self.window_of):
+            for bounds in self.known.promoted.solve(*given, self.focus.window):
                 self.known.cells.add(bounds)
-                self.known.cells.vague = True
                 self._solved_at |= dict.fromkeys(product([bounds.cell], ENDS), self.solved + len(cells))
         except (OutOfBudgetError, NoCodeError) as error:
             self._refused = error.stop if isinstance(error, OutOfBudgetError) else self._refused
@@ -317,19 +272,19 @@ class Search:
     def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
         """Return the ends of a cell that may be narrowed on the play, because something below it was solved
         later, or it was solved in a window that is too close now."""
-        solved_at, window = self._solved_at, self.window_of(cell)
+        solved_at = self._solved_at
         stale = {
             end
             for home, swapped in play.below(cell)
             for end in ENDS
             if solved_at.get((home, end ^ swapped), 0) > solved_at.get((cell, end), -1)
-            or not self._solved_in.get((cell, end), EVERYTHING).covers(window)
+            or not self.focus.is_answered(cell, end)
         }
         found: set[int] = set()
         for state in play.states[cell] if stale else ():
             if found == stale:
                 break
-            found |= stale & ends_to_narrow(self._states, *state, self._asked_of(cell))
+            found |= stale & ends_to_narrow(self._states, *state, self.focus.of(cell))
         return tuple(sorted(found))
 
     def _is_complete(self, cell: Cell) -> bool:
@@ -424,9 +379,8 @@ class Search:
         self._budget.learn(cell.size, again, (now - began) / share, (now - ready) / share)
         if self._prover is not None:
             self._prover.cell(bounds)
-        self.known.cells.add(bounds, self._told(cell))
-        self._chooser.note_window(cell, bounds.window)
-        self._solved_in |= dict.fromkeys(product([cell], wanted.ends), bounds.window)
+        self.known.cells.add(bounds, self.focus.told(cell))
+        self.focus.note(bounds)
         self.layers.renew(games)
         self.solved += 1
         self._solved_at |= dict.fromkeys(product([cell], wanted.ends), self.solved)
@@ -440,14 +394,14 @@ class Search:
         """
         cell, threads = wanted.cell, self._budget.threads
         if cell == self._cell and cell not in self.known.cells:
-            return Games(cell, self.known, threads, wanted.ends, self.window_of(cell))
+            return Games(cell, self.known, threads, wanted.ends, self.focus.window(cell))
 
         def block(route: Route, end: int) -> Block | None:
             self._budget.ask_again(cell.size)
             return self.known.block(route, end)
 
         knowledge = SomeKnowledge(block, self.known.bound, self.known.same_ends)
-        return Games(cell, knowledge, threads, wanted.ends, self.window_of(cell))
+        return Games(cell, knowledge, threads, wanted.ends, self.focus.window(cell))
 
     def _refuse(self, cell: Cell, stop: Stop) -> None:
         """Give a cell up for which there is no time or memory.

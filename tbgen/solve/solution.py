@@ -9,8 +9,9 @@ import chess
 from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.mobility import own_score
 from tbgen.board.score import Code, GScore
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
 from tbgen.cells.cell import MOST_MOBILE
+from tbgen.cells.interval import Interval
 from tbgen.errors import build_command
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Budget, Stop

@@ -10,9 +10,10 @@ import numpy as np
 
 from tbgen.board.score import Code
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Interval, side_after
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, side_after
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.file import PackedBounds
+from tbgen.cells.interval import Interval
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, home_of_route
@@ -76,7 +77,7 @@ class SolvedCells(ExitSource):
 
         :param told: between which scores what they were found from told all that could be known.
         """
-        cell, told = bounds.cell, told.common(bounds.window)
+        cell, told = bounds.cell, told.within(bounds.window)
         self.settle()
         if self._kept is not None and self._kept.changed(cell) and (other := self._read(cell)):
             bounds = narrower(other, bounds)
@@ -199,9 +200,8 @@ class SolvedCells(ExitSource):
         if bounds is None:
             return None
         seen = position.seen_by(symmetry)
-        found = [Code(int(bounds.value[end, side_of(seen.board), seen.slot])) for end in ENDS]
-        if symmetry & MIRROR_RANKS:
-            found = [Code(255 - code) for code in reversed(found)]
+        there = Interval(*(Code(int(bounds.value[end, side_of(seen.board), seen.slot])) for end in ENDS))
+        found = list(there.swapped if symmetry & MIRROR_RANKS else there)
         if position.board.has_legal_en_passant():
             end = 1 - end_of(side_of(position.board))
             found[end] = WORST[end]

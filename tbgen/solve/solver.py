@@ -15,7 +15,7 @@ from tbgen.board.score import GScore
 from tbgen.board.signed import code_of
 from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
-from tbgen.cells.bounds import Interval
+from tbgen.cells.interval import Interval
 from tbgen.cells.memory import MEMORY
 from tbgen.cells.position import CellPosition
 from tbgen.cells.rooms import ROOMS

@@ -3,8 +3,9 @@
 import chess
 
 from tbgen.board.score import NONE, Code, rank_of_code
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
 from tbgen.cells.cell import side_of
+from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition, Step
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.answer import Answer

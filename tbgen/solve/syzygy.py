@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import Block, Interval, side_after
+from tbgen.cells.bounds import Block, side_after
 from tbgen.cells.cell import Cell
+from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 from tbgen.cells.window import FAR

@@ -18,8 +18,9 @@ from tbgen.board.material import MAX_MEN, Material, closure
 from tbgen.board.score import NONE, Code
 from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import Block, Bounds, Interval, side_after
+from tbgen.cells.bounds import Block, Bounds, side_after
 from tbgen.cells.cell import Cell, piece_of
+from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.errors import MissingTableError

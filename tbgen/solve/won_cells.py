@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import LOWER, Block, Interval, Knowledge
+from tbgen.cells.bounds import LOWER, Block, Knowledge
 from tbgen.cells.cell import MOST_MOBILE, PAWN, Cell, mobile_squares, side_of
+from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 from tbgen.cells.window import FAR

@@ -28,7 +28,7 @@ def windows(seed: int, count: int) -> list[Window]:
 
 def seen(value: NDArray[np.uint8], window: Window) -> NDArray[np.uint8]:
     """The values as far as a window tells them apart, one by one."""
-    return np.array([NONE if code == NONE else window.seen(Code(code)) for code in range(256)], np.uint8)[
+    return np.array([NONE if code == NONE else window.nearest(Code(code)) for code in range(256)], np.uint8)[
         value
     ]
 

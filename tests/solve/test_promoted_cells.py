@@ -131,7 +131,7 @@ def test_bounds_contain_what_tables_say(
 def test_a_window_leaves_what_matters(codes: tuple[int, int], known: Known, truth: Tables) -> None:
     """White has promoted, and wins soon or later, or is mated."""
     route, window = promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")), Window(*map(Code, codes))
-    home, seen = route.destination, np.vectorize(window.seen, otypes=[np.uint8])
+    home, seen = route.destination, np.vectorize(window.nearest, otypes=[np.uint8])
     cells = known.promoted.unsolved(home, lambda _: window)
     for bounds in known.promoted.solve(cells, QUEEN, known, 2, window_of=lambda _: window):
         known.cells.add(bounds)

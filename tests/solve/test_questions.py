@@ -14,8 +14,8 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.window import EVERYTHING, Window
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.progress import SolveStage
+from tbgen.solve.focus import Focus
 from tbgen.solve.kept import KeptCells
-from tbgen.solve.search import Search
 from tbgen.solve.solver import solve
 from tbgen.solve.structures import colours_below
 from tests.solve.test_solver import MATERIALS, budget, check, score
@@ -30,14 +30,14 @@ WIDE = "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1"
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Window]:
     """The windows in which cells are solved; small cells, too, are solved for what matters only."""
     windows: list[Window] = []
-    right = Search.window_of
+    right = Focus.window
 
-    def noted(search: Search, cell: Cell) -> Window:
-        windows.append(right(search, cell))
+    def noted(focus: Focus, cell: Cell) -> Window:
+        windows.append(right(focus, cell))
         return windows[-1]
 
-    monkeypatch.setattr(Search, "window_of", noted)
-    monkeypatch.setattr("tbgen.solve.search._WORTH_ASKING", 0)
+    monkeypatch.setattr(Focus, "window", noted)
+    monkeypatch.setattr("tbgen.solve.focus._WORTH_ASKING", 0)
     monkeypatch.setattr("tbgen.solve.search._MOST_STATES", 300)
     return windows
 

@@ -11,8 +11,9 @@ import pytest
 import tbgen
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import Interval, part_of
+from tbgen.cells.bounds import part_of
 from tbgen.cells.cell import Cell, mobile_squares, side_of
+from tbgen.cells.interval import Interval
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import home_of_route, routes_of

@@ -10,9 +10,10 @@ import pytest
 
 import tbgen
 from tbgen.board.score import NONE
-from tbgen.cells.bounds import WORST, Interval, side_after
+from tbgen.cells.bounds import WORST, side_after
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.interval import Interval
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
