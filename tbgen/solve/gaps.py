@@ -23,7 +23,7 @@ from tbgen.costs import seconds_of
 from tbgen.solve.answer import Answer
 from tbgen.solve.layers import UnmadeLayerError
 from tbgen.solve.meter import memory_needed
-from tbgen.solve.play import keeps_hope
+from tbgen.solve.play import followed
 from tbgen.solve.promotions import values_take
 from tbgen.solve.search import Search
 from tbgen.solve.states import carried
@@ -33,8 +33,6 @@ _STATES: Final = 200
 """States that are looked at."""
 _CELLS: Final = 200
 """Cells up to which they are counted."""
-_FAR: Final = 1 << 16
-"""Plies to what is never reached."""
 
 
 class Need(StrEnum):
@@ -119,8 +117,8 @@ class Gaps:
         for _ in range(_STATES):
             if not self._queue:
                 break
-            *_, here, accrued = heappop(self._queue)
-            self._look_at(here, accrued)
+            deviations, _, here, accrued = heappop(self._queue)
+            self._look_at(here, accrued, deviations)
 
     def found(self) -> tuple[Gap, ...]:
         """Return the gaps, those of most positions first."""
@@ -145,21 +143,20 @@ class Gaps:
     def _is_held(self, cell: Cell) -> bool:
         return cell in self._search.known.cells or self._search.known.tables.has_cell(cell)
 
-    def _look_at(self, here: CellPosition, accrued: Code) -> None:
+    def _look_at(self, here: CellPosition, accrued: Code, deviations: int) -> None:
         now = self._search.state(here, accrued).value
         if now.seen(self._window).exact:
             return
+        scores, moves = dict[chess.Move, Code](), list[tuple[Step, Answer]]()
         for step in here.moves():
-            score, then = self._after(step, accrued)
-            hoped_for = keeps_hope(then.value, now, here.board.turn)
-            if not hoped_for or then.value.seen(self._window).exact:
-                continue
-            if step.inside:
-                self._add(_plies_out(then, score), step.after, score)
-            elif step.zeroing and step.after.cell in self._search.known.cells:
-                self._add(0, step.after, score)
+            scores[step.move], then = self._after(step, accrued)
+            moves.append((step, then))
+        for step in followed(moves, now, here.board, self._window):
+            if step.inside or (step.zeroing and step.after.cell in self._search.known.cells):
+                self._add(deviations, step.after, scores[step.move])
             else:
                 self._note(here, step)
+            deviations += 1
 
     def _after(self, step: Step, accrued: Code) -> tuple[Code, Answer]:
         """Return the accrued score after a move, and what is known then. Where it would take a layer to tell,
@@ -173,12 +170,14 @@ class Gaps:
             return carried(step, accrued), self._search.state(step.after, carried(step, accrued))
         return own, self._search.state(step.after, own)
 
-    def _add(self, plies: int, position: CellPosition, accrued: Code) -> None:
+    def _add(self, deviations: int, position: CellPosition, accrued: Code) -> None:
         key = position.board.epd(), position.mobile, accrued
         if key not in self._seen:
             self._seen.add(key)
             self._found[position.cell] += 1
-            heappush(self._queue, (plies + self._found[position.cell], len(self._seen), position, accrued))
+            heappush(
+                self._queue, (deviations + self._found[position.cell], len(self._seen), position, accrued)
+            )
 
     def _note(self, here: CellPosition, step: Step) -> None:
         """Take note of a move that nothing exact is known of."""
@@ -223,10 +222,3 @@ def _deed(board: chess.Board, move: chess.Move) -> str:
         return "moves on" if board.is_zeroing(move) else f"leaves {chess.square_name(move.from_square)}"
     victim = board.piece_at(move.to_square)
     return "captures en passant" if victim is None else f"captures the {_man(victim, move.to_square)}"
-
-
-def _plies_out(answer: Answer, accrued: Code) -> int:
-    """About how far it is to where an end that is not the accrued score comes from."""
-    assert answer.depths is not None
-    ends = zip(answer.value, answer.depths, strict=True)
-    return min((depth for code, depth in ends if code != accrued), default=_FAR)

@@ -20,7 +20,8 @@ class UnmadeLayerError(Exception):
 class CellLayers:
     """Makes layers and keeps them, and the games that make them: to set these up takes longer than a layer.
 
-    All of it only saves time, so it goes when memory is needed for something else.
+    All of it only saves time, so it goes when memory is needed for something else. Games are not kept where
+    layers are proved: these are made from exits as they are known then, which the proof knows, too.
 
     :param root: the cell whose games are kept longest; of all others, the games of one are kept.
     :param made: called with the fresh bounds, each layer made from them and its accrued score, if there is
@@ -34,7 +35,7 @@ class CellLayers:
         self._layers: dict[tuple[Cell, Code], Bounds] = {}
         self._games: dict[Cell, Games] = {}
         """The one of the root last."""
-        self._keeps_games = True
+        self._keeps_games = made is None
         self.largest = 64**MOST_MOBILE
         """Slots of the largest cells whose layers are made when they are asked for."""
 

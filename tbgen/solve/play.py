@@ -3,25 +3,29 @@
 White chooses moves by the upper ends of what they are worth and Black by the lower ones: the best that they
 may still hope for. In wider play they choose any move that may be worth more than what they are sure of.
 Where such play leaves a cell for what is not exactly known, more has to be found out.
+
+If both sides choose the move that gets them soonest to what they hope for, play does leave the cell: inside
+it ends with one score, which cannot be worth two. So this play is followed first, then the play that deviates
+from it once, and so on, as limited discrepancy search does (Harvey and Ginsberg, 1995).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Final, TypeAlias
+from typing import TypeAlias
+
+import chess
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, WORST
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.interval import Interval
-from tbgen.cells.position import CellPosition
+from tbgen.cells.position import CellPosition, Step
 from tbgen.cells.window import Window
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.states import States, best_of, carried
 
-_FAR: Final = 1 << 16
-"""Plies to what is never reached."""
 State: TypeAlias = tuple[CellPosition, Code]
 """A position of a canonical cell, and its accrued score."""
 
@@ -82,46 +86,38 @@ class Follower:
         self._play = Play()
         self._seen: set[tuple[Cell, int, int, Code]] = set()
         self._queue: list[tuple[int, int, CellPosition, Code]] = []
+        """The states to look at, after how often play has deviated, and their order."""
         self._looked_at = 0
         self._add(0, position, accrued)
 
     def follow(self, most: int, has_time: Callable[[], bool]) -> Play:
-        """Return what play comes to, nearest first; it goes on where it was.
+        """Return what play comes to; it goes on where it was.
 
         :param most: how many states to look at, with those looked at before.
         :param has_time: tells whether to look at one more.
         """
         while self._queue and self._looked_at < most and has_time():
-            *_, here, score = heappop(self._queue)
-            self._look_at(here, score)
+            deviations, _, here, score = heappop(self._queue)
+            self._look_at(here, score, deviations)
             self._looked_at += 1
         self._play.complete = not self._queue
         return self._play
 
-    def _look_at(self, here: CellPosition, accrued: Code) -> None:
+    def _look_at(self, here: CellPosition, accrued: Code, deviations: int) -> None:
         window = self._window_of(here.cell)
         now = self._states.canonical(here, accrued).value
         if now.seen(window).exact:
             return
         self._play.states.setdefault(here.cell, []).append((here, accrued))
-        for step in here.moves():
-            then = self._states.after(step, accrued)
-            chosen = self._is_chosen(then.value, now, here.board.turn)
-            if not chosen or then.value.seen(window).exact:
-                continue
+        moves = [(step, self._states.after(step, accrued)) for step in here.moves()]
+        for step in followed(moves, now, here.board, window, wide=self._wide):
             if step.inside:
-                held = carried(step, accrued)
-                self._add(_plies_out(then, held), step.after, held)
+                self._add(deviations, step.after, carried(step, accrued))
             elif step.zeroing:
-                self._leave(here.cell, step.after)
+                self._leave(here.cell, step.after, deviations)
+            deviations += 1
 
-    def _is_chosen(self, then: Interval, now: Interval, white: bool) -> bool:
-        """Whether the play follows a move of a side that is worth so much, from what is now worth so much."""
-        if not self._wide:
-            return keeps_hope(then, now, white)
-        return then.upper < now.lower if white else then.lower > now.upper
-
-    def _leave(self, cell: Cell, after: CellPosition) -> None:
+    def _leave(self, cell: Cell, after: CellPosition, deviations: int) -> None:
         """Go on in the cell that a move out of one leads to, if play is followed there."""
         home, symmetry = after.cell.canonical()
         swapped = bool(symmetry & MIRROR_RANKS)
@@ -130,22 +126,49 @@ class Follower:
             self._play.ways.setdefault(home, after)
         else:
             there = after.seen_by(symmetry)
-            self._add(_plies_out(self._states.canonical(there, there.own), there.own), there, there.own)
+            self._add(deviations, there, there.own)
 
-    def _add(self, plies: int, position: CellPosition, accrued: Code) -> None:
+    def _add(self, deviations: int, position: CellPosition, accrued: Code) -> None:
         key = position.cell, side_of(position.board), position.slot, accrued
         if key not in self._seen:
             self._seen.add(key)
-            heappush(self._queue, (plies, len(self._seen), position, accrued))
+            heappush(self._queue, (deviations, len(self._seen), position, accrued))
 
 
-def keeps_hope(then: Interval, now: Interval, white: bool) -> bool:
-    """Whether a move of a side that is worth so much may be worth the best that the side may still hope for.
+def followed(
+    moves: Sequence[tuple[Step, Answer]],
+    now: Interval,
+    board: chess.Board,
+    window: Interval,
+    *,
+    wide: bool = False,
+) -> list[Step]:
+    """Return the moves that play follows from a state, and first those that get the side to move soonest to
+    what it hopes for.
 
-    It may even seem to be worth more: a cell of an earlier run was solved when more was known of where its
-    moves lead, for small cells are not kept.
+    :param moves: all moves, with what is known after them.
+    :param now: what is known of the state.
+    :param window: between which scores it matters what it is worth.
+    :param wide: whether the play is wider.
     """
-    return then.upper <= now.upper if white else then.lower >= now.lower
+    # Where solutions in several windows are put together, a bound may be better than those of all moves.
+    now = now.within(best_of([then.value for _, then in moves], board))
+    end = UPPER if board.turn else LOWER
+
+    def plies(then: Answer) -> tuple[bool, int]:
+        return then.value[end] != now[end], 0 if then.depths is None else then.depths[end]
+
+    def is_followed(then: Interval) -> bool:
+        if then.seen(window).exact:
+            return False
+        if wide:
+            return then.upper < now.lower if board.turn else then.lower > now.upper
+        # It may even seem to be worth more: a cell of an earlier run was solved when more was known of where
+        # its moves lead, for small cells are not kept.
+        return then.upper <= now.upper if board.turn else then.lower >= now.lower
+
+    kept = [(plies(then), number) for number, (_, then) in enumerate(moves) if is_followed(then.value)]
+    return [moves[number][0] for _, number in sorted(kept)]
 
 
 def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window: Window) -> set[int]:
@@ -160,12 +183,3 @@ def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window
     by_moves = best_of([states.after(step, accrued).value for step in position.moves()], position.board)
     narrowed = now.within(by_moves.seen(window))
     return {end for end in ENDS if narrowed[end] != now[end] or known[end] == WORST[end]}
-
-
-def _plies_out(answer: Answer, accrued: Code) -> int:
-    """About how far from a state its bounds are decided: plies to where an end that is not the accrued score
-    comes from."""
-    if answer.depths is None:  # it is known from the moves that come next
-        return 1
-    ends = zip(answer.value, answer.depths, strict=True)
-    return min((depth for code, depth in ends if code != accrued), default=_FAR)
