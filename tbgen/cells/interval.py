@@ -1,4 +1,4 @@
-"""Intervals of codes: two scores that values are proved to lie between, or that scores matter between."""
+"""Intervals of codes: what a value is proved to lie in, or where scores are told apart."""
 
 from typing import NamedTuple, Self
 
@@ -28,7 +28,7 @@ class Interval(NamedTuple):
         return self.lower >= other.lower and self.upper <= other.upper
 
     def within(self, other: "Interval") -> Self:
-        """Return what this interval and another have in common; one that covers none if that is nothing.
+        """Return what this interval and another have in common; one upside down if that is nothing.
 
         >>> Interval(Code(250), Code(10)).within(Interval(Code(255), Code(20)))
         Interval(lower=250, upper=20)

@@ -24,7 +24,7 @@ _CHUNK: Final = 1 << 20
 
 
 class Window(Interval):
-    """Scores are told apart between two of them only."""
+    """An interval; scores beyond its ends are not told apart."""
 
     __slots__ = ()
 

@@ -34,45 +34,45 @@ class Focus:
     def __init__(self, root: Cell, cells: SolvedCells, *, narrow: bool) -> None:
         self._root, self._cells, self._narrow = root, cells, narrow
         self._now = EVERYTHING
-        self._below: dict[Cell, Window] = {}
-        """What is asked of other cells now."""
+        self._asked: dict[Cell, Window] = {}
+        """What is asked of cells now."""
         self._tried: Interval | None = None
         """What the state might be worth when a close window about its accrued score was asked for."""
         self._solved_in: dict[tuple[Cell, int], Window] = {}
         """The windows in which cells were solved last, by ends."""
 
-    def ask(self, known: Interval) -> None:
+    def ask(self, interval: Interval) -> None:
         """Ask from now on where in an interval the value of the state lies."""
-        self._now = Window(*known) if self._narrow else EVERYTHING
-        self._below.clear()
+        self._now = Window(*interval) if self._narrow else EVERYTHING
+        self._asked.clear()
 
-    def intervals(self, known: Interval, accrued: Code | None) -> Iterator[Interval]:
+    def intervals(self, interval: Interval, accrued: Code | None) -> Iterator[Interval]:
         """Yield what to ask about, one after the other: whether the state is worth its accrued score, which
         takes a close window, unless that has been asked; and then all that it may be worth.
 
-        :param known: this.
+        :param interval: what it may be worth.
         :param accrued: the accrued score, where it is not the position's own.
         """
-        if accrued is not None and known != self._tried and self._narrow:
-            if (close := Window(*known).about(accrued)) != known:
+        if accrued is not None and interval != self._tried and self._narrow:
+            if (close := Window(*interval).about(accrued)) != interval:
                 yield close
-            self._tried = known
-        yield known
+            self._tried = interval
+        yield interval
 
     def of(self, cell: Cell) -> Window:
         """Return between which scores it matters what positions of a cell are worth."""
-        if cell not in self._below:
+        if cell not in self._asked:
             colours = {False} if cell == self._root else colours_below(self._root, cell)
             sides = [self._now.swapped if swapped else self._now for swapped in colours]
-            self._below[cell] = reduce(Window.hull, sides) if sides else EVERYTHING
-        return self._below[cell]
+            self._asked[cell] = reduce(Window.hull, sides) if sides else EVERYTHING
+        return self._asked[cell]
 
     def window(self, cell: Cell) -> Window:
         """Return between which scores values of a cell are to be found out."""
         return self.of(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
 
     def is_answered(self, cell: Cell, end: int) -> bool:
-        """Whether a solved cell was solved last in a window that is enough, at one end."""
+        """Whether a cell that is solved was solved last in a window that is enough, at one end."""
         found = self._solved_in.get((cell, end)) or self._cells.window(cell)
         return found.covers(self.window(cell))
 

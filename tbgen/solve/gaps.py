@@ -26,7 +26,7 @@ from tbgen.solve.meter import memory_needed
 from tbgen.solve.play import followed
 from tbgen.solve.promotions import values_take
 from tbgen.solve.search import Search
-from tbgen.solve.states import carried
+from tbgen.solve.states import best_of, carried
 from tbgen.solve.structures import Structures
 
 _STATES: Final = 200
@@ -108,7 +108,7 @@ class Gaps:
         """Seconds and bytes that one of them takes."""
         self._homes: dict[Cell, None] = {}
         """Cells that could be solved, in the order in which they were found."""
-        self._queue: list[tuple[int, int, CellPosition, Code]] = []
+        self._queue: list[tuple[int, int, int, CellPosition, Code]] = []
         self._seen: set[tuple[str, int, Code]] = set()
         self._found = Counter[Cell]()
         """How many states of each cell: the more, the later others of it are looked at."""
@@ -117,7 +117,7 @@ class Gaps:
         for _ in range(_STATES):
             if not self._queue:
                 break
-            deviations, _, here, accrued = heappop(self._queue)
+            *_, deviations, here, accrued = heappop(self._queue)
             self._look_at(here, accrued, deviations)
 
     def found(self) -> tuple[Gap, ...]:
@@ -151,7 +151,9 @@ class Gaps:
         for step in here.moves():
             scores[step.move], then = self._after(step, accrued)
             moves.append((step, then))
-        for step in followed(moves, now, here.board, self._window):
+        if all(scores[step.move] == carried(step, accrued) for step, _ in moves if step.inside):
+            now = now.within(best_of([then.value for _, then in moves], here.board))
+        for step, _ in followed(moves, now, here.board, self._window):
             if step.inside or (step.zeroing and step.after.cell in self._search.known.cells):
                 self._add(deviations, step.after, scores[step.move])
             else:

@@ -20,8 +20,8 @@ class UnmadeLayerError(Exception):
 class CellLayers:
     """Makes layers and keeps them, and the games that make them: to set these up takes longer than a layer.
 
-    All of it only saves time, so it goes when memory is needed for something else. Games are not kept where
-    layers are proved: these are made from exits as they are known then, which the proof knows, too.
+    All of it only saves time, so it goes when memory is needed for something else. Where layers
+    are proved, games are not kept: each layer is made from the exits known at that moment, as its proof is.
 
     :param root: the cell whose games are kept longest; of all others, the games of one are kept.
     :param made: called with the fresh bounds, each layer made from them and its accrued score, if there is

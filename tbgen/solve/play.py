@@ -4,15 +4,18 @@ White chooses moves by the upper ends of what they are worth and Black by the lo
 may still hope for. In wider play they choose any move that may be worth more than what they are sure of.
 Where such play leaves a cell for what is not exactly known, more has to be found out.
 
-If both sides choose the move that gets them soonest to what they hope for, play does leave the cell: inside
-it ends with one score, which cannot be worth two. So this play is followed first, then the play that deviates
-from it once, and so on, as limited discrepancy search does (Harvey and Ginsberg, 1995).
+Two orders take turns. One looks first at the states whose ends come from nearest. The other follows the play
+in which both sides choose the move that gets them soonest to what they hope for: play that stays inside a
+cell ends with one score, which cannot be both ends, so this play leaves it. Then it follows what deviates
+from that once, and so on: the second-best move counts as one deviation, the third as two (limited discrepancy
+search, Harvey and Ginsberg, 1995).
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TypeAlias
+from itertools import count
+from typing import Final, TypeAlias
 
 import chess
 
@@ -26,8 +29,14 @@ from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.states import States, best_of, carried
 
+_FAR: Final = 1 << 16
+"""Plies to what is never reached."""
 State: TypeAlias = tuple[CellPosition, Code]
 """A position of a canonical cell, and its accrued score."""
+_Key: TypeAlias = tuple[Cell, int, int, Code]
+"""What tells a state from others."""
+_Entry: TypeAlias = tuple[int, int, CellPosition, Code]
+"""A state in a queue: its place there, and the order in which it was found."""
 
 
 @dataclass
@@ -35,7 +44,7 @@ class Play:
     """What play comes to whose bounds differ; all cells are canonical.
 
     :ivar states: the states of solved cells, by cell, those first that were found first.
-    :ivar ways: positions of cells that play is not followed in, by cell: the nearest one of each.
+    :ivar ways: positions of cells that play is not followed in, by cell: the first one of each.
     :ivar above: the solved cells from which moves lead to a cell, by this cell; each with whether colours are
         swapped on the way (or both).
     :ivar complete: whether there are no more states than have been looked at.
@@ -84,11 +93,16 @@ class Follower:
     ) -> None:
         self._states, self._enters, self._wide, self._window_of = states, enters, wide, window_of
         self._play = Play()
-        self._seen: set[tuple[Cell, int, int, Code]] = set()
-        self._queue: list[tuple[int, int, CellPosition, Code]] = []
-        """The states to look at, after how often play has deviated, and their order."""
-        self._looked_at = 0
-        self._add(0, position, accrued)
+        self._deviations: dict[_Key, int] = {}
+        """The fewest by which states have been found..."""
+        self._done: set[_Key] = set()
+        """...and those looked at."""
+        self._near: list[_Entry] = []
+        """States to look at, by plies,..."""
+        self._straight: list[_Entry] = []
+        """...and the same by deviations."""
+        self._order = count()
+        self._add(0, 0, position, accrued)
 
     def follow(self, most: int, has_time: Callable[[], bool]) -> Play:
         """Return what play comes to; it goes on where it was.
@@ -96,11 +110,15 @@ class Follower:
         :param most: how many states to look at, with those looked at before.
         :param has_time: tells whether to look at one more.
         """
-        while self._queue and self._looked_at < most and has_time():
-            deviations, _, here, score = heappop(self._queue)
-            self._look_at(here, score, deviations)
-            self._looked_at += 1
-        self._play.complete = not self._queue
+        while self._near and len(self._done) < most and has_time():
+            # All states that are left are in the one queue, and in the other as well.
+            *_, here, score = heappop(self._near if len(self._done) % 2 else self._straight)
+            if (key := _key(here, score)) not in self._done:
+                self._done.add(key)
+                self._look_at(here, score, self._deviations[key])
+            while self._near and _key(*self._near[0][2:]) in self._done:
+                heappop(self._near)
+        self._play.complete = not self._near
         return self._play
 
     def _look_at(self, here: CellPosition, accrued: Code, deviations: int) -> None:
@@ -110,12 +128,14 @@ class Follower:
             return
         self._play.states.setdefault(here.cell, []).append((here, accrued))
         moves = [(step, self._states.after(step, accrued)) for step in here.moves()]
-        for step in followed(moves, now, here.board, window, wide=self._wide):
+        # Where solutions in several windows are put together, a bound may be better than those of all moves.
+        now = now.within(best_of([then.value for _, then in moves], here.board))
+        for more, (step, then) in enumerate(followed(moves, now, here.board, window, wide=self._wide)):
             if step.inside:
-                self._add(deviations, step.after, carried(step, accrued))
+                held = carried(step, accrued)
+                self._add(_plies_out(then, held), deviations + more, step.after, held)
             elif step.zeroing:
-                self._leave(here.cell, step.after, deviations)
-            deviations += 1
+                self._leave(here.cell, step.after, deviations + more)
 
     def _leave(self, cell: Cell, after: CellPosition, deviations: int) -> None:
         """Go on in the cell that a move out of one leads to, if play is followed there."""
@@ -126,13 +146,30 @@ class Follower:
             self._play.ways.setdefault(home, after)
         else:
             there = after.seen_by(symmetry)
-            self._add(deviations, there, there.own)
+            plies = _plies_out(self._states.canonical(there, there.own), there.own)
+            self._add(plies, deviations, there, there.own)
 
-    def _add(self, deviations: int, position: CellPosition, accrued: Code) -> None:
-        key = position.cell, side_of(position.board), position.slot, accrued
-        if key not in self._seen:
-            self._seen.add(key)
-            heappush(self._queue, (deviations, len(self._seen), position, accrued))
+    def _add(self, plies: int, deviations: int, position: CellPosition, accrued: Code) -> None:
+        key, order = _key(position, accrued), next(self._order)
+        before = self._deviations.get(key)
+        if before is None:
+            heappush(self._near, (plies, order, position, accrued))
+        if before is None or (deviations < before and key not in self._done):
+            self._deviations[key] = deviations
+            heappush(self._straight, (deviations, order, position, accrued))
+
+
+def _key(position: CellPosition, accrued: Code) -> _Key:
+    return position.cell, side_of(position.board), position.slot, accrued
+
+
+def _plies_out(answer: Answer, accrued: Code) -> int:
+    """About how far from a state its bounds are decided: plies to where an end that is not the accrued score
+    comes from."""
+    if answer.depths is None:  # it is known from the moves that come next
+        return 1
+    ends = zip(answer.value, answer.depths, strict=True)
+    return min((depth for code, depth in ends if code != accrued), default=_FAR)
 
 
 def followed(
@@ -142,21 +179,20 @@ def followed(
     window: Interval,
     *,
     wide: bool = False,
-) -> list[Step]:
-    """Return the moves that play follows from a state, and first those that get the side to move soonest to
-    what it hopes for.
+) -> list[tuple[Step, Answer]]:
+    """Return the moves that play follows from a state, with what is known after them, and first those that
+    get the side to move soonest to what it hopes for.
 
     :param moves: all moves, with what is known after them.
-    :param now: what is known of the state.
+    :param now: what is known of the state, by its moves as well.
     :param window: between which scores it matters what it is worth.
     :param wide: whether the play is wider.
     """
-    # Where solutions in several windows are put together, a bound may be better than those of all moves.
-    now = now.within(best_of([then.value for _, then in moves], board))
     end = UPPER if board.turn else LOWER
 
-    def plies(then: Answer) -> tuple[bool, int]:
-        return then.value[end] != now[end], 0 if then.depths is None else then.depths[end]
+    def order(then: Answer) -> tuple[bool, int]:
+        less = then.value.seen(window)[end] != now.seen(window)[end]
+        return less, 0 if then.depths is None else then.depths[end]
 
     def is_followed(then: Interval) -> bool:
         if then.seen(window).exact:
@@ -167,8 +203,7 @@ def followed(
         # its moves lead, for small cells are not kept.
         return then.upper <= now.upper if board.turn else then.lower >= now.lower
 
-    kept = [(plies(then), number) for number, (_, then) in enumerate(moves) if is_followed(then.value)]
-    return [moves[number][0] for _, number in sorted(kept)]
+    return sorted((move for move in moves if is_followed(move[1].value)), key=lambda move: order(move[1]))
 
 
 def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window: Window) -> set[int]:

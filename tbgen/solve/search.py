@@ -43,9 +43,9 @@ _STATES: Final = 150
 """States that are looked at to find out what keeps the bounds apart..."""
 _MOST_STATES: Final = _STATES << 4
 """...and at most so many, where the first ones say nothing, or only of what takes long..."""
-_SLOTS_A_STATE: Final = 1 << 17
+_SLOTS_A_STATE: Final = 1 << 20
 """...which is more than so many slots for each state that has been looked at: to look at one takes a tenth
-of that time at most."""
+of that time at most, what is made for an accrued score of a cell included."""
 _SLOTS_BELOW: Final = 2 << 20
 """Small cells below a cell are solved before it, one after the other, until they have so many slots
 together."""
@@ -101,9 +101,9 @@ class Search:
                 self.focus.ask(self._interval)
             if not self.answer().value.exact and not self._is_complete(self._cell):
                 self._complete(ToSolve(self._cell))
+            accrued = None if self.accrued == self.given.own else self._score
             while not self.answer().value.exact:
                 self.tell()
-                accrued = None if self.accrued == self.given.own else self._score
                 if not any(map(self._narrow_within, self.focus.intervals(self._interval, accrued))):
                     left = self._budget.left > 0
                     return (self._refused or Stop.NOTHING_LEFT) if left else self._budget.shortage
@@ -162,22 +162,35 @@ class Search:
             while not complete and self._has_time():
                 most = most * 2 or _STATES
                 play = self._plays[wide] = follower.follow(most, self._has_time)
-                if self._look_up(play) or self._solve_again(play.states, play):
+                if self._solve_again(play.states, play):
                     return True
                 complete = play.complete or most >= _MOST_STATES
                 choices = self._chooser.choices(play)
-                if choices and (complete or choices[0].effort <= most * _SLOTS_A_STATE):
+                least = choices[0].effort if choices else None
+                if self._look_up(play, least):
+                    return True
+                if least is not None and (complete or least <= most * _SLOTS_A_STATE):
                     return self._solve_new(choices, play)
         return False
 
-    def _look_up(self, play: Play) -> bool:
-        """Have tables tell what play comes to and they hold; return whether that narrows bounds above it."""
+    def _look_up(self, play: Play, least: int | None) -> bool:
+        """Have tables tell what play comes to and they hold, unless to solve again what is above that takes
+        more than what else there is to solve; return whether that narrows bounds above it.
+
+        :param least: slots that this takes, if there is anything.
+        """
         cells, tables = self.known.cells, self.known.tables
-        told = set(filter(tables.open, play.ways))
+        ways = set(filter(tables.opens, play.ways))
+        few = {cell for cell in play.states if tables.answers(cell) and not cells.has_values(cell)}
+        above = set[Cell]().union(*map(play.all_above, ways | few))
+        if least is not None and effort(map(ToSolve, above)) > least:
+            return False
+        told = set(ways)
+        for home in ways:
+            tables.open(home)
         with self._budget.reserving([self._cell.size], again=True):
-            for cell in filter(tables.answers, play.states):
-                seconds = seconds_of("look-ups", cell.size, self._budget.threads)
-                if not cells.has_values(cell) and self._budget.has_time(seconds, 0):
+            for cell in few:
+                if self._budget.has_time(seconds_of("look-ups", cell.size, self._budget.threads), 0):
                     cells.add(tables.bounds(cell))
                     told.add(cell)
         self._solved_at |= dict.fromkeys(product(told, ENDS), self.solved + 1)
@@ -220,6 +233,8 @@ class Search:
             given = cells, home.frozen[0].man.kind, self.known, budget.threads, lambda: budget.ask_for(0)
             for bounds in self.known.promoted.solve(*given, self.focus.window):
                 self.known.cells.add(bounds)
+                self.known.cells.vague = True
+                self.focus.note(bounds)
                 self._solved_at |= dict.fromkeys(product([bounds.cell], ENDS), self.solved + len(cells))
         except (OutOfBudgetError, NoCodeError) as error:
             self._refused = error.stop if isinstance(error, OutOfBudgetError) else self._refused

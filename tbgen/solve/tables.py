@@ -109,13 +109,15 @@ class Tables(ExitSource):
         larger = cell.size == FEW and any(promotions(file, phase, side) for _, phase, side in places)
         return not larger and all(self.gives(*place) for place in places)
 
-    def open(self, cell: Cell) -> bool:
-        """Have the positions of a canonical cell looked up that captures with promotion lead to, if a packed
-        table holds it; return whether that is new."""
-        if cell in self._opened or not self.has_cell(cell) or not self._are_looked_up(cell.material()[0]):
-            return False
+    def opens(self, cell: Cell) -> bool:
+        """Whether a packed table holds a canonical cell's positions, and those that captures with promotion
+        lead to may be looked up, but are not yet: see :meth:`open`."""
+        new = cell not in self._opened
+        return new and self.has_cell(cell) and self._are_looked_up(cell.material()[0])
+
+    def open(self, cell: Cell) -> None:
+        """Have the positions of a canonical cell looked up that captures with promotion lead to."""
         self._opened.add(cell)
-        return True
 
     def knows(self, route: Route) -> bool:
         """Whether tables hold all of the positions that a route leads to."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tbgen
-from tbgen.board.score import Code, GScore
+from tbgen.board.score import GScore
 from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import Cell
@@ -84,26 +84,30 @@ def test_memory_and_cells_are_reserved() -> None:
 
 
 @pytest.mark.usefixtures("compiled")
-def test_layers_are_the_same_whatever_goes_for_want_of_memory(own: Path) -> None:
+def test_layers_are_the_same_whatever_goes_for_want_of_memory(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fens = ("4k3/8/8/8/8/8/p7/1N2K3 b - - 0 1", "8/8/8/3k4/8/3K4/8/8 w - - 0 1")
     cells = [Cell.of_board(board, chess.SquareSet(board.kings)) for board in map(chess.Board, fens)]
-    made: list[tuple[Cell, Code]] = []
+    made: list[tuple[Cell, GScore]] = []
+    right = Games.accrued
 
-    def note(fresh: Bounds, layer: Bounds, accrued: GScore) -> None:
-        assert fresh.cell == layer.cell
-        made.append((fresh.cell, code_of(of_gscore(accrued))))
+    def noted(games: Games, fresh: Bounds, accrued: GScore) -> Bounds:
+        made.append((fresh.cell, accrued))
+        return right(games, fresh, accrued)
 
+    monkeypatch.setattr(Games, "accrued", noted)
     with tbgen.open_tablebase(own) as tables:
         known = Known(Tables(tables), SolvedCells())
         fresh = [Games(cell, known).solve() for cell in cells]
         for roomy in (True, False):
             memory = 8 << 30 if roomy else memory_needed(SIZE)
-            layers = CellLayers(known, Meter(Budget(memory=memory)), cells[0], note)
+            layers = CellLayers(known, Meter(Budget(memory=memory)), cells[0], None)
             made.clear()
             for _ in range(2):
                 for bounds, score in ((fresh[0], "G3.0"), (fresh[1], "-G4.5"), (fresh[0], "-G2.5")):
                     found = layers.layer(bounds, code_of(of_gscore(GScore.parse(score))))
-                    expected = Games(bounds.cell, known).accrued(bounds, GScore.parse(score))
+                    expected = right(Games(bounds.cell, known), bounds, GScore.parse(score))
                     assert np.array_equal(found.value, expected.value)
                     assert np.array_equal(found.depth, expected.depth)
                 layers.make_room(cells[0])

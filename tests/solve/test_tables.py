@@ -141,7 +141,7 @@ def test_captures_with_promotion_are_looked_up_when_somebody_asks(promoted: Path
         assert not any(map(some.knows, captures))
         homes = {home_of_route(route).canonical()[0] for route in captures}
         assert all(map(some.open, homes))
-        assert not any(map(some.open, homes))
+        assert not any(map(some.opens, homes))
         for route in captures:
             assert some.knows(route)
             found, expected = some.block(route, 0, NONE), plain.block(route, 0, NONE)
@@ -203,9 +203,9 @@ def test_play_leads_to_what_packed_tables_hold(
             shutil.copy(path, promoted)
     asked: list[Cell] = []
 
-    def open_(self: Tables, cell: Cell) -> bool:
+    def open_(self: Tables, cell: Cell) -> None:
         asked.append(cell)
-        return opened(self, cell)
+        opened(self, cell)
 
     opened = Tables.open
     monkeypatch.setattr(Tables, "open", open_)
