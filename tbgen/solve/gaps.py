@@ -177,9 +177,8 @@ class Gaps:
         if key not in self._seen:
             self._seen.add(key)
             self._found[position.cell] += 1
-            heappush(
-                self._queue, (deviations + self._found[position.cell], len(self._seen), position, accrued)
-            )
+            place = deviations + self._found[position.cell]
+            heappush(self._queue, (place, len(self._seen), deviations, position, accrued))
 
     def _note(self, here: CellPosition, step: Step) -> None:
         """Take note of a move that nothing exact is known of."""
