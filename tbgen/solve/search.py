@@ -33,6 +33,7 @@ from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
 from tbgen.solve.play import Follower, Play, ends_to_narrow
 from tbgen.solve.promotions import is_to_queen, values_take
+from tbgen.solve.settled import Place, place_of, settled_play
 from tbgen.solve.states import States, seen_score
 from tbgen.solve.structures import height, homes_below
 
@@ -79,6 +80,8 @@ class Search:
         """The accrued score in the canonical cell."""
         self._states = States(known, self.layers)
         self.focus = Focus(self._cell, known.cells, narrow=prover is None)
+        self._settled: tuple[int, frozenset[Place]] | None = None
+        """The number of solutions, and the play that was settled by them."""
         self._best: dict[chess.Move | None, Answer] = {}
         """What has been known of the state, by None, and of those after its moves."""
         self._chooser = Chooser(known, meter, self._cell, self.focus)
@@ -117,14 +120,23 @@ class Search:
             position, found = self.given, self.state(self.given, self.accrued)
         else:
             position, found = step.after, self._states.after(step, self.accrued)
-        if self.known.cells.vague:
-            reached = step is None and found.value == (self.accrued, self.accrued)
-            found = Answer(found.value, (0, 0) if reached else None)
+        if step is None and found.value == (self.accrued, self.accrued):
+            found = Answer(found.value, (0, 0))
+        elif found.depth is not None and not self._is_settled(position):
+            found = Answer(found.value)
         found = found.within(Answer(self.known.sure(position)))
         # A layer made in a closer window may know less than the one before.
         move = None if step is None else step.move
         self._best[move] = found = found.within(self._best.get(move, found))
         return found
+
+    def _is_settled(self, position: CellPosition) -> bool:
+        """Whether a depth that both ends agree on is sure."""
+        if position.over or self.known.cells.has_values(position.cell.canonical()[0]):
+            return True
+        if self._settled is None or self._settled[0] != self.solved:
+            self._settled = self.solved, settled_play(self._states, self.known, self.given)
+        return place_of(position) in self._settled[1]
 
     def state(self, position: CellPosition, accrued: Code) -> Answer:
         """Return what is known of any state."""
@@ -233,7 +245,6 @@ class Search:
             given = cells, home.frozen[0].man.kind, self.known, budget.threads, lambda: budget.ask_for(0)
             for bounds in self.known.promoted.solve(*given, self.focus.window):
                 self.known.cells.add(bounds)
-                self.known.cells.vague = True
                 self.focus.note(bounds)
                 self._solved_at |= dict.fromkeys(product([bounds.cell], ENDS), self.solved + len(cells))
         except (OutOfBudgetError, NoCodeError) as error:

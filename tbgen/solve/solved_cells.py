@@ -56,8 +56,6 @@ class SolvedCells(ExitSource):
         self._added = Counter[Cell]()
         self._windows: dict[Cell, Window] = {}
         """Those that cells have been found to have."""
-        self.vague = False
-        """Whether depths of some values are not known, so that none may be told of what rests on them."""
 
     @property
     def nbytes(self) -> int:
@@ -84,7 +82,6 @@ class SolvedCells(ExitSource):
         if (before := self.get(cell)) is not None:
             bounds = narrower(before, bounds)
         bounds = replace(bounds, window=told)
-        self.vague |= told != EVERYTHING
         self._open.put(cell, bounds)
         self._windows[cell] = told
         self._added[cell] += 1
@@ -125,7 +122,6 @@ class SolvedCells(ExitSource):
         if bounds is not None:
             self._open.put(cell, bounds)
             self._windows[cell] = bounds.window
-            self.vague |= bounds.window != EVERYTHING
         return bounds
 
     def _read(self, cell: Cell) -> Bounds | None:

@@ -1,0 +1,55 @@
+"""Whether a depth that both ends of an interval agree on is sure.
+
+Values lie between both ends whatever is open. Depths do only where the side that hurries towards a value
+hurries towards it after every move out of the cell as well, and this need not be so: a side that improves on
+the accrued score by a pawn move may be the one that is held to the value afterwards. So a depth is told only
+where nothing that play can come to is open: the game has one solution then.
+"""
+
+from typing import Final, TypeAlias
+
+from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.position import CellPosition, Step
+from tbgen.solve.knowledge import Known
+from tbgen.solve.states import States
+
+_POSITIONS: Final = 2000
+"""Positions that are looked at; with more, nothing is sure."""
+Place: TypeAlias = tuple[Cell, int, int]
+"""What tells a position from others: its cell, side to move and slot."""
+
+
+def place_of(position: CellPosition) -> Place:
+    """Return what tells a position from others."""
+    return position.cell, side_of(position.board), position.slot
+
+
+def settled_play(states: States, known: Known, given: CellPosition) -> frozenset[Place]:
+    """Return all positions that play can come to inside the cell of a position, if values and depths of all
+    of them, and of what leads out of the cell there, are known; none if something is open, or if there are
+    many.
+    """
+    found, left = {place_of(given)}, [given]
+    while left:
+        here = left.pop()
+        if here.over:
+            continue
+        if len(found) > _POSITIONS or states.of(here, here.own).depth is None:
+            return frozenset()
+        for step in here.moves():
+            if step.inside:
+                if (place := place_of(step.after)) not in found:
+                    found.add(place)
+                    left.append(step.after)
+            elif not _is_known(known, step):
+                return frozenset()
+    return frozenset(found)
+
+
+def _is_known(known: Known, step: Step) -> bool:
+    """Whether the value and depth after a move out of a cell are known."""
+    after = step.after
+    if not step.zeroing or after.board.has_legal_en_passant():
+        return False
+    cell = after.cell.canonical()[0]
+    return after.over or known.tables.worth(after) is not None or known.cells.has_values(cell)

@@ -1,0 +1,53 @@
+"""A depth is told only where nothing is open that play can come to."""
+
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.cells.position import CellPosition
+from tbgen.solve.budget import Budget
+from tbgen.solve.knowledge import Known
+from tbgen.solve.layers import CellLayers
+from tbgen.solve.meter import Meter
+from tbgen.solve.search import Search
+from tbgen.solve.settled import place_of, settled_play
+from tbgen.solve.solved_cells import SolvedCells
+from tbgen.solve.states import States
+from tbgen.solve.tables import Tables
+
+LOCKED = "8/4k3/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/4K3/8 w - - 0 1"
+BLOCKED = "8/8/4k3/3p4/3P4/4K3/8/8 w - - 0 1"
+RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
+
+
+def settled(fen: str, tables: Path) -> tuple[bool, bool, int | None]:
+    """Whether all of a position's cell has values, whether its play is settled, and the depth told."""
+    board = chess.Board(fen)
+    root, meter = CellPosition(board, int(board.kings)), Meter(Budget(seconds=3600.0, cells=1))
+    with tbgen.open_tablebase(tables) as opened:
+        known = Known(Tables(opened), SolvedCells())
+        search = Search(known, root, root.own, meter, lambda *_: None)
+        search.run()
+        play = settled_play(States(known, CellLayers(known, meter, root.cell, None)), known, root)
+        assert not play or place_of(root) in play
+        return known.cells.has_values(root.cell.canonical()[0]), bool(play), search.answer().depth
+
+
+def test_no_king_can_reach_what_is_open(tmp_path: Path) -> None:
+    assert settled(LOCKED, tmp_path) == (False, True, 1)
+
+
+def test_what_is_open_can_be_reached(small: Path, tmp_path: Path) -> None:
+    assert settled(BLOCKED, tmp_path)[:2] == (False, False)
+    assert settled(RACE, small)[:2] == (False, False)
+
+
+@pytest.mark.parametrize("most", [100, 10_000])
+def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then all values are known, however many positions there are to look at."""
+    monkeypatch.setattr("tbgen.solve.settled._POSITIONS", most)
+    values, play, depth = settled(BLOCKED, small)
+    assert (values, play) == (True, most > 100)
+    assert depth is not None
