@@ -69,8 +69,12 @@ class Chooser:
 
     def choices(self, play: Play) -> list[Choice]:
         """Return what may be solved for what play comes to, best first."""
-        ways = ((home, after) for home, after in play.ways.items() if home not in self.given_up)
-        found = (self._way(home, _end_hoped_for(after), play.all_above(home)) for home, after in ways)
+        tables = self._known.tables  # what they hold they tell
+        found = (
+            self._way(home, _end_hoped_for(after), play.all_above(home))
+            for home, after in play.ways.items()
+            if home not in self.given_up and not tables.has_cell(home)
+        )
         return sorted(found, key=lambda choice: (choice.apart, choice.effort))
 
     def is_held(self, cell: Cell) -> bool:

@@ -131,9 +131,14 @@ class Search:
         return found
 
     def _is_settled(self, position: CellPosition) -> bool:
-        """Whether a depth that both ends agree on is sure."""
+        """Whether a depth that both ends agree on is sure.
+
+        Of a cell that was solved by an earlier search nobody knows what was open then.
+        """
         if position.over or self.known.cells.has_values(position.cell.canonical()[0]):
             return True
+        if not any((self._cell, end) in self._solved_at for end in ENDS):
+            return False
         if self._settled is None or self._settled[0] != self.solved:
             self._settled = self.solved, settled_play(self._states, self.known, self.given)
         return place_of(position) in self._settled[1]
@@ -181,15 +186,17 @@ class Search:
                 least = choices[0].effort if choices else None
                 if self._look_up(play, least):
                     return True
-                if least is not None and (complete or least <= most * _SLOTS_A_STATE):
-                    return self._solve_new(choices, play)
+                if least is None or not (complete or least <= most * _SLOTS_A_STATE):
+                    continue
+                if self._solve_new(choices, play) or self._look_up(play, None):
+                    return True
         return False
 
     def _look_up(self, play: Play, least: int | None) -> bool:
-        """Have tables tell what play comes to and they hold, unless to solve again what is above that takes
-        more than what else there is to solve; return whether that narrows bounds above it.
+        """Have tables tell what play comes to and they hold, unless solving again what is above takes more
+        than the best choice does; return whether that narrows bounds above it.
 
-        :param least: slots that this takes, if there is anything.
+        :param least: slots that the best choice takes, if there is any.
         """
         cells, tables = self.known.cells, self.known.tables
         ways = set(filter(tables.opens, play.ways))

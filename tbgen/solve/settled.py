@@ -25,9 +25,9 @@ def place_of(position: CellPosition) -> Place:
 
 
 def settled_play(states: States, known: Known, given: CellPosition) -> frozenset[Place]:
-    """Return all positions that play can come to inside the cell of a position, if values and depths of all
-    of them, and of what leads out of the cell there, are known; none if something is open, or if there are
-    many.
+    """Return all positions that play can come to inside the cell of a position, if the values and depths of
+    all of them are known, and of all positions that moves out of the cell lead to; none if something is open,
+    or if there are many.
     """
     found, left = {place_of(given)}, [given]
     while left:
@@ -49,7 +49,7 @@ def settled_play(states: States, known: Known, given: CellPosition) -> frozenset
 def _is_known(known: Known, step: Step) -> bool:
     """Whether the value and depth after a move out of a cell are known."""
     after = step.after
-    if not step.zeroing or after.board.has_legal_en_passant():
+    if not step.zeroing or after.board.has_pseudo_legal_en_passant():
         return False
     cell = after.cell.canonical()[0]
     return after.over or known.tables.worth(after) is not None or known.cells.has_values(cell)

@@ -22,8 +22,8 @@ _SLOTS: Final = 64**2
 """Slots of a cell all of whose positions are asked for: python-chess takes some 70 microseconds for each."""
 _NOTHING: Final = len(Winner)
 """Stands for the winner where there is no position."""
-# A depth lies between those of both ends: a side that is held to a score may have it at once, and one that
-# forces it may take longer than the files say.
+# What both ends can claim of a mate: a side that is held to it may be mated at once, and one that forces it
+# may take longer than the files say.
 _DEPTHS: Final = {Winner.WHITE: (FAR, 0), Winner.BLACK: (0, FAR)}
 _ANSWERS: Final = (
     *(

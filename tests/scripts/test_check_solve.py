@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tbgen.board.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget
 from tests.support.paths import ROOT
@@ -43,22 +44,27 @@ def test_mobile_men_are_chosen_and_proved(tables: Path, capsys: pytest.CaptureFi
     assert re.search(r"[1-9][0-9,]* states proved", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("field", ["value", "depth"])
+@pytest.mark.parametrize(("field", "material"), [("value", "KBvKP"), ("depth", "KRvK")])
 def test_a_contradiction_is_found(
-    field: str, tables: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    field: str,
+    material: str,
+    tables: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    real = Tablebase.probe
+    """A depth is told where the tables leave nothing open."""
+    real, men = Tablebase.probe, Material.parse(material).men
 
     def lie(self: Tablebase, board: Any, accrued: object = None) -> Any:
         told = real(self, board, accrued)  # type: ignore[arg-type]
-        if len(board.piece_map()) < 4:
+        if len(board.piece_map()) < men:
             return told
         changes: dict[str, Any] = {"value": -told.value, "depth": (told.depth or 0) + 1}
         return replace(told, **{field: changes[field]})
 
     monkeypatch.setattr(Tablebase, "probe", lie)
-    assert check_solve.run(tables, ["KBvKP"], TASK, None) == 1
-    assert capsys.readouterr().out.startswith("KBvKP  CONTRADICTS ")
+    assert check_solve.run(tables, [material], TASK, None) == 1
+    assert capsys.readouterr().out.split()[:2] == [material, "CONTRADICTS"]
 
 
 def test_missing_tables(tmp_path: Path) -> None:

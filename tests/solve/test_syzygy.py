@@ -115,7 +115,7 @@ def test_blocks_say_what_positions_do(
             assert said is not None
             assert [*said] == [lower.value[slot], upper.value[slot]]
             decided += said.exact
-            # Depths lie between those of both ends, whoever forces mate.
+            # Both ends claim the least of a mate, whoever forces it.
             assert (lower.depth[slot] > upper.depth[slot]) == (said.lower == 0)
             assert (lower.depth[slot] < upper.depth[slot]) == (said.upper == 255)
     assert decided > 100

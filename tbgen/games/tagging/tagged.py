@@ -185,6 +185,8 @@ def tag_games(
 
 def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Finding]]:
     """Send a batch to the pool, whose processes start with the first one."""
+    # What everybody hears must not end a process that is about to ignore it with a traceback.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     try:
         return pool.submit(_batch, batch)
     except OSError as error:
@@ -193,6 +195,8 @@ def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Futur
         raise TbgenError(
             f"{jobs} processes cannot be started: {error.strerror or error}; try fewer with --jobs"
         ) from None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _results(
@@ -218,6 +222,8 @@ def _finding(adjudicator: Adjudicator, raw: RawGame) -> _Finding:
         return error.with_traceback(None)
 
 
+_HEARD: Final = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
+"""What all processes hear from a terminal, or a service that ends."""
 _adjudicator: Adjudicator
 """What a process of the pool works with."""
 
@@ -227,6 +233,7 @@ def _start(adjudicator: Adjudicator) -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the first process ends the others
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an exception here could leave a queue locked for good
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
     Thread(target=_end_with_parent, daemon=True).start()
     _adjudicator = adjudicator
 
