@@ -3,14 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeAlias
 
 import chess
 
 from tbgen.board.mobility import own_score
 from tbgen.board.score import Code, Rank
-from tbgen.cells.cell import MOST_MOBILE, Cell
+from tbgen.cells.cell import MOST_MOBILE, Cell, side_of
+from tbgen.index.layout import Side
 from tbgen.index.symmetry import MIRROR_FILES, MIRROR_RANKS
+
+CellPlace: TypeAlias = tuple[Cell, Side, int]
+"""What tells a position from others: its cell, side to move and slot."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,11 @@ class CellPosition:
     def slot(self) -> int:
         """Its slot in the cell."""
         return self.cell.slot(self.cell.squares_of(self.board))
+
+    @property
+    def place(self) -> CellPlace:
+        """What tells it from other positions."""
+        return self.cell, side_of(self.board), self.slot
 
     @cached_property
     def rank(self) -> Rank:

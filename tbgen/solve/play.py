@@ -15,25 +15,23 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import chess
 
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
-from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.cell import Cell
 from tbgen.cells.interval import Interval
-from tbgen.cells.position import CellPosition, Step
-from tbgen.cells.window import Window
+from tbgen.cells.position import CellPlace, CellPosition, Step
+from tbgen.cells.window import FAR, Window
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.states import States, best_of, carried
 
-_FAR: Final = 1 << 16
-"""Plies to what is never reached."""
 State: TypeAlias = tuple[CellPosition, Code]
 """A position of a canonical cell, and its accrued score."""
-_Key: TypeAlias = tuple[Cell, int, int, Code]
+_Key: TypeAlias = tuple[CellPlace, Code]
 """What tells a state from others."""
 _Entry: TypeAlias = tuple[int, int, CellPosition, Code]
 """A state in a queue: its place there, and the order in which it was found."""
@@ -160,7 +158,7 @@ class Follower:
 
 
 def _key(position: CellPosition, accrued: Code) -> _Key:
-    return position.cell, side_of(position.board), position.slot, accrued
+    return position.place, accrued
 
 
 def _plies_out(answer: Answer, accrued: Code) -> int:
@@ -169,7 +167,7 @@ def _plies_out(answer: Answer, accrued: Code) -> int:
     if answer.depths is None:  # it is known from the moves that come next
         return 1
     ends = zip(answer.value, answer.depths, strict=True)
-    return min((depth for code, depth in ends if code != accrued), default=_FAR)
+    return min((depth for code, depth in ends if code != accrued), default=FAR)
 
 
 def followed(

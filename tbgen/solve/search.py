@@ -20,7 +20,7 @@ from tbgen.cells.bounds import ENDS, Block, NoCodeError, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.interval import Interval
-from tbgen.cells.position import CellPosition, Step
+from tbgen.cells.position import CellPlace, CellPosition, Step
 from tbgen.cells.routes import Route
 from tbgen.costs import memory_of, seconds_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
@@ -33,7 +33,7 @@ from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
 from tbgen.solve.play import Follower, Play, ends_to_narrow
 from tbgen.solve.promotions import is_to_queen, values_take
-from tbgen.solve.settled import Place, place_of, settled_play
+from tbgen.solve.settled import settled_play
 from tbgen.solve.states import States, seen_score
 from tbgen.solve.structures import height, homes_below
 
@@ -80,7 +80,7 @@ class Search:
         """The accrued score in the canonical cell."""
         self._states = States(known, self.layers)
         self.focus = Focus(self._cell, known.cells, narrow=prover is None)
-        self._settled: tuple[int, frozenset[Place]] | None = None
+        self._settled: tuple[int, frozenset[CellPlace]] | None = None
         """The number of solutions, and the play that was settled by them."""
         self._best: dict[chess.Move | None, Answer] = {}
         """What has been known of the state, by None, and of those after its moves."""
@@ -141,7 +141,7 @@ class Search:
             return False
         if self._settled is None or self._settled[0] != self.solved:
             self._settled = self.solved, settled_play(self._states, self.known, self.given)
-        return place_of(position) in self._settled[1]
+        return position.place in self._settled[1]
 
     def state(self, position: CellPosition, accrued: Code) -> Answer:
         """Return what is known of any state."""

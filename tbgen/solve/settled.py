@@ -6,30 +6,22 @@ the accrued score by a pawn move may be the one that is held to the value afterw
 where nothing that play can come to is open: the game has one solution then.
 """
 
-from typing import Final, TypeAlias
+from typing import Final
 
-from tbgen.cells.cell import Cell, side_of
-from tbgen.cells.position import CellPosition, Step
+from tbgen.cells.position import CellPlace, CellPosition, Step
 from tbgen.solve.knowledge import Known
 from tbgen.solve.states import States
 
 _POSITIONS: Final = 2000
 """Positions that are looked at; with more, nothing is sure."""
-Place: TypeAlias = tuple[Cell, int, int]
-"""What tells a position from others: its cell, side to move and slot."""
 
 
-def place_of(position: CellPosition) -> Place:
-    """Return what tells a position from others."""
-    return position.cell, side_of(position.board), position.slot
-
-
-def settled_play(states: States, known: Known, given: CellPosition) -> frozenset[Place]:
+def settled_play(states: States, known: Known, given: CellPosition) -> frozenset[CellPlace]:
     """Return all positions that play can come to inside the cell of a position, if the values and depths of
     all of them are known, and of all positions that moves out of the cell lead to; none if something is open,
     or if there are many.
     """
-    found, left = {place_of(given)}, [given]
+    found, left = {given.place}, [given]
     while left:
         here = left.pop()
         if here.over:
@@ -38,7 +30,7 @@ def settled_play(states: States, known: Known, given: CellPosition) -> frozenset
             return frozenset()
         for step in here.moves():
             if step.inside:
-                if (place := place_of(step.after)) not in found:
+                if (place := step.after.place) not in found:
                     found.add(place)
                     left.append(step.after)
             elif not _is_known(known, step):

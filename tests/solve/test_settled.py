@@ -12,7 +12,7 @@ from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter
 from tbgen.solve.search import Search
-from tbgen.solve.settled import place_of, settled_play
+from tbgen.solve.settled import settled_play
 from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.states import States
 from tbgen.solve.tables import Tables
@@ -31,7 +31,7 @@ def settled(fen: str, tables: Path) -> tuple[bool, bool, int | None]:
         search = Search(known, root, root.own, meter, lambda *_: None)
         search.run()
         play = settled_play(States(known, CellLayers(known, meter, root.cell, None)), known, root)
-        assert not play or place_of(root) in play
+        assert not play or root.place in play
         return known.cells.has_values(root.cell.canonical()[0]), bool(play), search.answer().depth
 
 
