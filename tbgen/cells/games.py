@@ -112,18 +112,21 @@ class Games:
         :param stop: called if it fails, or is interrupted, before what is still at work is waited for.
         """
         value, depth = empty_block((1 if self._one_is_both else len(ENDS), 2, self.cell.size))
+
+        def fill(end: int) -> None:
+            of_end(end, Block(value[end], depth[end]))
+            if self._windows[end] != EVERYTHING:
+                self._windows[end].tell(end, value[end], depth[end])
+
         with shared_map(min(self._threads, len(self._games)), self.cell.size) as shared:
             try:
-                list(shared(lambda end: of_end(end, Block(value[end], depth[end])), self._games))
+                list(shared(fill, self._games))
             except BaseException:
                 stop()
                 raise
         window = self._windows[min(self._games)]
         if self._one_is_both:
             value, depth = _twice(value), _twice(depth)
-        for end in self.ends:
-            if self._windows[end] != EVERYTHING:
-                self._windows[end].tell(end, value[end], depth[end])
         for end in set(ENDS) - self.ends:
             depth[end] = 0
         return Bounds(self.cell, value, depth, tuple(sorted(self.ends)), window)

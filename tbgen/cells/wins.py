@@ -135,9 +135,13 @@ def _after_captures(cell: Cell, won_after: WonAfter, executor: Executor) -> tupl
     both = np.zeros((2, len(cell.mobile), cell.size // 64**2), np.uint64)
     for number, man in enumerate(cell.mobile):
         if man.piece:
-            after = Cell.of_men(cell.mobile[:number] + cell.mobile[number + 1 :], cell.standing)
-            both[:, number] = _weighed(after, man.colour, won_after, executor)
+            both[:, number] = _weighed(without_man(cell, number), man.colour, won_after, executor)
     return both[0], both[1]
+
+
+def without_man(cell: Cell, number: int) -> Cell:
+    """Return the cell after the capture of one of the mobile men."""
+    return Cell.of_men(cell.mobile[:number] + cell.mobile[number + 1 :], cell.standing)
 
 
 def without_pawn(cell: Cell, pawn: int) -> Cell:

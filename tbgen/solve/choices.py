@@ -19,12 +19,15 @@ from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
 from tbgen.solve.play import Play
 from tbgen.solve.solved_cells import end_of
-from tbgen.solve.structures import cells_ahead, cells_below
+from tbgen.solve.structures import cells_ahead, cells_below, height, homes_below
 
 SMALL: Final = 64**3
 """Slots of a cell that takes next to no time."""
 TINY: Final = 64**3 // 4
 """Smaller cells count for so many slots."""
+_WINS: Final = 32
+"""So many positions of a cell of which it is found out whether they are won take as much as one that is
+solved."""
 _MUCH: Final = 3
 """What lies ahead is solved where all that a cell rests on takes so many times as much..."""
 _LITTLE: Final = 8
@@ -51,6 +54,8 @@ class Choice(NamedTuple):
     """What is solved, and what play comes to last."""
     above: set[Cell]
     """The cells above it."""
+    homes: tuple[Cell, ...] = ()
+    """Homes of promotions of which it is found out before what is won, if there is time for all of that."""
 
 
 class Chooser:
@@ -109,7 +114,22 @@ class Chooser:
     def _whole(self, cell: Cell, above: set[Cell]) -> Choice | None:
         """Return the choice of a cell after all that it rests on, if there is time for all of them."""
         cells = self._in_time(ToSolve(below) for below, _ in cells_below(cell, self.is_held))
-        return None if cells is None else self._choice(cells, above)
+        if cells is None:
+            return None
+        homes, wins = self._promotions_of(cells)
+        seconds = self._seconds_of(cells), sum(self._budget.seconds_of_wins(each.size) for each in wins)
+        if seconds[1] > seconds[0] or not self._budget.has_time(sum(seconds), len(cells) + len(wins)):
+            return self._choice(cells, above)
+        more = sum(max(each.size // _WINS, TINY) * len(ENDS) for each in wins)
+        found = self._choice(cells, above)
+        return found._replace(effort=found.effort + more, homes=homes)
+
+    def _promotions_of(self, cells: Iterable[ToSolve]) -> tuple[tuple[Cell, ...], set[Cell]]:
+        """Return the homes of promotions to which moves of cells lead, as far as it is not known what is won
+        there, and the whole cells to solve for that."""
+        below = {home for each in cells for home in homes_below(each.cell, promotions=True)}
+        wins = {home: set(self._known.won.unsolved(home)) for home in sorted(below, key=height)}
+        return tuple(home for home, wholes in wins.items() if wholes), set[Cell]().union(*wins.values())
 
     def _lies_ahead(self, home: Cell, end: int) -> Choice | None:
         """Return the choice of what tells one end of a cell while one side's pawns stand still, if that has

@@ -39,6 +39,10 @@ class CellLayers:
         self.largest = 64**MOST_MOBILE
         """Slots of the largest cells whose layers are made when they are asked for."""
 
+    def is_made(self, cell: Cell, accrued: Code) -> bool:
+        """Whether a layer is there."""
+        return (cell, accrued) in self._layers
+
     def layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         """Return what is known of the positions of a cell with an accrued score, ``NONE`` where it does not
         matter.

@@ -114,6 +114,10 @@ class Meter:
         """Return about how many seconds cells of so many slots take, solved before or not."""
         return sum(self._seconds_of(size, again) for size in sizes)
 
+    def seconds_of_wins(self, size: int) -> float:
+        """Return about how many seconds it takes to find what is won in a cell of so many slots."""
+        return seconds_of("wins", size, self.threads)
+
     def _seconds_of(self, size: int, again: bool) -> float:
         first = self._seconds.get((size, False), seconds_of("cell", size))
         if not again:

@@ -79,6 +79,7 @@ class Search:
         self._score = seen_score(accrued, self._symmetry)
         """The accrued score in the canonical cell."""
         self._states = States(known, self.layers)
+        self._guesses = States(known, self.layers, guess=True)
         self.focus = Focus(self._cell, known.cells, narrow=prover is None)
         self._settled: tuple[int, frozenset[CellPlace]] | None = None
         """The number of solutions, and the play that was settled by them."""
@@ -173,26 +174,26 @@ class Search:
     def _narrow(self) -> bool:
         """Solve something that may narrow the bounds of the state; return whether there was anything."""
         root = self.given.seen_by(self._symmetry)
-        for wide in (False, True):
-            follower = Follower(self._states, root, self._score, self._chooser.is_solved, wide, self.focus.of)
+        for wide, states in product((False, True), (self._guesses, self._states)):
+            follower = Follower(states, root, self._score, self._chooser.is_solved, wide, self.focus.of)
             most, complete = 0, False
             while not complete and self._has_time():
                 most = most * 2 or _STATES
                 play = self._plays[wide] = follower.follow(most, self._has_time)
-                if self._solve_again(play.states, play):
+                if self._solve_again(play.states, play, states):
                     return True
                 complete = play.complete or most >= _MOST_STATES
                 choices = self._chooser.choices(play)
                 least = choices[0].effort if choices else None
-                if self._look_up(play, least):
+                if self._look_up(play, least, states):
                     return True
                 if least is None or not (complete or least <= most * _SLOTS_A_STATE):
                     continue
-                if self._solve_new(choices, play) or self._look_up(play, None):
+                if self._solve_new(choices, play, states) or self._look_up(play, None, states):
                     return True
         return False
 
-    def _look_up(self, play: Play, least: int | None) -> bool:
+    def _look_up(self, play: Play, least: int | None, states: States) -> bool:
         """Have tables tell what play comes to and they hold, unless solving again what is above takes more
         than the best choice does; return whether that narrows bounds above it.
 
@@ -213,7 +214,7 @@ class Search:
                     cells.add(tables.bounds(cell))
                     told.add(cell)
         self._solved_at |= dict.fromkeys(product(told, ENDS), self.solved + 1)
-        return self._solve_again(set[Cell]().union(*map(play.all_above, told)), play)
+        return self._solve_again(set[Cell]().union(*map(play.all_above, told)), play, states)
 
     def _has_time(self) -> bool:
         return self._budget.left > 0
@@ -231,7 +232,7 @@ class Search:
             for home in sorted(filter(self.unsolved_promotions, homes), key=is_to_queen, reverse=True):
                 if self._solve_promoted(home):
                     with contextlib.suppress(OutOfBudgetError):
-                        self._solve_again(play.all_above(home), play)
+                        self._solve_again(play.all_above(home), play, self._states)
                     return True
         return False
 
@@ -261,7 +262,7 @@ class Search:
         self.solved += len(cells)
         return True
 
-    def _solve_new(self, choices: Iterable[Choice], play: Play) -> bool:
+    def _solve_new(self, choices: Iterable[Choice], play: Play, states: States) -> bool:
         """Solve what play leads to, best first, for as long as it takes to solve again what is above that;
         and then this. Return whether anything was solved."""
         before, taken = self.solved, 0
@@ -278,7 +279,7 @@ class Search:
             taken += effort(choice.cells)
         if self.solved > before:
             with contextlib.suppress(OutOfBudgetError):
-                self._solve_again(above, play)
+                self._solve_again(above, play, states)
         return self.solved > before
 
     def _solve_all(self, choice: Choice) -> None:
@@ -286,6 +287,9 @@ class Search:
 
         :raises OutOfBudgetError: as soon as there is no time or memory for one.
         """
+        with contextlib.suppress(OutOfBudgetError):
+            for home in choice.homes:
+                self._solve_wins(home)
         for number, each in enumerate(choice.cells):
             if len(choice.cells) > 1:
                 self.tell([left.cell for left in choice.cells[number:]])
@@ -293,16 +297,16 @@ class Search:
                 self._complete(each)
                 self._chooser.note(each, ahead=choice.ahead)
 
-    def _solve_again(self, cells: Iterable[Cell], play: Play) -> bool:
+    def _solve_again(self, cells: Iterable[Cell], play: Play, states: States) -> bool:
         """Solve cells again at ends that may be narrowed on the play, the lowest cells first; return whether
         there were any."""
         solved = False
         for cell in sorted(cells, key=height):
-            if ends := self._stale_ends(cell, play):
+            if ends := self._stale_ends(cell, play, states):
                 solved |= self._solve(ToSolve(cell, ends))
         return solved
 
-    def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
+    def _stale_ends(self, cell: Cell, play: Play, states: States) -> tuple[int, ...]:
         """Return the ends of a cell that may be narrowed on the play, because something below it was solved
         later, or it was solved in a window that is too close now."""
         solved_at = self._solved_at
@@ -317,7 +321,7 @@ class Search:
         for state in play.states[cell] if stale else ():
             if found == stale:
                 break
-            found |= stale & ends_to_narrow(self._states, *state, self.focus.of(cell))
+            found |= stale & ends_to_narrow(states, *state, self.focus.of(cell))
         return tuple(sorted(found))
 
     def _is_complete(self, cell: Cell) -> bool:
@@ -350,7 +354,7 @@ class Search:
         won, threads = self.known.won, self._budget.threads
         cells, levels = list(won.unsolved(home)), self._prover is not None
         if cells:
-            self._budget.ask_for(sum(seconds_of("wins", cell.size, threads) for cell in cells))
+            self._budget.ask_for(sum(self._budget.seconds_of_wins(cell.size) for cell in cells))
         for cell in cells:
             if not self._budget.allows(self.layers.make_room(home) + memory_of("wins", cell.size)):
                 raise OutOfBudgetError(Stop.MEMORY)

@@ -19,7 +19,7 @@ from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.sharing import WORTH_THREADS
 from tbgen.cells.window import EVERYTHING, Window
-from tbgen.index.layout import Side
+from tbgen.index.layout import SIDES, Side
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.solve.exits import ExitSource
 from tbgen.solve.kept import KeptCells
@@ -27,6 +27,8 @@ from tbgen.store.cache import Recent
 
 _PACKING_BYTES: Final = 16
 """For each slot, while a cell is packed."""
+_CHUNK: Final = 1 << 17
+"""Positions whose bounds are compared at a time."""
 OPEN_BYTES: Final = 1 << 30
 """What cells that are open may take, unless said otherwise: four or five of four mobile men."""
 
@@ -211,11 +213,19 @@ def end_of(side: Side) -> int:
 
 
 def narrower(one: Bounds, other: Bounds) -> Bounds:
-    """Return the better of two bounds of every position; the window is that of the others, found later."""
-    value, depth = other.value.copy(), other.depth.copy()
+    """Return the better of two bounds of every position, in the arrays of the others, which were found later;
+    so was their window."""
     for end, worse in ((LOWER, np.greater), (UPPER, np.less)):
-        keep = worse(value[end], one.value[end])
-        if other.window != EVERYTHING:  # what is proved of scores that are not told apart has no depth
-            keep |= (value[end] == one.value[end]) & other.window.blurs(value[end], end)
-        value[end][keep], depth[end][keep] = one.value[end][keep], one.depth[end][keep]
-    return Bounds(one.cell, value, depth, tuple(sorted({*one.ends, *other.ends})), other.window)
+        for side in SIDES:
+            value, depth = other.value[end, side], other.depth[end, side]
+            for first in range(0, len(value), _CHUNK):
+                part = slice(first, first + _CHUNK)
+                now, before = value[part], one.value[end, side, part]
+                keep = worse(now, before)
+                if (
+                    other.window != EVERYTHING
+                ):  # what is proved of scores that are not told apart has no depth
+                    keep |= (now == before) & other.window.blurs(now, end)
+                np.copyto(now, before, where=keep)
+                np.copyto(depth[part], one.depth[end, side, part], where=keep)
+    return replace(other, ends=tuple(sorted({*one.ends, *other.ends})))

@@ -14,10 +14,14 @@ from tbgen.solve.layers import CellLayers
 
 
 class States:
-    """Looks states up in solved cells and their layers, and beyond them in all that is known."""
+    """Looks states up in solved cells and their layers, and beyond them in all that is known.
 
-    def __init__(self, known: Known, layers: CellLayers) -> None:
-        self._known, self._layers = known, layers
+    :param guess: whether to guess what a layer would say that has not been made: that a bound is the accrued
+        score, if this may make it another one than fresh.
+    """
+
+    def __init__(self, known: Known, layers: CellLayers, *, guess: bool = False) -> None:
+        self._known, self._layers, self._guess = known, layers, guess
 
     def of(self, position: CellPosition, accrued: Code) -> Answer:
         """Return what is known of any state."""
@@ -48,6 +52,10 @@ class States:
         for end in ENDS:
             bounds = fresh
             if accrued != own and self._matters(accrued, own, Code(int(fresh.value[end, side, slot]))):
+                if self._guess and not self._layers.is_made(cell, accrued):
+                    ends.append(accrued)
+                    depths.append(0)
+                    continue
                 layer = self._layers.layer(fresh, accrued)
                 bounds = layer if layer.value[end, side, slot] != NONE else fresh
             ends.append(Code(int(bounds.value[end, side, slot])))

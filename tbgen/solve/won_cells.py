@@ -21,7 +21,7 @@ from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 from tbgen.cells.window import FAR
-from tbgen.cells.wins import Wins, after_step, solve_wins, without_pawn
+from tbgen.cells.wins import Wins, after_step, solve_wins, without_man, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.retro.kernels.bits import Words
@@ -121,27 +121,28 @@ class WonCells(ExitSource):
 
     def unsolved(self, home: Cell) -> Iterator[Cell]:
         """Yield the cells to solve for what is won in the home of a promotion, each after those that steps or
-        captures of the other side's pawns lead to."""
+        captures of the other side's pawns lead to, and captures that leave it pawns: tables may hold these,
+        but to decode them takes longer, if pawns are about to be promoted many times as long."""
         for whole in wholes_of(home, self.mobile):
             if is_to_queen(home):
-                yield from self._after_steps(whole, set())
+                yield from self._with_those_below(whole, set())
 
-    def _after_steps(self, cell: Cell, seen: set[Cell]) -> Iterator[Cell]:
+    def _with_those_below(self, cell: Cell, seen: set[Cell]) -> Iterator[Cell]:
         if cell in seen or cell in self:
             return
         seen.add(cell)
         for pawn in chess.scan_forward(cell.black_pawns):
-            yield from self._after_steps(without_pawn(cell, pawn), seen)
+            yield from self._with_those_below(without_pawn(cell, pawn), seen)
             if pawn >= 16 and pawn - 8 not in cell.standing:
-                yield from self._after_steps(after_step(cell, pawn, pawn - 8, PAWN), seen)
+                yield from self._with_those_below(after_step(cell, pawn, pawn - 8, PAWN), seen)
+        for number, man in enumerate(cell.mobile if cell.black_pawns else ()):
+            if man.piece and man.colour == BLACK_TO_MOVE:
+                yield from self._with_those_below(without_man(cell, number), seen)
         yield cell
 
     def is_won(self, board: chess.Board) -> bool:
         """Whether a position of a cell that has been solved, as it is, is won by White."""
-        mobile = board.occupied & ~board.pawns
-        if chess.popcount(mobile) <= self.mobile:
-            return False
-        position = CellPosition(board, mobile)
+        position = CellPosition(board, board.occupied & ~board.pawns)
         wins = self._wins.get(position.cell)
         return wins is not None and wins.has(side_of(board), position.slot)
 
