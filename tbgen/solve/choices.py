@@ -26,8 +26,7 @@ SMALL: Final = 64**3
 TINY: Final = 64**3 // 4
 """Smaller cells count for so many slots."""
 _WINS: Final = 32
-"""So many positions of a cell of which it is found out whether they are won take as much as one that is
-solved."""
+"""To find out what is won takes as much of so many positions as to solve one."""
 _MUCH: Final = 3
 """What lies ahead is solved where all that a cell rests on takes so many times as much..."""
 _LITTLE: Final = 8
@@ -55,7 +54,7 @@ class Choice(NamedTuple):
     above: set[Cell]
     """The cells above it."""
     homes: tuple[Cell, ...] = ()
-    """Homes of promotions of which it is found out before what is won, if there is time for all of that."""
+    """Homes of promotions where it is found out before what is won."""
 
 
 class Chooser:
@@ -112,17 +111,19 @@ class Chooser:
         return ahead if self._seconds_of(ahead.cells) <= self._budget.left / _LITTLE else whole
 
     def _whole(self, cell: Cell, above: set[Cell]) -> Choice | None:
-        """Return the choice of a cell after all that it rests on, if there is time for all of them."""
+        """Return the choice of a cell after all that it rests on, if there is time for all of them; what is
+        won after promotions is found before, if it takes no longer than they do, and there is time for both.
+        """
         cells = self._in_time(ToSolve(below) for below, _ in cells_below(cell, self.is_held))
         if cells is None:
             return None
+        choice = self._choice(cells, above)
         homes, wins = self._promotions_of(cells)
         seconds = self._seconds_of(cells), sum(self._budget.seconds_of_wins(each.size) for each in wins)
         if seconds[1] > seconds[0] or not self._budget.has_time(sum(seconds), len(cells) + len(wins)):
-            return self._choice(cells, above)
+            return choice
         more = sum(max(each.size // _WINS, TINY) * len(ENDS) for each in wins)
-        found = self._choice(cells, above)
-        return found._replace(effort=found.effort + more, homes=homes)
+        return choice._replace(effort=choice.effort + more, homes=homes)
 
     def _promotions_of(self, cells: Iterable[ToSolve]) -> tuple[tuple[Cell, ...], set[Cell]]:
         """Return the homes of promotions to which moves of cells lead, as far as it is not known what is won

@@ -41,6 +41,7 @@ _Entry: TypeAlias = tuple[int, int, CellPosition, Code]
 class Play:
     """What play comes to whose bounds differ; all cells are canonical.
 
+    :ivar seen_by: by what was looked up how the bounds differ.
     :ivar states: the states of solved cells, by cell, those first that were found first.
     :ivar ways: positions of cells that play is not followed in, by cell: the first one of each.
     :ivar above: the solved cells from which moves lead to a cell, by this cell; each with whether colours are
@@ -48,6 +49,7 @@ class Play:
     :ivar complete: whether there are no more states than have been looked at.
     """
 
+    seen_by: States
     states: dict[Cell, list[State]] = field(default_factory=dict)
     ways: dict[Cell, CellPosition] = field(default_factory=dict)
     above: dict[Cell, dict[Cell, set[bool]]] = field(default_factory=dict)
@@ -90,7 +92,7 @@ class Follower:
         window_of: Callable[[Cell], Window],
     ) -> None:
         self._states, self._enters, self._wide, self._window_of = states, enters, wide, window_of
-        self._play = Play()
+        self._play = Play(states)
         self._deviations: dict[_Key, int] = {}
         """The fewest by which states have been found..."""
         self._done: set[_Key] = set()

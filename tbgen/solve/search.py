@@ -8,7 +8,6 @@ before, never in a circle, and so they only ever narrow.
 """
 
 import contextlib
-import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Final
@@ -16,17 +15,16 @@ from typing import TYPE_CHECKING, Final
 import chess
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, Block, NoCodeError, SomeKnowledge
+from tbgen.cells.bounds import ENDS, NoCodeError
 from tbgen.cells.cell import Cell
-from tbgen.cells.games import Games
 from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPlace, CellPosition, Step
-from tbgen.cells.routes import Route
-from tbgen.costs import memory_of, seconds_of
+from tbgen.costs import seconds_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Stop
-from tbgen.solve.choices import SMALL, TINY, Choice, Chooser, ToSolve, effort
+from tbgen.solve.cell_solver import CellSolver
+from tbgen.solve.choices import SMALL, Choice, Chooser, ToSolve, effort
 from tbgen.solve.focus import Focus
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
@@ -35,7 +33,7 @@ from tbgen.solve.play import Follower, Play, ends_to_narrow
 from tbgen.solve.promotions import is_to_queen, values_take
 from tbgen.solve.settled import settled_play
 from tbgen.solve.states import States, seen_score
-from tbgen.solve.structures import height, homes_below
+from tbgen.solve.structures import height
 
 if TYPE_CHECKING:  # not needed without proofs
     from tbgen.solve.proof import Prover
@@ -47,9 +45,6 @@ _MOST_STATES: Final = _STATES << 4
 _SLOTS_A_STATE: Final = 1 << 20
 """...which is more than so many slots for each state that has been looked at: to look at one takes a tenth
 of that time at most, what is made for an accrued score of a cell included."""
-_SLOTS_BELOW: Final = 2 << 20
-"""Small cells below a cell are solved before it, one after the other, until they have so many slots
-together."""
 
 
 class Search:
@@ -73,26 +68,32 @@ class Search:
         prover: "Prover | None" = None,
     ) -> None:
         self.known, self._budget, self._progress, self._prover = known, meter, progress, prover
-        self.given, self.accrued, self.solved = given, accrued, 0
+        self.given, self.accrued = given, accrued
         self._cell, self._symmetry = given.cell.canonical()
         self.layers = CellLayers(known, meter, self._cell, None if prover is None else prover.layer)
         self._score = seen_score(accrued, self._symmetry)
         """The accrued score in the canonical cell."""
         self._states = States(known, self.layers)
         self._guesses = States(known, self.layers, guess=True)
+        """Play is followed by these first: to make layers takes longer than all the rest of it."""
         self.focus = Focus(self._cell, known.cells, narrow=prover is None)
         self._settled: tuple[int, frozenset[CellPlace]] | None = None
         """The number of solutions, and the play that was settled by them."""
         self._best: dict[chess.Move | None, Answer] = {}
         """What has been known of the state, by None, and of those after its moves."""
         self._chooser = Chooser(known, meter, self._cell, self.focus)
-        self._solved_at: dict[tuple[Cell, int], int] = {}
-        """The solution by which each end of each cell was solved last, by number."""
+        around = meter, self.layers, self.focus, self._chooser, prover
+        self._solver = CellSolver(known, self._cell, *around)
         self._refused: Stop | None = None
         """What a cell took too much of that was given up last."""
         self._refused_promotions: set[Cell] = set()
         self._plays: dict[bool, Play] = {}
         """What play, and wider play, came to last."""
+
+    @property
+    def solved(self) -> int:
+        """How many solutions there are."""
+        return self._solver.solved
 
     def run(self) -> Stop | None:
         """Narrow the bounds until they meet; return why not, if something else ends it."""
@@ -100,11 +101,11 @@ class Search:
             return None
         try:
             if self._cell not in self.known.cells and self._cell.size <= SMALL:  # it takes next to no time
-                self._solve(ToSolve(self._cell))
+                self._solver.solve(ToSolve(self._cell))
             elif self._cell in self.known.cells:
                 self.focus.ask(self._interval)
-            if not self.answer().value.exact and not self._is_complete(self._cell):
-                self._complete(ToSolve(self._cell))
+            if not self.answer().value.exact and not self._solver.is_complete(self._cell):
+                self._solver.complete(ToSolve(self._cell))
             accrued = None if self.accrued == self.given.own else self._score
             while not self.answer().value.exact:
                 self.tell()
@@ -138,7 +139,7 @@ class Search:
         """
         if position.over or self.known.cells.has_values(position.cell.canonical()[0]):
             return True
-        if not any((self._cell, end) in self._solved_at for end in ENDS):
+        if not any((self._cell, end) in self._solver.solved_at for end in ENDS):
             return False
         if self._settled is None or self._settled[0] != self.solved:
             self._settled = self.solved, settled_play(self._states, self.known, self.given)
@@ -180,20 +181,20 @@ class Search:
             while not complete and self._has_time():
                 most = most * 2 or _STATES
                 play = self._plays[wide] = follower.follow(most, self._has_time)
-                if self._solve_again(play.states, play, states):
+                if self._solve_again(play.states, play):
                     return True
                 complete = play.complete or most >= _MOST_STATES
                 choices = self._chooser.choices(play)
                 least = choices[0].effort if choices else None
-                if self._look_up(play, least, states):
+                if self._look_up(play, least):
                     return True
                 if least is None or not (complete or least <= most * _SLOTS_A_STATE):
                     continue
-                if self._solve_new(choices, play, states) or self._look_up(play, None, states):
+                if self._solve_new(choices, play) or self._look_up(play, None):
                     return True
         return False
 
-    def _look_up(self, play: Play, least: int | None, states: States) -> bool:
+    def _look_up(self, play: Play, least: int | None) -> bool:
         """Have tables tell what play comes to and they hold, unless solving again what is above takes more
         than the best choice does; return whether that narrows bounds above it.
 
@@ -213,8 +214,8 @@ class Search:
                 if self._budget.has_time(seconds_of("look-ups", cell.size, self._budget.threads), 0):
                     cells.add(tables.bounds(cell))
                     told.add(cell)
-        self._solved_at |= dict.fromkeys(product(told, ENDS), self.solved + 1)
-        return self._solve_again(set[Cell]().union(*map(play.all_above, told)), play, states)
+        self._solver.solved_at |= dict.fromkeys(product(told, ENDS), self.solved + 1)
+        return self._solve_again(set[Cell]().union(*map(play.all_above, told)), play)
 
     def _has_time(self) -> bool:
         return self._budget.left > 0
@@ -232,7 +233,7 @@ class Search:
             for home in sorted(filter(self.unsolved_promotions, homes), key=is_to_queen, reverse=True):
                 if self._solve_promoted(home):
                     with contextlib.suppress(OutOfBudgetError):
-                        self._solve_again(play.all_above(home), play, self._states)
+                        self._solve_again(play.all_above(home), play)
                     return True
         return False
 
@@ -254,15 +255,17 @@ class Search:
             for bounds in self.known.promoted.solve(*given, self.focus.window):
                 self.known.cells.add(bounds)
                 self.focus.note(bounds)
-                self._solved_at |= dict.fromkeys(product([bounds.cell], ENDS), self.solved + len(cells))
+                self._solver.solved_at |= dict.fromkeys(
+                    product([bounds.cell], ENDS), self.solved + len(cells)
+                )
         except (OutOfBudgetError, NoCodeError) as error:
             self._refused = error.stop if isinstance(error, OutOfBudgetError) else self._refused
             self._refused_promotions.add(home)
             return False
-        self.solved += len(cells)
+        self._solver.solved += len(cells)
         return True
 
-    def _solve_new(self, choices: Iterable[Choice], play: Play, states: States) -> bool:
+    def _solve_new(self, choices: Iterable[Choice], play: Play) -> bool:
         """Solve what play leads to, best first, for as long as it takes to solve again what is above that;
         and then this. Return whether anything was solved."""
         before, taken = self.solved, 0
@@ -279,7 +282,7 @@ class Search:
             taken += effort(choice.cells)
         if self.solved > before:
             with contextlib.suppress(OutOfBudgetError):
-                self._solve_again(above, play, states)
+                self._solve_again(above, play)
         return self.solved > before
 
     def _solve_all(self, choice: Choice) -> None:
@@ -289,27 +292,27 @@ class Search:
         """
         with contextlib.suppress(OutOfBudgetError):
             for home in choice.homes:
-                self._solve_wins(home)
+                self._solver.solve_wins(home)
         for number, each in enumerate(choice.cells):
             if len(choice.cells) > 1:
                 self.tell([left.cell for left in choice.cells[number:]])
             if choice.ahead or not self._chooser.is_held(each.cell):
-                self._complete(each)
+                self._solver.complete(each)
                 self._chooser.note(each, ahead=choice.ahead)
 
-    def _solve_again(self, cells: Iterable[Cell], play: Play, states: States) -> bool:
+    def _solve_again(self, cells: Iterable[Cell], play: Play) -> bool:
         """Solve cells again at ends that may be narrowed on the play, the lowest cells first; return whether
         there were any."""
         solved = False
         for cell in sorted(cells, key=height):
-            if ends := self._stale_ends(cell, play, states):
-                solved |= self._solve(ToSolve(cell, ends))
+            if ends := self._stale_ends(cell, play):
+                solved |= self._solver.solve(ToSolve(cell, ends))
         return solved
 
-    def _stale_ends(self, cell: Cell, play: Play, states: States) -> tuple[int, ...]:
+    def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
         """Return the ends of a cell that may be narrowed on the play, because something below it was solved
         later, or it was solved in a window that is too close now."""
-        solved_at = self._solved_at
+        solved_at = self._solver.solved_at
         stale = {
             end
             for home, swapped in play.below(cell)
@@ -321,124 +324,8 @@ class Search:
         for state in play.states[cell] if stale else ():
             if found == stale:
                 break
-            found |= stale & ends_to_narrow(states, *state, self.focus.of(cell))
+            found |= stale & ends_to_narrow(play.seen_by, *state, self.focus.of(cell))
         return tuple(sorted(found))
-
-    def _is_complete(self, cell: Cell) -> bool:
-        """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
-        it alone."""
-        small = min(SMALL, cell.size)
-        solved = self._chooser.is_solved(cell)
-        return solved and all(home.size > small for home in self._unknown_homes(cell))
-
-    def _complete(self, wanted: ToSolve) -> None:
-        """Solve a cell as :meth:`_solve` does, after small ones that it rests on, if they are worth it.
-
-        The time for it is asked for before: small cells that take longer than they should do not take it.
-        """
-        cell = wanted.cell
-        self._ask(cell)
-        again = cell in self.known.cells
-        with self._budget.reserving([cell.size], again), contextlib.suppress(OutOfBudgetError):
-            self._solve_wins(cell)
-            self._solve_below(cell, _SLOTS_BELOW)
-            self._solve_replies(cell, _SLOTS_BELOW)
-        self.layers.make_room(cell)
-        self._solve_granted(wanted)
-
-    def _solve_wins(self, home: Cell) -> None:
-        """Find what is won after a promotion that leads to a cell, if it is one, and that is still to do.
-
-        :raises OutOfBudgetError: if there is no time or memory for it.
-        """
-        won, threads = self.known.won, self._budget.threads
-        cells, levels = list(won.unsolved(home)), self._prover is not None
-        if cells:
-            self._budget.ask_for(sum(self._budget.seconds_of_wins(cell.size) for cell in cells))
-        for cell in cells:
-            if not self._budget.allows(self.layers.make_room(home) + memory_of("wins", cell.size)):
-                raise OutOfBudgetError(Stop.MEMORY)
-            wins = won.solve(cell, self.known, levels=levels, threads=threads)
-            self.solved += 1
-            if self._prover is not None:
-                self._prover.wins(wins)
-
-    def _solve_below(self, cell: Cell, slots: int) -> int:
-        """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots
-        together; return how many slots are left."""
-        for home in self._unknown_homes(cell):
-            if home.size > min(SMALL, cell.size) or slots <= 0:
-                break
-            if home not in self.known.cells:
-                slots = self._solve_below(home, slots - max(home.size, TINY))
-                self._solve(ToSolve(home))
-        return slots
-
-    def _solve_replies(self, cell: Cell, slots: int) -> None:
-        """Solve small cells that ways out of a large cell's large ways out lead to, until they have so many
-        slots together: what a man is worth that captures and is captured in turn needs no more."""
-        large = [home for home in self._unknown_homes(cell) if SMALL < home.size <= cell.size]
-        for home in large:
-            self._solve_below(home, slots // len(large))
-
-    def _unknown_homes(self, cell: Cell) -> list[Cell]:
-        """Return the cells that a cell rests on and that might be solved, small ones first."""
-        return [home for home in homes_below(cell, promotions=True) if not self._chooser.is_held(home)]
-
-    def _solve(self, wanted: ToSolve) -> bool:
-        """Solve a canonical cell, or solve it again; return whether values have room for its scores.
-
-        :raises NoCodeError: if they have not, and the cell is that of the given position.
-        :raises OutOfBudgetError: if there is no time or memory for it.
-        """
-        self._ask(wanted.cell)
-        return self._solve_granted(wanted)
-
-    def _ask(self, cell: Cell) -> None:
-        self._budget.ask(cell.size, cell in self.known.cells)
-        if not self._budget.fits(cell.size, self.layers.make_room(cell)):
-            raise OutOfBudgetError(Stop.MEMORY)
-
-    def _solve_granted(self, wanted: ToSolve) -> bool:
-        cell = wanted.cell
-        began, again = time.perf_counter(), cell in self.known.cells
-        games = self._games_of(wanted)
-        ready = time.perf_counter()
-        try:
-            bounds = games.solve()
-        except NoCodeError:
-            if cell == self._cell and not again:
-                raise
-            self._chooser.given_up.add(cell)
-            return False
-        now = time.perf_counter()
-        share = len(wanted.ends) / len(ENDS)
-        self._budget.learn(cell.size, again, (now - began) / share, (now - ready) / share)
-        if self._prover is not None:
-            self._prover.cell(bounds)
-        self.known.cells.add(bounds, self.focus.told(cell))
-        self.focus.note(bounds)
-        self.layers.renew(games)
-        self.solved += 1
-        self._solved_at |= dict.fromkeys(product([cell], wanted.ends), self.solved)
-        return True
-
-    def _games_of(self, wanted: ToSolve) -> Games:
-        """Return the games of a cell that is to be solved.
-
-        :raises OutOfBudgetError: if that takes too long; not at first for the given position's cell, without
-            which there is no answer.
-        """
-        cell, threads = wanted.cell, self._budget.threads
-        if cell == self._cell and cell not in self.known.cells:
-            return Games(cell, self.known, threads, wanted.ends, self.focus.window(cell))
-
-        def block(route: Route, end: int) -> Block | None:
-            self._budget.ask_again(cell.size)
-            return self.known.block(route, end)
-
-        knowledge = SomeKnowledge(block, self.known.bound, self.known.same_ends)
-        return Games(cell, knowledge, threads, wanted.ends, self.focus.window(cell))
 
     def _refuse(self, cell: Cell, stop: Stop) -> None:
         """Give a cell up for which there is no time or memory.

@@ -213,8 +213,10 @@ def end_of(side: Side) -> int:
 
 
 def narrower(one: Bounds, other: Bounds) -> Bounds:
-    """Return the better of two bounds of every position, in the arrays of the others, which were found later;
-    so was their window."""
+    """Return the better of two bounds of every position, in the arrays of the others, which were found later,
+    as their window was."""
+    if other.value.strides[0] == 0:  # they are values
+        return other
     for end, worse in ((LOWER, np.greater), (UPPER, np.less)):
         for side in SIDES:
             value, depth = other.value[end, side], other.depth[end, side]

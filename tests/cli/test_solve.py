@@ -14,7 +14,7 @@ from tbgen.cells.games import Games
 from tbgen.cli.main import main
 from tbgen.progress import SolveProgress, SolveStage
 from tbgen.solve.budget import Stop
-from tbgen.solve.search import Search
+from tbgen.solve.cell_solver import CellSolver
 from tbgen.solve.solution import Solution
 from tests.support.commands import answer, failure
 
@@ -108,7 +108,7 @@ def test_an_interruption(
     def interrupted(*_: object) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "_solve_granted", interrupted)
+    monkeypatch.setattr(CellSolver, "_solve_granted", interrupted)
     assert main(["solve", LOCKED, "--dir", str(tmp_path)]) == 130
     output = capsys.readouterr()
     assert "stopped by      interrupted" in output.out

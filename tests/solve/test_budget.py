@@ -17,6 +17,7 @@ from tbgen.cells.games import Games
 from tbgen.cells.position import CellPosition
 from tbgen.machine import held
 from tbgen.solve.budget import Budget, Stop
+from tbgen.solve.cell_solver import CellSolver
 from tbgen.solve.choices import ToSolve
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
@@ -173,13 +174,13 @@ def test_cells_below_are_solved_once(tables: Path, monkeypatch: pytest.MonkeyPat
     """All but the position's own cell, which comes first and last."""
     board = chess.Board("8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72")
     accrued, solved = GScore.parse("G4.5").code, list[Cell]()
-    right = Search._solve_granted
+    right = CellSolver._solve_granted
 
-    def noted(self: Search, task: ToSolve) -> bool:
+    def noted(self: CellSolver, task: ToSolve) -> bool:
         solved.append(task.cell)
         return right(self, task)
 
-    monkeypatch.setattr(Search, "_solve_granted", noted)
+    monkeypatch.setattr(CellSolver, "_solve_granted", noted)
     with tbgen.open_tablebase(tables) as opened:
         known = Known(Tables(opened), SolvedCells())
         meter = Meter(Budget(memory=2 << 30))

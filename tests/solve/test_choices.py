@@ -6,8 +6,8 @@ import pytest
 
 from tbgen.cells.bounds import ENDS
 from tbgen.solve.budget import Budget, SolvingInterruptedError
+from tbgen.solve.cell_solver import CellSolver
 from tbgen.solve.choices import ToSolve
-from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
 
@@ -20,14 +20,14 @@ NEVER = 1 << 30
 def wanted(monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
     """What is solved, in this order; cells of two kings count as large."""
     solved: list[ToSolve] = []
-    right = Search._solve_granted
+    right = CellSolver._solve_granted
 
-    def noted(search: Search, each: ToSolve) -> bool:
+    def noted(solver: CellSolver, each: ToSolve) -> bool:
         solved.append(each)
-        return right(search, each)
+        return right(solver, each)
 
-    monkeypatch.setattr(Search, "_solve_granted", noted)
-    for module in ("choices", "search"):
+    monkeypatch.setattr(CellSolver, "_solve_granted", noted)
+    for module in ("cell_solver", "choices", "search"):
         monkeypatch.setattr(f"tbgen.solve.{module}.SMALL", 0)
     return solved
 
@@ -59,14 +59,14 @@ def test_what_a_side_is_sure_of_without_its_pawn_is_known_soon(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After ten solutions there is a bound for which it takes fifty otherwise."""
-    right = Search._solve_granted
+    right = CellSolver._solve_granted
 
-    def until_ten(search: Search, each: ToSolve) -> bool:
-        if search.solved == 10:
+    def until_ten(solver: CellSolver, each: ToSolve) -> bool:
+        if solver.solved == 10:
             raise KeyboardInterrupt
-        return right(search, each)
+        return right(solver, each)
 
-    monkeypatch.setattr(Search, "_solve_granted", until_ten)
+    monkeypatch.setattr(CellSolver, "_solve_granted", until_ten)
     lowest = []
     for much in (3, NEVER):
         monkeypatch.setattr("tbgen.solve.choices._MUCH", much)

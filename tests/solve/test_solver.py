@@ -20,9 +20,9 @@ from tbgen.errors import UsageError
 from tbgen.solve import knowledge
 from tbgen.solve import tables as tables_as_sources
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
+from tbgen.solve.cell_solver import CellSolver
 from tbgen.solve.choices import ToSolve
 from tbgen.solve.meter import memory_needed
-from tbgen.solve.search import Search
 from tbgen.solve.sets import sets_to_try
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
@@ -225,16 +225,16 @@ def test_missing_tables_are_named(small: Path, tmp_path: Path) -> None:
 
 def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As much as the cells do that were solved before it."""
-    solved, most, right = 0, 20, Search._solve_granted
+    solved, most, right = 0, 20, CellSolver._solve_granted
 
-    def interrupted(search: Search, task: ToSolve) -> bool:
+    def interrupted(solver: CellSolver, task: ToSolve) -> bool:
         nonlocal solved
         solved += 1
         if solved > most:
             raise KeyboardInterrupt
-        return right(search, task)
+        return right(solver, task)
 
-    monkeypatch.setattr(Search, "_solve_granted", interrupted)
+    monkeypatch.setattr(CellSolver, "_solve_granted", interrupted)
     with pytest.raises(SolvingInterruptedError) as caught:
         solve(LOCKED, "G4.5", tables=small)
     found = caught.value.solution

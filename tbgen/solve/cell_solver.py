@@ -1,0 +1,169 @@
+"""Solving the cells of a search, one at a time: if there is time and memory, and after small cells below."""
+
+import contextlib
+import time
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from tbgen.cells.bounds import ENDS, Block, NoCodeError, SomeKnowledge
+from tbgen.cells.cell import Cell
+from tbgen.cells.games import Games
+from tbgen.cells.routes import Route
+from tbgen.costs import memory_of
+from tbgen.solve.budget import Stop
+from tbgen.solve.choices import SMALL, TINY, Chooser, ToSolve
+from tbgen.solve.focus import Focus
+from tbgen.solve.knowledge import Known
+from tbgen.solve.layers import CellLayers
+from tbgen.solve.meter import Meter, OutOfBudgetError
+from tbgen.solve.structures import homes_below
+
+if TYPE_CHECKING:  # not needed without proofs
+    from tbgen.solve.proof import Prover
+
+_SLOTS_BELOW: Final = 2 << 20
+"""Small cells below a cell are solved before it, one after the other, until they have so many slots
+together."""
+
+
+class CellSolver:
+    """Solves canonical cells, and keeps what is found among all that is known.
+
+    :param root: the cell of the given position, without which there is no answer.
+    :param focus: tells between which scores it matters what cells are worth.
+    :param chooser: tells which cells need not be solved, and which have been given up.
+    :param prover: proves each solution, in time that does not count; None for no proofs.
+    :ivar solved: how many solutions there are, those of what is won counted.
+    :ivar solved_at: the solution by which each end of each cell was found last, by number.
+    """
+
+    def __init__(
+        self,
+        known: Known,
+        root: Cell,
+        meter: Meter,
+        layers: CellLayers,
+        focus: Focus,
+        chooser: Chooser,
+        prover: "Prover | None",
+    ) -> None:
+        self._known, self._root, self._budget, self._layers = known, root, meter, layers
+        self._focus, self._chooser, self._prover = focus, chooser, prover
+        self.solved = 0
+        self.solved_at: dict[tuple[Cell, int], int] = {}
+
+    def is_complete(self, cell: Cell) -> bool:
+        """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
+        it alone."""
+        small = min(SMALL, cell.size)
+        solved = self._chooser.is_solved(cell)
+        return solved and all(home.size > small for home in self._unknown_homes(cell))
+
+    def complete(self, wanted: ToSolve) -> None:
+        """Solve a cell as :meth:`solve` does, after small ones that it rests on, if they are worth it.
+
+        The time for it is asked for before: small cells that take longer than they should do not take it.
+        """
+        cell = wanted.cell
+        self._ask(cell)
+        again = cell in self._known.cells
+        with self._budget.reserving([cell.size], again), contextlib.suppress(OutOfBudgetError):
+            self.solve_wins(cell)
+            self._solve_below(cell, _SLOTS_BELOW)
+            self._solve_replies(cell, _SLOTS_BELOW)
+        self._layers.make_room(cell)
+        self._solve_granted(wanted)
+
+    def solve_wins(self, home: Cell) -> None:
+        """Find what is won after a promotion that leads to a cell, if it is one, and that is still to do.
+
+        :raises OutOfBudgetError: if there is no time or memory for it.
+        """
+        won, threads = self._known.won, self._budget.threads
+        cells, levels = list(won.unsolved(home)), self._prover is not None
+        if cells:
+            self._budget.ask_for(sum(self._budget.seconds_of_wins(cell.size) for cell in cells))
+        for cell in cells:
+            if not self._budget.allows(self._layers.make_room(home) + memory_of("wins", cell.size)):
+                raise OutOfBudgetError(Stop.MEMORY)
+            wins = won.solve(cell, self._known, levels=levels, threads=threads)
+            self.solved += 1
+            if self._prover is not None:
+                self._prover.wins(wins)
+
+    def _solve_below(self, cell: Cell, slots: int) -> int:
+        """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots
+        together; return how many slots are left."""
+        for home in self._unknown_homes(cell):
+            if home.size > min(SMALL, cell.size) or slots <= 0:
+                break
+            if home not in self._known.cells:
+                slots = self._solve_below(home, slots - max(home.size, TINY))
+                self.solve(ToSolve(home))
+        return slots
+
+    def _solve_replies(self, cell: Cell, slots: int) -> None:
+        """Solve small cells that ways out of a large cell's large ways out lead to, until they have so many
+        slots together: what a man is worth that captures and is captured in turn needs no more."""
+        large = [home for home in self._unknown_homes(cell) if SMALL < home.size <= cell.size]
+        for home in large:
+            self._solve_below(home, slots // len(large))
+
+    def _unknown_homes(self, cell: Cell) -> list[Cell]:
+        """Return the cells that a cell rests on and that might be solved, small ones first."""
+        return [home for home in homes_below(cell, promotions=True) if not self._chooser.is_held(home)]
+
+    def solve(self, wanted: ToSolve) -> bool:
+        """Solve a canonical cell, or solve it again; return whether values have room for its scores.
+
+        :raises NoCodeError: if they have not, and the cell is that of the given position.
+        :raises OutOfBudgetError: if there is no time or memory for it.
+        """
+        self._ask(wanted.cell)
+        return self._solve_granted(wanted)
+
+    def _ask(self, cell: Cell) -> None:
+        self._budget.ask(cell.size, cell in self._known.cells)
+        if not self._budget.fits(cell.size, self._layers.make_room(cell)):
+            raise OutOfBudgetError(Stop.MEMORY)
+
+    def _solve_granted(self, wanted: ToSolve) -> bool:
+        cell = wanted.cell
+        began, again = time.perf_counter(), cell in self._known.cells
+        games = self._games_of(wanted)
+        ready = time.perf_counter()
+        try:
+            bounds = games.solve()
+        except NoCodeError:
+            if cell == self._root and not again:
+                raise
+            self._chooser.given_up.add(cell)
+            return False
+        now = time.perf_counter()
+        share = len(wanted.ends) / len(ENDS)
+        self._budget.learn(cell.size, again, (now - began) / share, (now - ready) / share)
+        if self._prover is not None:
+            self._prover.cell(bounds)
+        self._known.cells.add(bounds, self._focus.told(cell))
+        self._focus.note(bounds)
+        self._layers.renew(games)
+        self.solved += 1
+        self.solved_at |= dict.fromkeys(product([cell], wanted.ends), self.solved)
+        return True
+
+    def _games_of(self, wanted: ToSolve) -> Games:
+        """Return the games of a cell that is to be solved.
+
+        :raises OutOfBudgetError: if that takes too long; not at first for the given position's cell, without
+            which there is no answer.
+        """
+        cell, threads = wanted.cell, self._budget.threads
+        if cell == self._root and cell not in self._known.cells:
+            return Games(cell, self._known, threads, wanted.ends, self._focus.window(cell))
+
+        def block(route: Route, end: int) -> Block | None:
+            self._budget.ask_again(cell.size)
+            return self._known.block(route, end)
+
+        knowledge = SomeKnowledge(block, self._known.bound, self._known.same_ends)
+        return Games(cell, knowledge, threads, wanted.ends, self._focus.window(cell))
