@@ -81,7 +81,8 @@ def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executo
         frame,
         _legal(cell, executor),
         np.zeros((2, frame.words), np.uint64),
-        np.zeros((len(ranks), -(-frame.words // 64)), np.uint64),
+        np.zeros(frame.words // 64, np.uint64),
+        np.zeros((2, len(ranks), frame.words // 64), np.uint64),
         0,
         ranks[0],
         legal_after,
@@ -99,12 +100,13 @@ def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executo
         replace(whole, part=part, ranks=some, found=room(_MOVES), before=room(_MOVES))
         for part, some in enumerate(ranks)
     ]
-    new = np.zeros(frame.words, np.uint64)
+    new = np.zeros(frame.words if levels else 0, np.uint64)
     list(executor.map(win_by_captures, parts))
     for number in range(1, _ROUNDS):
         if not sum(executor.map(find_lost, parts, repeat(number), repeat(new))):
             break
-        list(executor.map(find_won, parts, repeat(new)))
+        if levels:
+            list(executor.map(find_won, parts, repeat(number), repeat(new)))
     return Wins(cell, whole.won, whole.level)
 
 

@@ -86,7 +86,9 @@ class CellSolver:
         for cell in cells:
             if not self._budget.allows(self._layers.make_room(home) + memory_of("wins", cell.size)):
                 raise OutOfBudgetError(Stop.MEMORY)
+            began = time.perf_counter()
             wins = won.solve(cell, self._known, levels=levels, threads=threads)
+            self._budget.learn_wins(cell.size, time.perf_counter() - began)
             self.solved += 1
             if self._prover is not None:
                 self._prover.wins(wins)

@@ -18,6 +18,7 @@ from tbgen.solve.focus import Focus
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
 from tbgen.solve.play import Play
+from tbgen.solve.promotions import is_to_queen, wholes_of
 from tbgen.solve.solved_cells import end_of
 from tbgen.solve.structures import cells_ahead, cells_below, height, homes_below
 
@@ -45,16 +46,18 @@ class Choice(NamedTuple):
 
     apart: bool
     """Whether there is no time for what a cell rests on."""
+    late: bool
+    """Whether it is about a promotion to another man than a queen: to know more of queens may do."""
     ahead: bool
     """Whether one side's pawns stand still."""
     effort: int
     """Slots of what is solved for it and again above it."""
     cells: list[ToSolve]
-    """What is solved, and what play comes to last."""
+    """What is solved, and what play comes to last; nothing if it is enough to find out what is won there."""
     above: set[Cell]
     """The cells above it."""
     homes: tuple[Cell, ...] = ()
-    """Homes of promotions where it is found out before what is won."""
+    """Homes of promotions of which it is found out first what is won there."""
 
 
 class Chooser:
@@ -63,6 +66,7 @@ class Chooser:
     :param root: the cell of the given position.
     :param focus: tells whether solutions of cells are enough.
     :ivar given_up: cells for which there was no time or memory.
+    :ivar given_up_wins: homes of promotions for which there was none to find out what is won there.
     """
 
     def __init__(self, known: Known, budget: Meter, root: Cell, focus: Focus) -> None:
@@ -70,6 +74,7 @@ class Chooser:
         self._ahead: dict[Cell, frozenset[int]] = {}
         """Cells that have been solved ahead only, and at which ends."""
         self.given_up: set[Cell] = set()
+        self.given_up_wins: set[Cell] = set()
 
     def choices(self, play: Play) -> list[Choice]:
         """Return what may be solved for what play comes to, best first."""
@@ -79,7 +84,7 @@ class Chooser:
             for home, after in play.ways.items()
             if home not in self.given_up and not tables.has_cell(home)
         )
-        return sorted(found, key=lambda choice: (choice.apart, choice.effort))
+        return sorted(found, key=lambda choice: (choice.apart, choice.late, choice.effort))
 
     def is_held(self, cell: Cell) -> bool:
         """Whether a canonical cell need not be solved, or cannot be."""
@@ -99,38 +104,42 @@ class Chooser:
             self._ahead.pop(solved.cell, None)
 
     def _way(self, home: Cell, end: int, above: set[Cell]) -> Choice:
-        """Return what is solved for a cell that a move leads to: it after all that it rests on; what lies
-        ahead of the given position, if there is no time for that, or if it takes little of the time and much
-        less than that; or the cell alone if there is no time for either."""
+        """Return what is solved for a cell that a move leads to: what is won there after a promotion; it
+        after all that it rests on; what lies ahead of the given position, if there is no time for that, or if
+        it takes little of the time and much less than that; or the cell alone if there is no time for any."""
+        homes, wins = self._unsolved_wins([home])
+        if homes and self._budget.has_time(self._seconds_of_wins(wins), len(wins)):
+            return self._choice([], above, homes, wins)
         whole = self._whole(home, above)
         ahead = self._lies_ahead(home, end) if home.size > SMALL and above == {self._root} else None
         if whole is None:
-            return ahead or self._choice([ToSolve(home)], above, apart=True)
+            return ahead or self._choice([ToSolve(home)], above)._replace(apart=True)
         if ahead is None or whole.effort < _MUCH * ahead.effort:
             return whole
         return ahead if self._seconds_of(ahead.cells) <= self._budget.left / _LITTLE else whole
 
     def _whole(self, cell: Cell, above: set[Cell]) -> Choice | None:
         """Return the choice of a cell after all that it rests on, if there is time for all of them; what is
-        won after promotions is found before, if it takes no longer than they do, and there is time for both.
-        """
+        won after promotions is found out before, if it takes no longer than they do, and there is time for
+        both."""
         cells = self._in_time(ToSolve(below) for below, _ in cells_below(cell, self.is_held))
         if cells is None:
             return None
-        choice = self._choice(cells, above)
-        homes, wins = self._promotions_of(cells)
-        seconds = self._seconds_of(cells), sum(self._budget.seconds_of_wins(each.size) for each in wins)
-        if seconds[1] > seconds[0] or not self._budget.has_time(sum(seconds), len(cells) + len(wins)):
-            return choice
-        more = sum(max(each.size // _WINS, TINY) * len(ENDS) for each in wins)
-        return choice._replace(effort=choice.effort + more, homes=homes)
-
-    def _promotions_of(self, cells: Iterable[ToSolve]) -> tuple[tuple[Cell, ...], set[Cell]]:
-        """Return the homes of promotions to which moves of cells lead, as far as it is not known what is won
-        there, and the whole cells to solve for that."""
         below = {home for each in cells for home in homes_below(each.cell, promotions=True)}
-        wins = {home: set(self._known.won.unsolved(home)) for home in sorted(below, key=height)}
+        homes, wins = self._unsolved_wins(sorted(below, key=height))
+        own, more = self._seconds_of(cells), self._seconds_of_wins(wins)
+        if more <= own and self._budget.has_time(own + more, len(cells) + len(wins)):
+            return self._choice(cells, above, homes, wins)
+        return self._choice(cells, above)
+
+    def _unsolved_wins(self, homes: Iterable[Cell]) -> tuple[tuple[Cell, ...], set[Cell]]:
+        """Return those cells that are homes of promotions of which it has not been found out what is won
+        there, and the whole cells to solve for that."""
+        wins = {home: set(self._known.won.unsolved(home)) for home in homes if home not in self.given_up_wins}
         return tuple(home for home, wholes in wins.items() if wholes), set[Cell]().union(*wins.values())
+
+    def _seconds_of_wins(self, wins: Iterable[Cell]) -> float:
+        return sum(self._budget.seconds_of_wins(whole.size) for whole in wins)
 
     def _lies_ahead(self, home: Cell, end: int) -> Choice | None:
         """Return the choice of what tells one end of a cell while one side's pawns stand still, if that has
@@ -140,7 +149,7 @@ class Chooser:
         ahead = cells_ahead(home, SIDES[1 - end], self.is_held)
         ends = ((cell, int(1 - side)) for cell, side in ahead)
         cells = self._in_time(ToSolve(cell, (own,)) for cell, own in ends if not self._is_ahead(cell, own))
-        return None if cells is None else self._choice(cells, {self._root}, ahead=True)
+        return None if cells is None else self._choice(cells, {self._root})._replace(ahead=True)
 
     def _is_ahead(self, cell: Cell, end: int) -> bool:
         return end in self._ahead.get(cell, ())
@@ -159,10 +168,21 @@ class Chooser:
         return sum(self._budget.seconds_of([each.cell.size]) * len(each.ends) / len(ENDS) for each in cells)
 
     def _choice(
-        self, cells: list[ToSolve], above: set[Cell], *, apart: bool = False, ahead: bool = False
+        self,
+        cells: list[ToSolve],
+        above: set[Cell],
+        homes: tuple[Cell, ...] = (),
+        wins: Iterable[Cell] = (),
     ) -> Choice:
-        apart = apart or any(self._known.won.unsolved(cells[-1].cell))
-        return Choice(apart, ahead, effort(cells) + effort(map(ToSolve, above)), cells, above)
+        """Return a choice.
+
+        :param wins: the whole cells to solve for what is won in the homes.
+        """
+        of_wins = sum(max(whole.size // _WINS, TINY) * len(ENDS) for whole in wins)
+        slots = effort(cells) + of_wins + effort(map(ToSolve, above))
+        last = cells[-1].cell if cells else homes[-1]
+        late = any(not is_to_queen(last) for _ in wholes_of(last, self._known.won.mobile))
+        return Choice(False, late, False, slots, cells, above, homes)
 
 
 def effort(cells: Iterable[ToSolve]) -> int:

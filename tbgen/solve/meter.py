@@ -34,6 +34,8 @@ class Meter:
         """How long the last cell of a size has taken, and the last one that was solved again..."""
         self._sweeping: dict[int, float] = {}
         """...and the part of it that the sweeps took: what comes after it is known where moves lead."""
+        self._wins: dict[int, float] = {}
+        """How long it has taken last to find what is won in a cell of a size."""
         self._reserved: list[tuple[int, bool]] = []
         """Slots of cells that are to be solved in any case, and whether they have been before."""
 
@@ -104,6 +106,10 @@ class Meter:
             self._cells -= 1
         self._seconds[size, again], self._sweeping[size] = seconds, sweeping
 
+    def learn_wins(self, size: int, seconds: float) -> None:
+        """Take note of how long it has taken to find what is won in a cell of so many slots."""
+        self._wins[size] = seconds
+
     def has_time(self, seconds: float, cells: int) -> bool:
         """Whether there is so much time, and so many cells may be solved."""
         if self._cells is not None and self._cells < cells + len(self._reserved):
@@ -116,7 +122,7 @@ class Meter:
 
     def seconds_of_wins(self, size: int) -> float:
         """Return about how many seconds it takes to find what is won in a cell of so many slots."""
-        return seconds_of("wins", size, self.threads)
+        return self._wins.get(size, seconds_of("wins", size, self.threads))
 
     def _seconds_of(self, size: int, again: bool) -> float:
         first = self._seconds.get((size, False), seconds_of("cell", size))

@@ -271,7 +271,8 @@ class Search:
         before, taken = self.solved, 0
         above: set[Cell] = set()
         for choice in choices:
-            if self.solved > before and taken > effort(map(ToSolve, above | choice.above)):
+            enough = choice.late or taken > effort(map(ToSolve, above | choice.above))
+            if self.solved > before and enough:
                 break
             try:
                 with self._budget.reserving((cell.size for cell in above | choice.above), again=True):
@@ -290,9 +291,11 @@ class Search:
 
         :raises OutOfBudgetError: as soon as there is no time or memory for one.
         """
-        with contextlib.suppress(OutOfBudgetError):
-            for home in choice.homes:
+        for home in choice.homes:
+            try:
                 self._solver.solve_wins(home)
+            except OutOfBudgetError:
+                self._chooser.given_up_wins.add(home)
         for number, each in enumerate(choice.cells):
             if len(choice.cells) > 1:
                 self.tell([left.cell for left in choice.cells[number:]])

@@ -62,8 +62,8 @@ def test_intervals_only_narrow(
     fen: str, accrued: str, tmp_path: Path, asked: list[Window], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In whichever windows the layers of the state's cell are made."""
-    for name in ("SMALL", "_SLOTS_BELOW"):
-        monkeypatch.setattr(f"tbgen.solve.search.{name}", 0)
+    for name in ("search.SMALL", "cell_solver.SMALL", "cell_solver._SLOTS_BELOW"):
+        monkeypatch.setattr(f"tbgen.solve.{name}", 0)
     known: list[ScoreInterval] = []
 
     def note(stage: SolveStage) -> None:

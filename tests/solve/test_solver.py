@@ -248,7 +248,7 @@ def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.
 def test_small_cells_do_not_take_the_time_of_the_first(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even where everything takes longer than expected, the position's own cell is solved: here is a mate."""
     clock = itertools.count()
-    monkeypatch.setattr("tbgen.solve.search.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("tbgen.solve.cell_solver.time.perf_counter", lambda: float(next(clock)))
     fen = "6k1/5ppp/8/8/8/8/5PPP/3Q2K1 w - - 0 1"
     found = solve(fen, tables=small, mobile=[chess.D1, chess.G8], budget=Budget(seconds=40.0))
     assert (str(found.value), found.moves[0].san, found.stopped_by) == ("G0.0", "Qd8#", None)

@@ -28,9 +28,12 @@ class WinSearch(Struct):
     """uint64 (2, words), by side to move."""
     won: Words
     """uint64 (2, words), by side to move: what White wins."""
+    own: Words
+    """uint64 (words // 64,): words with Black to move that have to be looked at, as their own part has
+    found..."""
     marks: Words
-    """uint64 (parts, words // 64): words with Black to move that have to be looked at, by what has found
-    that."""
+    """...and uint64 (2, parts, words // 64): as other parts have found, in even and odd rounds. A part reads
+    what others have found in the round before, so no two threads write to the same place."""
     part: int
     """Number of this part: Black's king is on some ranks, which White's moves do not change."""
     ranks: Ints
@@ -229,8 +232,13 @@ def _lost(search: WinSearch, word: int, among: Word) -> Word:
 
 
 @inlined
-def _mark(search: WinSearch, word: int) -> None:
-    search.marks[search.part, word >> 6] |= BIT[word & 63]
+def _mark(search: WinSearch, word: int, round_: int) -> None:
+    each = search.frame.words >> 6
+    rank = (word & (each - 1)) // (each >> 3)
+    if search.ranks[0] <= rank < search.ranks[1]:
+        search.own[word >> 6] |= BIT[word & 63]
+    else:
+        search.marks[round_ & 1, search.part, word >> 6] |= BIT[word & 63]
 
 
 @inlined
@@ -243,22 +251,22 @@ def _runs(search: WinSearch) -> tuple[int, int, int]:
 
 
 @kernel
-def _mark_before(search: WinSearch, word: int, bits: Word) -> None:
+def _mark_before(search: WinSearch, word: int, bits: Word, round_: int) -> None:
     """Mark the words from which Black may have moved to positions that White wins."""
     frame, before = search.frame, search.before
     for number in range(onward(frame, word, bits, BLACK, before)):
-        _mark(search, before.word[number])
+        _mark(search, before.word[number], round_)
     if frame.colours[frame.scalars] == BLACK:
-        _mark(search, word)
+        _mark(search, word, round_)
 
 
 @inlined
-def _win(search: WinSearch, word: int, bits: Word) -> None:
+def _win(search: WinSearch, word: int, bits: Word, round_: int) -> None:
     """Add positions of a word with White to move, as far as they are legal, to what White wins."""
     more = bits & search.legal[WHITE, word] & ~search.won[WHITE, word]
     if more:
         search.won[WHITE, word] |= more
-        _mark_before(search, word, more)
+        _mark_before(search, word, more, round_)
 
 
 @jit
@@ -270,7 +278,7 @@ def win_by_captures(search: WinSearch) -> None:
             legal = search.legal[WHITE, word]
             if legal:
                 search.won[WHITE, word] = _won_by_captures(search, word, legal)
-            _mark(search, word)
+            _mark(search, word, int64(0))
 
 
 @kernel
@@ -286,8 +294,11 @@ def _won_by_captures(search: WinSearch, word: int, legal: Word) -> Word:
 
 @jit
 def find_lost(search: WinSearch, round_: int, new: Words) -> int:
-    """Look at all marked words of a part with Black to move; put what he has newly lost into ``new``, uint64
-    (words,), and return the number of positions. No word of the part is marked afterwards."""
+    """Look at all marked words of a part with Black to move, and return how many positions he has newly lost.
+
+    Without levels, what this lets White win counts at once, for what comes later in the same round too, so
+    fewer rounds are needed; with levels, what is lost goes into ``new``, uint64 (words,).
+    """
     count = int64(0)
     first, run, each = _runs(search)
     for square in range(64):
@@ -300,43 +311,47 @@ def find_lost(search: WinSearch, round_: int, new: Words) -> int:
 @kernel
 def _find_lost(search: WinSearch, mark: int, round_: int, new: Words) -> int:
     """As :func:`find_lost`, of 64 words."""
-    count, marked = int64(0), ZERO
-    for part in range(len(search.marks)):
-        marked |= search.marks[part, mark]
-        search.marks[part, mark] = ZERO
+    count, marked, before = int64(0), search.own[mark], 1 - (round_ & 1)
+    search.own[mark] = ZERO
+    for part in range(search.marks.shape[1]):
+        marked |= search.marks[before, part, mark]
+        search.marks[before, part, mark] = ZERO
     for bit in bits_of(marked):
         word = mark << 6 | bit
         among = search.legal[BLACK, word] & ~search.won[BLACK, word]
         lost = _lost(search, word, among) if among else ZERO
         if lost:
-            new[word] = lost
             for slot in bits_of(lost):
                 count += 1
                 if len(search.level):
                     search.level[word << 6 | slot] = round_
+            if len(search.level):
+                new[word] = lost
+            else:
+                _lose(search, word, lost, round_)
     return count
 
 
 @jit
-def find_won(search: WinSearch, new: Words) -> None:
-    """Add what Black has newly lost in a part to what White wins, with the positions from which White moves
-    there; mark what is to be looked at for that. ``new`` has nothing of the part afterwards."""
+def find_won(search: WinSearch, round_: int, new: Words) -> None:
+    """Count what Black has newly lost in a part. ``new`` has nothing of the part afterwards."""
     first, run, each = _runs(search)
     for square in range(64):
         for word in range(square * each + first, square * each + first + run):
             lost = new[word]
             if lost:
                 new[word] = ZERO
-                search.won[BLACK, word] |= lost
-                _win_before(search, word, lost)
+                _lose(search, word, lost, round_)
 
 
 @kernel
-def _win_before(search: WinSearch, word: int, lost: Word) -> None:
-    """Let White win the positions from which he moves to some that Black has lost."""
+def _lose(search: WinSearch, word: int, lost: Word, round_: int) -> None:
+    """Add positions that Black has lost to what White wins, with those from which he moves there; mark what
+    is to be looked at for that."""
     frame, found = search.frame, search.found
+    search.won[BLACK, word] |= lost
     if frame.colours[frame.scalars] == WHITE:
         free = ~decode(frame, word, found.squares)
-        _win(search, word, reach(ORTHODOX, frame.kinds[frame.scalars], lost, free))
+        _win(search, word, reach(ORTHODOX, frame.kinds[frame.scalars], lost, free), round_)
     for number in range(onward(frame, word, lost, WHITE, found)):
-        _win(search, found.word[number], found.bits[number])
+        _win(search, found.word[number], found.bits[number], round_)
