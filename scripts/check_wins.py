@@ -89,7 +89,11 @@ def check(directory: Path, tables: Tablebase, material: Material, count: int) ->
         with open_tablebase(folder) as smaller:
             won = WonCells(material.men - 1 - material.pawns)
             known = Known(Tables(smaller), SolvedCells(), won=won)
-            solved = [won.solve(cell, known) for cell in cells_of(material)]
+            solved = [
+                won.solve(each, known)
+                for cell in cells_of(material)
+                for each in won.with_those_below(cell, set())
+            ]
     seconds = time.process_time() - began
     for wins in solved:
         if wins.cell.men == material.men:

@@ -266,12 +266,12 @@ class Search:
         return True
 
     def _solve_new(self, choices: Iterable[Choice], play: Play) -> bool:
-        """Solve what play leads to, best first, for as long as it takes to solve again what is above that;
-        and then this. Return whether anything was solved."""
+        """Solve what play leads to, best first, for as long as it takes to solve again what is above all of
+        it; and then all that is above. Return whether anything was solved."""
         before, taken = self.solved, 0
         above: set[Cell] = set()
         for choice in choices:
-            enough = choice.late or taken > effort(map(ToSolve, above | choice.above))
+            enough = choice.late or taken > effort(map(ToSolve, above & choice.above))
             if self.solved > before and enough:
                 break
             try:
@@ -280,7 +280,7 @@ class Search:
             except OutOfBudgetError as error:
                 self._refuse(choice.cells[-1].cell, error.stop)
             above |= choice.above
-            taken += effort(choice.cells)
+            taken += choice.effort - effort(map(ToSolve, choice.above))
         if self.solved > before:
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_again(above, play)

@@ -120,24 +120,28 @@ class WonCells(ExitSource):
         return None
 
     def unsolved(self, home: Cell) -> Iterator[Cell]:
-        """Yield the cells to solve for what is won in the home of a promotion, each after those that steps or
-        captures of the other side's pawns lead to, and captures that leave it pawns: tables may hold these,
-        but to decode them takes longer, if pawns are about to be promoted many times as long."""
+        """Yield the cells to solve for what is won in the home of a promotion, in order."""
         for whole in wholes_of(home, self.mobile):
             if is_to_queen(home):
-                yield from self._with_those_below(whole, set())
+                yield from self.with_those_below(whole, set())
 
-    def _with_those_below(self, cell: Cell, seen: set[Cell]) -> Iterator[Cell]:
+    def with_those_below(self, cell: Cell, seen: set[Cell]) -> Iterator[Cell]:
+        """Yield a cell after those that steps or captures of the other side's pawns lead to, and captures
+        that leave it pawns: tables may hold these, but to decode them takes longer, many times as long if
+        pawns are about to be promoted.
+
+        :param seen: cells that have been yielded; this adds more.
+        """
         if cell in seen or cell in self:
             return
         seen.add(cell)
         for pawn in chess.scan_forward(cell.black_pawns):
-            yield from self._with_those_below(without_pawn(cell, pawn), seen)
+            yield from self.with_those_below(without_pawn(cell, pawn), seen)
             if pawn >= 16 and pawn - 8 not in cell.standing:
-                yield from self._with_those_below(after_step(cell, pawn, pawn - 8, PAWN), seen)
+                yield from self.with_those_below(after_step(cell, pawn, pawn - 8, PAWN), seen)
         for number, man in enumerate(cell.mobile if cell.black_pawns else ()):
             if man.piece and man.colour == BLACK_TO_MOVE:
-                yield from self._with_those_below(without_man(cell, number), seen)
+                yield from self.with_those_below(without_man(cell, number), seen)
         yield cell
 
     def is_won(self, board: chess.Board) -> bool:

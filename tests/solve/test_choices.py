@@ -1,15 +1,33 @@
-"""What is solved next: first what one side is sure of while its pawns stand still, then all that is below."""
+"""What is solved next: first what one side is sure of while its pawns stand still, then all that is below.
 
+Of promotions it is found out first what a queen wins.
+"""
+
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+import chess
 import pytest
 
+import tbgen
 from tbgen.cells.bounds import ENDS
+from tbgen.cells.cell import Cell
+from tbgen.cells.position import CellPosition
 from tbgen.solve.budget import Budget, SolvingInterruptedError
 from tbgen.solve.cell_solver import CellSolver
-from tbgen.solve.choices import ToSolve
+from tbgen.solve.choices import Choice, Chooser, ToSolve, effort
+from tbgen.solve.focus import Focus
+from tbgen.solve.knowledge import Known
+from tbgen.solve.layers import CellLayers
+from tbgen.solve.meter import Meter
+from tbgen.solve.play import Play
+from tbgen.solve.promotions import QUEEN
 from tbgen.solve.solution import Solution
+from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.solver import solve
+from tbgen.solve.states import States
+from tbgen.solve.tables import Tables
+from tbgen.solve.won_cells import WonCells
 
 RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
 POSITIONS = (RACE, "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1", "5K2/1p5P/8/1k6/8/8/8/8 b - - 0 1")
@@ -74,3 +92,57 @@ def test_what_a_side_is_sure_of_without_its_pawn_is_known_soon(
             found(RACE, small)
         lowest.append(str(caught.value.solution.lower))
     assert lowest == ["-G5.5", "-G0.0"]
+
+
+@pytest.fixture
+def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
+    """Tells the choices after promotions and a step of the pawn, where two men are mobile besides a queen."""
+    boards = [
+        chess.Board(f"{first}/8/{third}/5p2/8/8/1k6/6K1 b - - 0 1")
+        for first, third in (("N7", "8"), ("Q7", "8"), ("8", "P7"))
+    ]
+    with tbgen.open_tablebase(small) as opened:
+        known = Known(Tables(opened), SolvedCells(), won=WonCells(2))
+
+        def choices(budget: Budget, given_up: Collection[Cell] = ()) -> list[Choice]:
+            meter = Meter(budget)
+            before = chess.Board("8/P7/8/5p2/8/8/1k6/6K1 w - - 0 1")
+            root = CellPosition(before, int(before.kings)).cell.canonical()[0]
+            chooser = Chooser(known, meter, root, Focus(root, known.cells, narrow=True))
+            chooser.given_up_wins |= set(given_up)
+            play = Play(States(known, CellLayers(known, meter, root, None)))
+            for board in boards:
+                after = CellPosition(board, int(board.kings))
+                home = after.cell.canonical()[0]
+                play.ways[home] = after
+                play.above[home] = {root: {False}}
+            return chooser.choices(play)
+
+        yield choices
+
+
+def test_what_a_queen_wins_is_found_out_first(choices_of: Callable[..., list[Choice]]) -> None:
+    """And then whatever is left, before promotions to other men."""
+    *others, last = choices_of(Budget(seconds=3600.0))
+    (queen,) = (choice for choice in others if choice.homes and not choice.cells)
+    assert [choice.late for choice in others] == [False, False]
+    assert last.late
+    assert last.cells[-1].cell.frozen[0].man.kind != QUEEN
+    (home,) = queen.homes
+    assert home.frozen[0].man.kind == QUEEN
+    assert queen.effort > effort(map(ToSolve, queen.above))
+    again = choices_of(Budget(seconds=3600.0), given_up=[home])
+    assert home in [choice.cells[-1].cell for choice in again]
+    apart = choices_of(Budget(seconds=0.0))
+    assert all(choice.apart and choice.cells for choice in apart)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e6])
+def test_what_is_won_comes_before_cells_that_take_as_long(
+    seconds: float, choices_of: Callable[..., list[Choice]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (queen,) = (choice for choice in choices_of(Budget(seconds=1e5)) if not choice.cells)
+    monkeypatch.setattr("tbgen.solve.choices.homes_below", lambda *_, **__: queen.homes)
+    monkeypatch.setattr(Meter, "seconds_of_wins", lambda meter, size: seconds)
+    step = next(choice for choice in choices_of(Budget(seconds=1e5)) if choice.cells and not choice.late)
+    assert step.homes == (() if seconds else queen.homes)

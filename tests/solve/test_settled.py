@@ -6,6 +6,7 @@ import chess
 import pytest
 
 import tbgen
+from tbgen.board.score import GScore
 from tbgen.cells.position import CellPosition
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
@@ -51,3 +52,22 @@ def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.M
     values, play, depth = settled(BLOCKED, small)
     assert (values, play) == (True, most > 100)
     assert depth is not None
+
+
+def test_a_guess_takes_no_layer(small: Path) -> None:
+    """Where one would have to be made, a bound counts as the accrued score; else it is looked up."""
+    board = chess.Board(LOCKED)
+    root, meter = CellPosition(board, int(board.kings)), Meter(Budget(seconds=3600.0, cells=1))
+    root = root.seen_by(root.cell.canonical()[1])
+    accrued = GScore.parse("G1.0").code
+    with tbgen.open_tablebase(small) as opened:
+        known = Known(Tables(opened), SolvedCells())
+        Search(known, root, root.own, meter, lambda *_: None).run()
+        layers = CellLayers(known, meter, root.cell, None)
+        guesses, states = States(known, layers, guess=True), States(known, layers)
+        assert guesses.of(root, root.own) == states.of(root, root.own)
+        assert guesses.of(root, accrued).value == (accrued, accrued)
+        assert not layers.is_made(root.cell, accrued)
+        states.of(root, accrued)
+        assert layers.is_made(root.cell, accrued)
+        assert guesses.of(root, accrued) == states.of(root, accrued)

@@ -10,15 +10,15 @@ import pytest
 
 import tbgen
 from tbgen.board.score import NONE
-from tbgen.cells.bounds import WORST, side_after
-from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.bounds import WORST, SomeKnowledge, side_after
+from tbgen.cells.cell import PAWN, Cell, man_of, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.interval import Interval
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.wins import Wins
-from tbgen.index.layout import BLACK_TO_MOVE
+from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE
 from tbgen.retro.kernels.bits import Words
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.solve.knowledge import Known
@@ -79,6 +79,24 @@ def test_forced_mates_after_promotions_are_those_of_tables(fen: str, small: Path
             assert not (claimed & ~mates).any()
             assert claimed.sum() > 0.9 * mates.sum()
             check_positions(won, route, found.value, end)
+
+
+def test_captures_that_leave_pawns_need_no_table() -> None:
+    """They are solved before, and White wins by some of them."""
+    queen, pawn = man_of(WHITE_TO_MOVE, QUEEN), man_of(BLACK_TO_MOVE, PAWN)
+    board = chess.Board("Q7/1k6/1r6/8/8/8/5p2/6K1 b - - 0 1")
+    whole = Cell.of_board(board, mobile_squares(board))
+    home = Cell.of_men([man for man in whole.mobile if man != queen], {chess.A8: queen, chess.F2: pawn})
+    won, blind, nothing = WonCells(3), WonCells(3), SomeKnowledge()
+    cells = list(won.unsolved(home))
+    assert [("".join(cell.sides()), bin(cell.black_pawns).count("1")) for cell in cells[-2:]] == [
+        ("KQKP", 1),
+        ("KQKRP", 1),
+    ]
+    found = [won.solve(cell, nothing) for cell in cells][-1]
+    without = blind.solve(whole, nothing)
+    assert not (without.won & ~found.won).any()
+    assert np.bitwise_count(found.won).sum() > 1.2 * np.bitwise_count(without.won).sum()
 
 
 def is_to_queen(route: Route, cell: Cell) -> bool:
