@@ -4,12 +4,15 @@ import random
 from pathlib import Path
 
 import chess
+import numpy as np
 import pytest
 
 import tbgen
-from tbgen.cells.bounds import LOWER, UPPER, WORST, side_after
+from tbgen.board.score import NONE
+from tbgen.cells.bounds import LOWER, UPPER, WORST, Bounds, side_after
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.games import Games
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.probe.tablebase import Tablebase
@@ -89,3 +92,22 @@ def test_one_ply_on(fen: str, own: Path) -> None:
                     assert known.worth(position)[end] == expected
                     decided += expected != WORST[end]
     assert decided
+
+
+def test_better_bounds_are_kept(small: Path) -> None:
+    """Whichever came first; values, which may be read-only, take the place of any."""
+    board = chess.Board("8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1")
+    cell, cells = CellPosition(board, int(board.kings)).cell.canonical()[0], SolvedCells()
+    with tbgen.open_tablebase(small) as tables:
+        found = Games(cell, Known(Tables(tables), cells)).solve()
+    value, depth = found.value.copy(), found.depth.copy()
+    for end in (LOWER, UPPER):
+        worse = value[end].copy()
+        worse[worse != NONE] = WORST[end]
+        both = np.stack([worse, value[UPPER]] if end == LOWER else [value[LOWER], worse])
+        cells.add(Bounds(cell, both, depth.copy()))
+    known = cells.get(cell)
+    assert known is not None
+    assert (known.value == value).all()
+    cells.add(Bounds(cell, np.broadcast_to(value[:1], value.shape), np.broadcast_to(depth[:1], depth.shape)))
+    assert cells.has_values(cell)
