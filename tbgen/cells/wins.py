@@ -27,7 +27,7 @@ from tbgen.retro.kernels.moves import room_for_moves
 _WORTH_PARTS: Final = 64**4
 """Slots from which a cell has parts: in smaller ones no thread is worth its start."""
 _ROUNDS: Final = 256
-"""Levels have one byte; mates that take as many moves are left out."""
+"""Levels have one byte; what takes as many rounds is left out."""
 _MOVES: Final = 256
 """Room for the quiet moves of one side, as many as there ever are."""
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Iterable
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -10,12 +11,14 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route
 from tbgen.costs import memory_of
+from tbgen.index.symmetry import MIRROR_FILES
 from tbgen.solve.budget import Stop
 from tbgen.solve.choices import SMALL, TINY, Chooser, ToSolve
 from tbgen.solve.focus import Focus
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
+from tbgen.solve.promotions import wholes_of
 from tbgen.solve.structures import homes_below
 
 if TYPE_CHECKING:  # not needed without proofs
@@ -51,6 +54,8 @@ class CellSolver:
         self._focus, self._chooser, self._prover = focus, chooser, prover
         self.solved = 0
         self.solved_at: dict[tuple[Cell, int], int] = {}
+        self._won_at: dict[Cell, int] = {}
+        """The same of what is won in whole cells, and in those with their files mirrored."""
 
     def is_complete(self, cell: Cell) -> bool:
         """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
@@ -67,31 +72,53 @@ class CellSolver:
         cell = wanted.cell
         self._ask(cell)
         again = cell in self._known.cells
-        with self._budget.reserving([cell.size], again), contextlib.suppress(OutOfBudgetError):
+        with self._budget.reserving([cell.size], again):
             self.solve_wins(cell)
-            self._solve_below(cell, _SLOTS_BELOW)
-            self._solve_replies(cell, _SLOTS_BELOW)
+            with contextlib.suppress(OutOfBudgetError):
+                self._solve_below(cell, _SLOTS_BELOW)
+                self._solve_replies(cell, _SLOTS_BELOW)
         self._layers.make_room(cell)
         self._solve_granted(wanted)
 
-    def solve_wins(self, home: Cell) -> None:
+    def solve_wins(self, home: Cell) -> Stop | None:
         """Find what is won after a promotion that leads to a cell, if it is one, and that is still to do.
+
+        :returns: what there was too little of; it is given up then.
+        """
+        if home in self._chooser.given_up_wins:
+            return None
+        try:
+            for whole in list(self._known.won.unsolved(home)):
+                self._find_wins(whole, home)
+        except OutOfBudgetError as error:
+            self._chooser.given_up_wins.add(home)
+            return error.stop
+        return None
+
+    def _find_wins(self, whole: Cell, home: Cell) -> None:
+        """Find what is won in a whole cell, for a home.
 
         :raises OutOfBudgetError: if there is no time or memory for it.
         """
-        won, threads = self._known.won, self._budget.threads
-        cells, levels = list(won.unsolved(home)), self._prover is not None
-        if cells:
-            self._budget.ask_for(sum(self._budget.seconds_of_wins(cell.size) for cell in cells))
-        for cell in cells:
-            if not self._budget.allows(self._layers.make_room(home) + memory_of("wins", cell.size)):
-                raise OutOfBudgetError(Stop.MEMORY)
-            began = time.perf_counter()
-            wins = won.solve(cell, self._known, levels=levels, threads=threads)
-            self._budget.learn_wins(cell.size, time.perf_counter() - began)
-            self.solved += 1
-            if self._prover is not None:
-                self._prover.wins(wins)
+        self._budget.ask_for(self._budget.seconds_of_wins(whole.size))
+        if not self._budget.allows(self._layers.make_room(home) + memory_of("wins", whole.size)):
+            raise OutOfBudgetError(Stop.MEMORY)
+        began, levels = time.perf_counter(), self._prover is not None
+        wins = self._known.won.solve(whole, self._known, levels=levels, threads=self._budget.threads)
+        self._budget.learn_wins(whole.size, time.perf_counter() - began)
+        self.solved += 1
+        self._won_at |= dict.fromkeys((whole, whole.image(MIRROR_FILES)), self.solved)
+        if self._prover is not None:
+            self._prover.wins(wins)
+
+    def note(self, cells: Iterable[Cell], by: int, ends: Iterable[int] = ENDS) -> None:
+        """Take note that more is known of cells, by the solution of a number."""
+        self.solved_at |= dict.fromkeys(product(cells, ends), by)
+
+    def found_at(self, cell: Cell, end: int) -> int:
+        """Return the solution by which one end of a cell became known better last, by number, 0 for none."""
+        won = (self._won_at.get(whole, 0) for whole in wholes_of(cell, self._known.won.mobile))
+        return max(self.solved_at.get((cell, end), 0), *won, 0)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:
         """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots
@@ -150,7 +177,7 @@ class CellSolver:
         self._focus.note(bounds)
         self._layers.renew(games)
         self.solved += 1
-        self.solved_at |= dict.fromkeys(product([cell], wanted.ends), self.solved)
+        self.note([cell], self.solved, wanted.ends)
         return True
 
     def _games_of(self, wanted: ToSolve) -> Games:

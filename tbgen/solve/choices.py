@@ -107,8 +107,8 @@ class Chooser:
         """Return what is solved for a cell that a move leads to: what is won there after a promotion; it
         after all that it rests on; what lies ahead of the given position, if there is no time for that, or if
         it takes little of the time and much less than that; or the cell alone if there is no time for any."""
-        homes, wins = self._unsolved_wins([home])
-        if homes and self._budget.has_time(self._seconds_of_wins(wins), len(wins)):
+        homes, wins = self._wins_in_time([home], self._budget.left)
+        if homes:
             return self._choice([], above, homes, wins)
         whole = self._whole(home, above)
         ahead = self._lies_ahead(home, end) if home.size > SMALL and above == {self._root} else None
@@ -126,20 +126,27 @@ class Chooser:
         if cells is None:
             return None
         below = {home for each in cells for home in homes_below(each.cell, promotions=True)}
-        homes, wins = self._unsolved_wins(sorted(below, key=height))
-        own, more = self._seconds_of(cells), self._seconds_of_wins(wins)
-        if more <= own and self._budget.has_time(own + more, len(cells) + len(wins)):
-            return self._choice(cells, above, homes, wins)
-        return self._choice(cells, above)
+        own = self._seconds_of(cells)
+        with self._budget.reserving(each.cell.size for each in cells):
+            return self._choice(cells, above, *self._wins_in_time(sorted(below, key=height), own))
 
-    def _unsolved_wins(self, homes: Iterable[Cell]) -> tuple[tuple[Cell, ...], set[Cell]]:
-        """Return those cells that are homes of promotions of which it has not been found out what is won
-        there, and the whole cells to solve for that."""
-        wins = {home: set(self._known.won.unsolved(home)) for home in homes if home not in self.given_up_wins}
-        return tuple(home for home, wholes in wins.items() if wholes), set[Cell]().union(*wins.values())
-
-    def _seconds_of_wins(self, wins: Iterable[Cell]) -> float:
-        return sum(self._budget.seconds_of_wins(whole.size) for whole in wins)
+    def _wins_in_time(self, homes: Iterable[Cell], most: float) -> tuple[tuple[Cell, ...], set[Cell]]:
+        """Return those cells that are homes of promotions of which nothing has told yet what is won there,
+        and the whole cells to solve for that; nothing if that takes more than so many seconds, or than are
+        left."""
+        found: dict[Cell, None] = {}
+        seconds, wins = 0.0, set[Cell]()
+        for home in homes:
+            if home in self.given_up_wins or self._known.tables.has_cell(home):
+                continue
+            for whole in self._known.won.unsolved(home):
+                if whole not in wins:
+                    seconds += self._budget.seconds_of_wins(whole.size)
+                    wins.add(whole)
+                found[home] = None
+                if seconds > most or not self._budget.has_time(seconds, 0):
+                    return (), set()
+        return tuple(found), wins
 
     def _lies_ahead(self, home: Cell, end: int) -> Choice | None:
         """Return the choice of what tells one end of a cell while one side's pawns stand still, if that has
@@ -181,8 +188,10 @@ class Chooser:
         of_wins = sum(max(whole.size // _WINS, TINY) * len(ENDS) for whole in wins)
         slots = effort(cells) + of_wins + effort(map(ToSolve, above))
         last = cells[-1].cell if cells else homes[-1]
-        late = any(not is_to_queen(last) for _ in wholes_of(last, self._known.won.mobile))
-        return Choice(False, late, False, slots, cells, above, homes)
+        late = bool(wholes_of(last, self._known.won.mobile)) and not is_to_queen(last)
+        return Choice(
+            apart=False, late=late, ahead=False, effort=slots, cells=cells, above=above, homes=homes
+        )
 
 
 def effort(cells: Iterable[ToSolve]) -> int:

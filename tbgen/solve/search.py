@@ -82,8 +82,7 @@ class Search:
         self._best: dict[chess.Move | None, Answer] = {}
         """What has been known of the state, by None, and of those after its moves."""
         self._chooser = Chooser(known, meter, self._cell, self.focus)
-        around = meter, self.layers, self.focus, self._chooser, prover
-        self._solver = CellSolver(known, self._cell, *around)
+        self._solver = CellSolver(known, self._cell, meter, self.layers, self.focus, self._chooser, prover)
         self._refused: Stop | None = None
         """What a cell took too much of that was given up last."""
         self._refused_promotions: set[Cell] = set()
@@ -214,7 +213,7 @@ class Search:
                 if self._budget.has_time(seconds_of("look-ups", cell.size, self._budget.threads), 0):
                     cells.add(tables.bounds(cell))
                     told.add(cell)
-        self._solver.solved_at |= dict.fromkeys(product(told, ENDS), self.solved + 1)
+        self._solver.note(told, self.solved + 1)
         return self._solve_again(set[Cell]().union(*map(play.all_above, told)), play)
 
     def _has_time(self) -> bool:
@@ -267,8 +266,9 @@ class Search:
 
     def _solve_new(self, choices: Iterable[Choice], play: Play) -> bool:
         """Solve what play leads to, best first, for as long as it takes to solve again what is above all of
-        it; and then all that is above. Return whether anything was solved."""
-        before, taken = self.solved, 0
+        it; and then all that is above. Return whether anything was solved, or given up that leaves something
+        else to solve."""
+        before, taken, given_up = self.solved, 0, len(self._chooser.given_up_wins)
         above: set[Cell] = set()
         for choice in choices:
             enough = choice.late or taken > effort(map(ToSolve, above & choice.above))
@@ -284,18 +284,17 @@ class Search:
         if self.solved > before:
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_again(above, play)
-        return self.solved > before
+        return self.solved > before or len(self._chooser.given_up_wins) > given_up
 
     def _solve_all(self, choice: Choice) -> None:
         """Solve the cells of a choice in their order.
 
         :raises OutOfBudgetError: as soon as there is no time or memory for one.
         """
-        for home in choice.homes:
-            try:
-                self._solver.solve_wins(home)
-            except OutOfBudgetError:
-                self._chooser.given_up_wins.add(home)
+        with self._budget.reserving(each.cell.size for each in choice.cells):
+            for home in choice.homes:
+                self.tell()
+                self._refused = self._solver.solve_wins(home) or self._refused
         for number, each in enumerate(choice.cells):
             if len(choice.cells) > 1:
                 self.tell([left.cell for left in choice.cells[number:]])
@@ -315,12 +314,12 @@ class Search:
     def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
         """Return the ends of a cell that may be narrowed on the play, because something below it was solved
         later, or it was solved in a window that is too close now."""
-        solved_at = self._solver.solved_at
+        solver = self._solver
         stale = {
             end
             for home, swapped in play.below(cell)
             for end in ENDS
-            if solved_at.get((home, end ^ swapped), 0) > solved_at.get((cell, end), -1)
+            if solver.found_at(home, end ^ swapped) > solver.solved_at.get((cell, end), -1)
             or not self.focus.is_answered(cell, end)
         }
         found: set[int] = set()

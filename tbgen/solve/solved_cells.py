@@ -73,7 +73,8 @@ class SolvedCells(ExitSource):
         self._open.clear()
 
     def add(self, bounds: Bounds, told: Window = EVERYTHING) -> None:
-        """Keep the bounds of a canonical cell, and what was known before where that is better.
+        """Keep the bounds of a canonical cell, and what was known before where that is better: it is put into
+        their arrays.
 
         :param told: between which scores what they were found from told all that could be known.
         """
@@ -224,9 +225,7 @@ def narrower(one: Bounds, other: Bounds) -> Bounds:
                 part = slice(first, first + _CHUNK)
                 now, before = value[part], one.value[end, side, part]
                 keep = worse(now, before)
-                if (
-                    other.window != EVERYTHING
-                ):  # what is proved of scores that are not told apart has no depth
+                if other.window != EVERYTHING:  # scores that are not told apart have no depth
                     keep |= (now == before) & other.window.blurs(now, end)
                 np.copyto(now, before, where=keep)
                 np.copyto(depth[part], one.depth[end, side, part], where=keep)

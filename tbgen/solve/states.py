@@ -1,5 +1,7 @@
 """What is known of single states: positions of cells with their accrued scores."""
 
+from typing import Final
+
 import chess
 
 from tbgen.board.score import NONE, Code, rank_of_code
@@ -12,12 +14,15 @@ from tbgen.solve.answer import Answer
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 
+_WORTH_GUESSING: Final = 64**4
+"""Slots of cells from which on layers take long."""
+
 
 class States:
     """Looks states up in solved cells and their layers, and beyond them in all that is known.
 
-    :param guess: whether to guess what a layer would say that has not been made: that a bound is the accrued
-        score, if this may make it another one than fresh.
+    :param guess: whether to guess what a layer of a large cell would say that has not been made: that a bound
+        is the accrued score, if this may make it another one than fresh.
     """
 
     def __init__(self, known: Known, layers: CellLayers, *, guess: bool = False) -> None:
@@ -52,7 +57,8 @@ class States:
         for end in ENDS:
             bounds = fresh
             if accrued != own and self._matters(accrued, own, Code(int(fresh.value[end, side, slot]))):
-                if self._guess and not self._layers.is_made(cell, accrued):
+                guess = self._guess and cell.size >= _WORTH_GUESSING
+                if guess and not self._layers.is_made(cell, accrued):
                     ends.append(accrued)
                     depths.append(0)
                     continue

@@ -122,7 +122,7 @@ class WonCells(ExitSource):
     def unsolved(self, home: Cell) -> Iterator[Cell]:
         """Yield the cells to solve for what is won in the home of a promotion, in order."""
         for whole in wholes_of(home, self.mobile):
-            if is_to_queen(home):
+            if is_to_queen(home) and whole not in self:
                 yield from self.with_those_below(whole, set())
 
     def with_those_below(self, cell: Cell, seen: set[Cell]) -> Iterator[Cell]:
@@ -132,7 +132,7 @@ class WonCells(ExitSource):
 
         :param seen: cells that have been yielded; this adds more.
         """
-        if cell in seen or cell in self:
+        if cell in seen or cell in self._wins:
             return
         seen.add(cell)
         for pawn in chess.scan_forward(cell.black_pawns):

@@ -42,10 +42,11 @@ def pen(seed: int) -> chess.Board:
                 return board
 
 
+@pytest.mark.parametrize("levels", [False, True])
 @pytest.mark.parametrize("seed", [7, 14, 16, 44, 57])
-def test_wins_are_those_of_a_slow_search(seed: int) -> None:
+def test_wins_are_those_of_a_slow_search(seed: int, levels: bool) -> None:
     board = pen(seed)
-    wins = solve_wins(Cell.of_board(board, mobile_squares(board)), made_up)
+    wins = solve_wins(Cell.of_board(board, mobile_squares(board)), made_up, levels=levels, threads=2)
     there, won = slow_wins(board, made_up)
     found = {name for name, each in there.items() if wins.has(side_of(each.board), each.slot)}
     assert found == won

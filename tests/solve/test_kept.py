@@ -232,11 +232,12 @@ def test_two_writers_do_no_harm(tmp_path: Path) -> None:
 
 def test_what_others_have_proved_since_counts(tmp_path: Path) -> None:
     solved, here, there = SolvedCells(KeptCells(tmp_path)), bounds(cell(), 1), bounds(cell(), 2)
-    other = SolvedCells(KeptCells(tmp_path))
-    for cells, known in ((solved, here), (other, there), (solved, here)):
-        cells.add(known)
-        cells.settle()
     best = np.stack([np.minimum(here.value[0], there.value[0]), np.maximum(here.value[1], there.value[1])])
+    assert not any(np.array_equal(each.value, best) for each in (here, there))
+    other = SolvedCells(KeptCells(tmp_path))
+    for cells, seed in ((solved, 1), (other, 2), (solved, 1)):
+        cells.add(bounds(cell(), seed))
+        cells.settle()
     found = solved.get(cell())
     assert found is not None
     assert np.array_equal(found.value, best)

@@ -54,8 +54,9 @@ def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.M
     assert depth is not None
 
 
-def test_a_guess_takes_no_layer(small: Path) -> None:
+def test_a_guess_takes_no_layer(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one would have to be made, a bound counts as the accrued score; else it is looked up."""
+    monkeypatch.setattr("tbgen.solve.states._WORTH_GUESSING", 0)
     board = chess.Board(LOCKED)
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(seconds=3600.0, cells=1))
     root = root.seen_by(root.cell.canonical()[1])

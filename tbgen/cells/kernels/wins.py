@@ -334,7 +334,8 @@ def _find_lost(search: WinSearch, mark: int, round_: int, new: Words) -> int:
 
 @jit
 def find_won(search: WinSearch, round_: int, new: Words) -> None:
-    """Count what Black has newly lost in a part. ``new`` has nothing of the part afterwards."""
+    """Add what Black has newly lost in a part to what White wins. ``new`` has nothing of the part
+    afterwards."""
     first, run, each = _runs(search)
     for square in range(64):
         for word in range(square * each + first, square * each + first + run):
