@@ -19,6 +19,8 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.window import Window
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget, Stop
+from tbgen.solve.cell_solver import CellSolver
+from tbgen.solve.choices import ToSolve
 from tbgen.solve.gaps import Need
 from tbgen.solve.knowledge import Known
 from tbgen.solve.promotions import QUEEN, values_take
@@ -242,6 +244,23 @@ def solved(
         known = known_of(opened, 2, monkeypatch)
         budget = Budget(60, memory)
         return tbgen.solve(PAWN, tables=opened, known=known, budget=budget, verify=proved, line=True), known
+
+
+def test_what_a_queen_wins_counts_at_once(kings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else is solved of what promotions lead to."""
+    cells, right = list[Cell](), CellSolver._solve_granted
+
+    def noted(solver: CellSolver, wanted: ToSolve) -> bool:
+        cells.append(wanted.cell)
+        return right(solver, wanted)
+
+    monkeypatch.setattr(CellSolver, "_solve_granted", noted)
+    monkeypatch.setattr("tbgen.solve.cell_solver._SLOTS_BELOW", 0)
+    solution, known = solved(kings, monkeypatch)
+    assert str(solution.value) == "G0.0"
+    assert cells
+    assert not any(cell.frozen for cell in cells)
+    assert known.won.nbytes > 0
 
 
 @pytest.mark.usefixtures("few_mobile")
