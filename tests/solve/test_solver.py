@@ -96,7 +96,7 @@ def test_time_counts_while_exits_are_found(tables: Path, monkeypatch: pytest.Mon
         return stored(self, route, end)
 
     monkeypatch.setattr(knowledge.Known, "stored", slow)
-    for module in ("meter", "search"):
+    for module in ("cell_solver", "meter"):
         monkeypatch.setattr(f"tbgen.solve.{module}.time", SimpleNamespace(perf_counter=lambda: clock.now))
     found = solve(LOCKED, "G4.5", tables=tables, budget=Budget(seconds=200.0, memory=2 << 30))
     assert found.stopped_by is Stop.TIME
