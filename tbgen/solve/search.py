@@ -254,9 +254,7 @@ class Search:
             for bounds in self.known.promoted.solve(*given, self.focus.window):
                 self.known.cells.add(bounds)
                 self.focus.note(bounds)
-                self._solver.solved_at |= dict.fromkeys(
-                    product([bounds.cell], ENDS), self.solved + len(cells)
-                )
+                self._solver.note([bounds.cell], self.solved + len(cells))
         except (OutOfBudgetError, NoCodeError) as error:
             self._refused = error.stop if isinstance(error, OutOfBudgetError) else self._refused
             self._refused_promotions.add(home)
