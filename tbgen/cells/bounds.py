@@ -122,17 +122,20 @@ class Bounds:
     ends: tuple[int, ...] = tuple(ENDS)
     window: Window = EVERYTHING
 
+    @property
+    def lie_once(self) -> bool:
+        """Whether both ends are the same arrays, since they are values."""
+        return self.value.strides[0] == 0
+
     @cached_property
     def same_ends(self) -> bool:
         """Whether both ends are the same, depths included."""
-        if self.value.strides[0] == 0:
-            return True
-        return all(np.array_equal(*ends) for ends in (self.value, self.depth))
+        return self.lie_once or all(np.array_equal(*ends) for ends in (self.value, self.depth))
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays; where the game of both ends is one, its bounds lie there once."""
-        ends = 1 if self.value.strides[0] == 0 else len(ENDS)
+        ends = 1 if self.lie_once else len(ENDS)
         return int(self.value[0].nbytes + self.depth[0].nbytes) * ends
 
 

@@ -216,7 +216,7 @@ def end_of(side: Side) -> int:
 def narrower(one: Bounds, other: Bounds) -> Bounds:
     """Return the better of two bounds of every position, in the arrays of the others, which were found later,
     as their window was."""
-    if other.value.strides[0] == 0:  # they are values
+    if other.lie_once:
         return other
     for end, worse in ((LOWER, np.greater), (UPPER, np.less)):
         for side in SIDES:
