@@ -32,7 +32,10 @@ int main(int count, char *arguments[]) {
     if (auto failed = tbgen_read_fen(arguments[2], TBGEN_R_MOBILITY, &position, &accrued))
         return fail(failed);
     if (auto failed = tbgen_probe(room.get(), &position, accrued, &result)) return fail(failed);
-    std::cout << "value " << text(result.value) << " in " << result.depth << " plies\n";
+    std::cout << "value " << text(result.value);
+    if (result.depth != TBGEN_NO_DEPTH) std::cout << " in " << result.depth << " plies";
+
+    std::cout << '\n';
 
     tbgen_move moves[TBGEN_MOST_MOVES];
     int found;

@@ -1,7 +1,7 @@
 /* probe DIR: reads lines of FEN, with or without a seventh field for the accrued score, and answers each by
- * "value depth" or "error: ...". A depth that is not stored is "?". With --moves, each legal move follows as
- * "move value depth accrued"; with --rules wg the tables are those for whole-game mobility; --check reads all
- * tables first.
+ * "value depth" or "error: ...", with the name of a table that is missing or damaged. A depth that is not
+ * stored is "?". With --moves, each legal move follows as "move value depth accrued"; with --rules wg the
+ * tables are those for whole-game mobility; --check reads all tables first.
  *
  * Copyright (C) 2026 The tbgen developers
  * Licence: GPL-3.0-or-later, see LICENSE. */
@@ -53,18 +53,20 @@ static bool read_line(char *line, int size) {
 int main(int count, char *arguments[]) {
     const char *directory = NULL, *damaged;
     enum tbgen_rules rules = TBGEN_R_MOBILITY;
-    bool with_moves = false, check = false, usage = false;
+    bool with_moves = false, check = false, help = false, usage = false;
     for (int at = 1; at < count; at++) {
         if (!strcmp(arguments[at], "--moves")) with_moves = true;
         else if (!strcmp(arguments[at], "--check")) check = true;
-        else if (!strcmp(arguments[at], "--rules") && at + 1 < count)
+        else if (!strcmp(arguments[at], "-h") || !strcmp(arguments[at], "--help")) help = true;
+        else if (!strcmp(arguments[at], "--rules") && at + 1 < count) {
             rules = strcmp(arguments[++at], "wg") ? TBGEN_R_MOBILITY : TBGEN_WHOLE_GAME;
-        else if (!directory && arguments[at][0] != '-') directory = arguments[at];
+            usage |= rules == TBGEN_R_MOBILITY && strcmp(arguments[at], "r");
+        } else if (!directory && arguments[at][0] != '-') directory = arguments[at];
         else usage = true;
     }
-    if (usage || !directory) {
-        fputs("usage: probe [--moves] [--check] [--rules r|wg] DIR\n", stderr);
-        return 2;
+    if (help || usage || !directory) {
+        fputs("usage: probe [--moves] [--check] [--rules r|wg] DIR\n", help ? stdout : stderr);
+        return help ? 0 : 2;
     }
     struct tbgen *tables;
     struct tbgen_room *room = NULL;
@@ -76,7 +78,9 @@ int main(int count, char *arguments[]) {
     } else {
         for (char line[512]; read_line(line, sizeof line); fflush(stdout)) {
             enum tbgen_error wrong = answer(room, rules, line, with_moves);
-            if (wrong) printf("error: %s\n", tbgen_sentence(wrong));
+            if (wrong == TBGEN_MISSING || wrong == TBGEN_DAMAGED)
+                printf("error: %s: %s\n", tbgen_table(room), tbgen_sentence(wrong));
+            else if (wrong) printf("error: %s\n", tbgen_sentence(wrong));
         }
     }
     tbgen_room_close(room);

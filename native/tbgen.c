@@ -728,15 +728,36 @@ struct place {
     uint8_t square[8]; /* of the free men, in the canonical image */
 };
 
-/* Find the table of a position, and whether it has the colours exchanged. */
-static outcome
-find_table(const struct tbgen *tables, const struct board *b, const struct table **found, bool *exchanged) {
+/* Name a material as tables are named: the side with more men first, else the stronger one. */
+static void name_material(int men[2][KINDS], char name[NAME_SIZE]) {
+    int lead = 0, first = WHITE;
+    for (int kind = PAWN; kind >= KING; kind--)
+        if (men[WHITE][kind] != men[BLACK][kind]) lead = men[WHITE][kind] - men[BLACK][kind];
+    int more = 0;
+    for (int kind = KING; kind <= PAWN; kind++) more += men[WHITE][kind] - men[BLACK][kind];
+    if ((more ? more : lead) < 0) first = BLACK;
+    for (int turn = 0; turn < 2; turn++) {
+        if (turn) *name++ = 'v';
+        for (int kind = KING; kind <= PAWN; kind++)
+            for (int man = 0; man < men[turn ? 1 - first : first][kind]; man++) *name++ = LETTERS[kind];
+    }
+    *name = 0;
+}
+
+/* Find the table of a position, and whether it has the colours exchanged; `missing` receives its name where
+ * it is missing. */
+static outcome find_table(
+    const struct tbgen *tables, const struct board *b, const struct table **found, bool *exchanged,
+    char missing[NAME_SIZE]) {
     int men[2][KINDS];
     for (int side = WHITE; side <= BLACK; side++)
         for (int kind = KING; kind <= PAWN; kind++)
             men[side][kind] = b->of[side][kind] ? count_of(b->of[side][kind]) : 0;
     const struct entry *entry = entry_of(tables, key_of(men[WHITE], men[BLACK]));
-    if (entry->table < 0) return TBGEN_MISSING;
+    if (entry->table < 0) {
+        name_material(men, missing);
+        return TBGEN_MISSING;
+    }
     *found = &tables->tables[entry->table];
     *exchanged = entry->swapped;
     return (*found)->good ? TBGEN_OK : TBGEN_DAMAGED;
@@ -1038,6 +1059,7 @@ enum { SETS = 64, WAYS = 4 };
 
 struct tbgen_room {
     const struct tbgen *tables;
+    char blamed[NAME_SIZE]; /* the table that the last look-up failed for */
     uint8_t next[SETS]; /* the block that is replaced next */
     struct block block[SETS][WAYS];
 };
@@ -1458,14 +1480,22 @@ struct located {
     struct place place;
 };
 
+/* Note which table a look-up fails for: the first one, before those that rest on it. */
+static outcome blame(struct tbgen_room *room, const char *name, outcome failed) {
+    if (failed && !*room->blamed) strcpy(room->blamed, name);
+    return failed;
+}
+
 /* Find a position's table and place, and its moves where the look-up wants them. */
-static outcome locate(const struct tbgen *tables, const struct board *b, struct located *found) {
-    outcome failed = find_table(tables, b, &found->table, &found->exchanged);
-    if (failed) return failed;
+static outcome locate(struct tbgen_room *room, const struct board *b, struct located *found) {
+    char missing[NAME_SIZE];
+    outcome failed = find_table(room->tables, b, &found->table, &found->exchanged, missing);
+    if (failed) return blame(room, failed == TBGEN_MISSING ? missing : found->table->name, failed);
     found->board = found->exchanged ? swapped(b) : *b;
     found->moves.passing = false;
     if (found->table->packed || b->ep) find_moves(&found->board, &found->moves);
-    return find_place(found->table, &found->board, &found->place) ? TBGEN_OK : TBGEN_DAMAGED;
+    bool good = find_place(found->table, &found->board, &found->place);
+    return blame(room, found->table->name, good ? TBGEN_OK : TBGEN_DAMAGED);
 }
 
 /* W and D in the colours of the table. */
@@ -1506,8 +1536,8 @@ static outcome accrued_of(
 /* W and D of a position in its own colours. */
 static outcome look_up_fresh(struct tbgen_room *room, const struct board *b, struct goal *goal) {
     struct located at;
-    outcome failed = locate(room->tables, b, &at);
-    if (failed || (failed = fresh_of(room, &at, goal))) return failed;
+    outcome failed = locate(room, b, &at);
+    if (failed || (failed = blame(room, at.table->name, fresh_of(room, &at, goal)))) return failed;
     if (at.exchanged) goal->value = ~goal->value;
     return TBGEN_OK;
 }
@@ -1518,12 +1548,12 @@ static outcome look_up(
     bool resets = room->tables->rules == TBGEN_R_MOBILITY;
     struct located at;
     struct goal fresh;
-    outcome failed = locate(room->tables, b, &at);
-    if (failed || (failed = fresh_of(room, &at, &fresh))) return failed;
+    outcome failed = locate(room, b, &at);
+    if (failed || (failed = blame(room, at.table->name, fresh_of(room, &at, &fresh)))) return failed;
     tbgen_score held = at.exchanged ? ~accrued : accrued;
     if (tbgen_rank(accrued) > tbgen_rank(fresh.value) || (resets && accrued == own)) *goal = fresh;
     else if (!resets) *goal = (struct goal){held, 0};
-    else failed = accrued_of(room, &at, held, &fresh, goal);
+    else failed = blame(room, at.table->name, accrued_of(room, &at, held, &fresh, goal));
     if (at.exchanged) goal->value = ~goal->value;
     return failed;
 }
@@ -1593,6 +1623,7 @@ outcome tbgen_probe(
     struct tbgen_result *result) {
     struct board b;
     struct moves moves;
+    *room->blamed = 0;
     outcome failed = board_of(position, &b);
     if (failed) return failed;
     find_moves(&b, &moves);
@@ -1638,6 +1669,7 @@ outcome tbgen_moves(
     struct step step;
     bool resets = room->tables->rules == TBGEN_R_MOBILITY;
     *count = 0;
+    *room->blamed = 0;
     outcome failed = board_of(position, &b);
     if (failed) return failed;
     find_moves(&b, &found);
@@ -1667,6 +1699,8 @@ struct tbgen_room *tbgen_room_open(const struct tbgen *tables) {
 }
 
 void tbgen_room_close(struct tbgen_room *room) { free(room); }
+
+const char *tbgen_table(const struct tbgen_room *room) { return room->blamed; }
 
 /* --------------------------------------------------------------------------------------------------- text */
 
@@ -1763,11 +1797,11 @@ const char *tbgen_sentence(outcome error) {
         [TBGEN_NO_DIRECTORY] = "the directory cannot be read",
         [TBGEN_NO_TABLES] = "the directory has no flat files for these rules: write some with tbgen export",
         [TBGEN_NO_MEMORY] = "there is not enough memory",
-        [TBGEN_MISSING] =
-            "the table of the position, or one that it rests on, is missing: export it with tbgen export",
-        [TBGEN_DAMAGED] = "the table of the position, or one that it rests on, is damaged: export it again",
-        [TBGEN_NO_FEN] = "the text is not a FEN of two to seven fields",
-        [TBGEN_NO_SCORE] = "the accrued score is not a G-score such as G3.5 or -G2.0",
+        [TBGEN_MISSING] = "the table is missing: write it with tbgen export",
+        [TBGEN_DAMAGED] =
+            "the table is damaged, unreadable or of another version: write it again with tbgen export",
+        [TBGEN_NO_FEN] = "the text is not a FEN of two to seven fields that can be read",
+        [TBGEN_NO_SCORE] = "the accrued score is not a G-score up to G999.5, such as G3.5 or -G2.0",
         [TBGEN_ENDED] = "the accrued score ends the game, and here it goes on",
         [TBGEN_TOO_MANY_MEN] = "the position has more than five men, kings included",
         [TBGEN_OVERLAP] = "the sets of the position contradict each other",

@@ -77,6 +77,18 @@ def test_cmake(source: Path, three: Path, tmp_path: Path) -> None:
     done("cmake", "-S", source, "-B", tmp_path / "build")
     done("cmake", "--build", tmp_path / "build")
     assert done(tmp_path / "build" / "probe", three / "flat", given=f"{BISHOP}\n") == "G1.5 4\n"
+    program = (ROOT / "docs" / "native.md").read_text().split("```cpp\n")[1].split("```")[0]
+    (tmp_path / "mine.cpp").write_text(program)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(mine LANGUAGES C CXX)\nadd_subdirectory(native)\n"
+        "add_executable(mine mine.cpp)\ntarget_link_libraries(mine PRIVATE tbgen)\n"
+    )
+    done("cmake", "-S", tmp_path, "-B", tmp_path / "other", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    done("cmake", "--build", tmp_path / "other")
+    assert "-O2" in (tmp_path / "other" / "compile_commands.json").read_text()
+    (tmp_path / "flat").symlink_to(three / "flat")
+    told = subprocess.run([tmp_path / "other" / "mine"], cwd=tmp_path, capture_output=True, text=True)
+    assert told.stdout == "G1.5 in 4 plies\n"
 
 
 def test_the_library_stays_small() -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import all_materials
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
 from tests.native.conftest import FOUR, PACKED, THREE
 from tests.support.exhaustive import sample
 from tests.support.native import SANITIZED, answers, compiled, differences, exported, states, with_score
 from tests.support.packed_tables import PackedTables
-from tests.support.random_boards import en_passant_board
+from tests.support.random_boards import en_passant_board, random_board
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 MATED = "8/8/8/8/8/5K2/6Q1/7k b - - 0 1"
@@ -94,13 +95,35 @@ def test_en_passant_rights_that_are_no_captures_or_reset_the_score(probe: Path, 
         ("8/8/8/4Kk2/8/8/8/8 w - - 0 1", "in check"),
         ("8/8/8/4KBk1/8/8/8/8 b - d3 0 1", "en passant"),
         ("8/8/8/8/8/8/6k1/4K2R w K - 0 1", "castling"),
-        ("8/8/8/4KBk1/8/8/8/Q7 b - - 0 1", "missing"),
+        ("8/8/8/4KBk1/8/8/8/Q7 b - - 0 1", "KQBvK: the table is missing"),
     ],
 )
 def test_what_has_no_value_is_an_error(fen: str, words: str, probe: Path, three: Path) -> None:
     (sentence,) = answers(probe, three / "flat", [fen])
     assert sentence.startswith("error: ")
     assert words in sentence
+
+
+def test_the_table_that_is_missing_is_named(probe: Path, three: Path) -> None:
+    """As its file is, whichever side has its men; afterwards a FEN that is none has no name."""
+    rng, asked, names = random.Random("names"), [], []
+    for material in all_materials(5):
+        if len(material.name) > 4:
+            while not any((board := random_board(rng, material)).legal_moves):  # mates need no table
+                pass
+            asked.append((board if rng.random() < 0.5 else board.mirror()).fen())
+            names.append(material.name)
+    told = answers(probe, three / "flat", [fen for each in asked for fen in (each, "none")])
+    assert told[1::2] == ["error: the text is not a FEN of two to seven fields that can be read"] * len(names)
+    assert told[::2] == [f"error: {name}: the table is missing: write it with tbgen export" for name in names]
+
+
+def test_its_words(probe: Path) -> None:
+    for words, code in ((["--help"], 0), (["--rules", "foo", "flat"], 2), (["--what", "flat"], 2), ([], 2)):
+        done = subprocess.run([probe, *words], input="", capture_output=True, text=True)
+        assert done.returncode == code
+        assert (done.stderr if code else done.stdout).startswith("usage: probe ")
+        assert not (done.stdout if code else done.stderr)
 
 
 def test_a_directory_without_flat_files(probe: Path, tmp_path: Path) -> None:

@@ -28,9 +28,13 @@ from tbgen.solve.solver import solve
 from tbgen.solve.states import States
 from tbgen.solve.tables import Tables
 from tbgen.solve.won_cells import WonCells
+from tests.support.exhaustive import exhaustive
 
 RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
-POSITIONS = (RACE, "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1", "5K2/1p5P/8/1k6/8/8/8/8 b - - 0 1")
+POSITIONS = (
+    *exhaustive([RACE, "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1"]),
+    "5K2/1p5P/8/1k6/8/8/8/8 b - - 0 1",
+)
 NEVER = 1 << 30
 
 

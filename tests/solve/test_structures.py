@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 
 import chess
 import pytest
@@ -30,10 +31,16 @@ def positions_of(cell: Cell) -> Iterator[CellPosition]:
                 yield CellPosition(board, board.occupied & ~cell.still)
 
 
-def reached(cell: Cell, promotions: bool) -> set[Cell]:
-    """Where captures and pawn moves lead from all positions of a cell."""
+@cache
+def ways(cell: Cell) -> frozenset[tuple[Cell, bool]]:
+    """Where captures and pawn moves lead from all positions of a cell, and whether by promotion."""
     steps = (step for position in positions_of(cell) for step in position.moves() if step.zeroing)
-    return {step.after.cell.canonical()[0] for step in steps if promotions or not step.move.promotion}
+    return frozenset((step.after.cell.canonical()[0], bool(step.move.promotion)) for step in steps)
+
+
+def reached(cell: Cell, promotions: bool) -> set[Cell]:
+    """Where they lead, with or without promotions."""
+    return {home for home, promoted in ways(cell) if promotions or not promoted}
 
 
 @pytest.mark.parametrize("promotions", [False, True])
