@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.material import MAX_MEN
-from tbgen.board.score import NONE
+from tbgen.board.score import MAX_CODED_RANK, NONE
 from tbgen.engine import room as at
 from tbgen.engine.kernels import board as row
 from tbgen.engine.room import CLOCK_TOLD, SearchRoom
@@ -97,8 +97,10 @@ def _by_men(
 
 
 def _codes(accrued: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the codes that tables have for accrued scores of rows."""
-    return np.where(accrued & 1, 255 - (accrued >> 1), accrued >> 1)
+    """Return the codes that tables have for accrued scores of rows; one beyond these counts as none, since no
+    table has a value beyond them."""
+    rank = accrued >> 1
+    return np.where(rank > MAX_CODED_RANK, NONE, np.where(accrued & 1, 255 - rank, rank))
 
 
 def _values(

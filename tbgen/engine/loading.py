@@ -4,6 +4,8 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 
+from tbgen.errors import TbgenError
+
 
 class Loading:
     """What is made ready in threads of its own, each thing once.
@@ -39,6 +41,8 @@ class Loading:
         began = time.perf_counter()
         try:
             work()
+        except TbgenError as error:
+            self._say(str(error))
         except Exception as error:  # the engine plays on by what it has
             self._say(f"{name} cannot be loaded: {error}")
         else:

@@ -41,6 +41,17 @@ def _one_of(*words: str) -> OptionKind:
 
 _YES_NO: Final = OptionKind("check", "", "true or false", ("true", "false").__contains__)
 _TEXT: Final = OptionKind("string", "", "any text", lambda _: True)
+_PAIRS: Final = OptionKind(
+    "string",
+    "",
+    "NAME=VALUE, several separated by |",
+    lambda text: all(part.partition("=")[0].strip() and "=" in part for part in text.split("|") if text),
+)
+
+
+def _pairs(text: str) -> dict[str, str]:
+    parts = (part.partition("=") for part in text.split("|") if text)
+    return {name.strip(): value.strip() for name, _, value in parts}
 
 
 class EngineOption(NamedTuple):
@@ -62,6 +73,7 @@ OPTIONS: Final = {
     "Solve": EngineOption("solve", _one_of("off", "auto", "on"), "off"),
     "Wait": EngineOption("wait", _YES_NO, "true", "true".__eq__),
     "Partner": EngineOption("partner", _TEXT, ""),
+    "PartnerOptions": EngineOption("partner_options", _PAIRS, "", _pairs),
     "Strength": EngineOption("blunders", _number(0, 100), "100", lambda text: 1 - int(text) / 100),
     "MultiPV": EngineOption("best", _number(1, 256), "1", int),
     "Move Overhead": EngineOption("overhead", _number(0, 10_000), "100", lambda text: int(text) / 1000),
@@ -85,6 +97,7 @@ class Options:
     :ivar solve: when to solve: ``off``, ``auto`` or ``on``.
     :ivar wait: whether ``readyok`` waits for tables and compiled code.
     :ivar partner: the command of another engine to play with; empty for none.
+    :ivar partner_options: what is set of its options.
     :ivar blunders: the chance that a move is made at random.
     :ivar best: how many of the best moves are reported.
     :ivar overhead: seconds that get lost on the way to the clock.
@@ -98,6 +111,7 @@ class Options:
     solve: str
     wait: bool
     partner: str
+    partner_options: dict[str, str]
     blunders: float
     best: int
     overhead: float
@@ -120,7 +134,7 @@ class Options:
         if known is None:
             raise UsageError(f"there is no option {quote(name)}: there are {', '.join(OPTIONS)}")
         option = OPTIONS[known]
-        given = text.removeprefix(_EMPTY) if option.kind is _TEXT else text.lower()
+        given = text.removeprefix(_EMPTY) if option.kind.type == "string" else text.lower()
         if not option.kind.takes(given):
             raise UsageError(f"{known} is {option.kind.expected}, not {quote(text)}")
         setattr(self, option.field, option.value(given))

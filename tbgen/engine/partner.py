@@ -6,7 +6,7 @@ could reset the accrued score, it says which moves keep the draw, and r-mobility
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,6 +51,7 @@ _ENOUGH_SECONDS: Final = 2.0
 """With less on the clock the partner decides alone."""
 _LEAST: Final = 0.005
 """Seconds that the partner has in any case."""
+_ALONE: Final = "the engine plays on alone"
 
 
 class PartnerError(TbgenError):
@@ -91,10 +92,11 @@ class Partner:
 
     :param command: its program, with arguments as for a shell.
     :param hash_mebibytes: what it may take for its transposition table.
-    :raises PartnerError: if it does not start.
+    :param options: what else is set of its options.
+    :raises PartnerError: if it does not start, or does not take these options.
     """
 
-    def __init__(self, command: str, hash_mebibytes: int) -> None:
+    def __init__(self, command: str, hash_mebibytes: int, options: Mapping[str, str] = {}) -> None:
         self._name, self._drawn = quote(command), False
         self.failed = False
         """Whether it has ended, so that nobody should ask it any more."""
@@ -102,12 +104,18 @@ class Partner:
         try:
             self._engine = chess.engine.SimpleEngine.popen_uci(words, timeout=_START_SECONDS)
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
-            raise PartnerError(f"the partner {self._name} does not start: {error}") from None
-        options = self._engine.options
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise PartnerError(f"the partner {self._name} does not start ({reason}): {_ALONE}") from None
+        known = self._engine.options
         wanted = {"Hash": hash_mebibytes, "UCI_ShowWDL": True}
-        if _OVERHEAD in options:  # what its clock loses is taken off before
-            wanted[_OVERHEAD] = options[_OVERHEAD].min or 0
-        self._engine.configure({name: value for name, value in wanted.items() if name in options})
+        if _OVERHEAD in known:  # what its clock loses is taken off before
+            wanted[_OVERHEAD] = known[_OVERHEAD].min or 0
+        try:
+            self._engine.configure({name: value for name, value in wanted.items() if name in known})
+            self._engine.configure(options)
+        except (chess.engine.EngineError, TimeoutError) as error:
+            self._engine.close()
+            raise PartnerError(f"the partner {self._name} is not as wanted ({error}): {_ALONE}") from None
 
     def close(self) -> None:
         """End it."""
@@ -163,7 +171,7 @@ class Partner:
 
     def _failure(self, error: Exception) -> PartnerError:
         self.failed = True
-        return PartnerError(f"the partner {self._name} has failed: {error}")
+        return PartnerError(f"the partner {self._name} has failed ({error}): {_ALONE}")
 
     def _analyse(
         self,

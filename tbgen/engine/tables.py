@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.mobility import own_score
-from tbgen.board.score import GScore
+from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import SearchGame
 from tbgen.engine.limits import Timer
@@ -289,7 +289,8 @@ class EngineTables:
 
 
 def _some_board(material: Material) -> chess.Board:
-    """Return a legal position of men of chess, the same each time, in which White has a move."""
+    """Return a legal position of men of chess, the same each time, in which White has a move, and whose own
+    score has a code."""
     pieces = [
         chess.Piece.from_symbol(man.upper() if white else man.lower())
         for men, white in ((material.white, True), (material.black, False))
@@ -298,7 +299,9 @@ def _some_board(material: Material) -> chess.Board:
     for squares in permutations(_APART, len(pieces)):
         board = chess.Board(None)
         board.set_piece_map(dict(zip(squares, pieces, strict=True)))
-        if not board.was_into_check() and not board.is_check() and any(board.legal_moves):
+        if board.was_into_check() or board.is_check():
+            continue
+        if 1 < own_score(board).rank <= MAX_CODED_RANK:
             return board
     raise AssertionError(f"{material} has no position on these squares")
 

@@ -88,6 +88,8 @@ class Thinker:
         for word in words:
             if word not in legal:
                 self.say(f"info string {printable(word)} is not a legal move here, and is passed over")
+        if words and legal.keys().isdisjoint(words):
+            self.say("info string none of the moves to search is legal here: all moves are searched")
         return list(dict.fromkeys(move for name, move in legal.items() if name in words))
 
     def _by_tables(

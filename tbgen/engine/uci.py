@@ -21,7 +21,7 @@ from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
 from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
-from tbgen.errors import TbgenError, printable
+from tbgen.errors import TbgenError, UsageError, printable
 
 if TYPE_CHECKING:
     from tbgen.engine.partner import Partner
@@ -43,7 +43,7 @@ class UciEngine:
     ) -> None:
         self._write, self._lock = write, threading.Lock()
         self._options = Options(directories, partner)
-        self._partners: dict[str, Partner] = {}
+        self._partners: dict[tuple[str, ...], Partner] = {}
         self._loading = Loading(self._note)
         self._tables: EngineTables | None = None
         self._tables_open = False
@@ -112,6 +112,8 @@ class UciEngine:
 
     def _set_option(self, words: list[str]) -> None:
         """``setoption name NAME [value VALUE]``; both may have spaces."""
+        if words[:1] != ["name"]:
+            raise UsageError("an option is set by: setoption name NAME value VALUE")
         at = words.index("value") if "value" in words else len(words)
         name, value = " ".join(words[1:at]), " ".join(words[at + 1 :])
         self._game = None  # it may have to be read in another way
@@ -197,16 +199,18 @@ class UciEngine:
     def _partner(self) -> "Partner | None":
         """Return the partner; while it has not started, begin with that."""
         command, hash_mebibytes = self._options.partner, self._options.hash
+        options = self._options.partner_options
+        key = command, *map("=".join, options.items())
         if not command:
             return None
 
         def work() -> None:
             from tbgen.engine.partner import Partner  # who plays alone does without
 
-            self._partners[command] = Partner(command, hash_mebibytes)
+            self._partners[key] = Partner(command, hash_mebibytes, options)
 
-        self._loading.begin(f"partner {command}", "the partner", work)
-        partner = self._partners.get(command)
+        self._loading.begin(key, "the partner", work)
+        partner = self._partners.get(key)
         return None if partner is None or partner.failed else partner
 
     def _open_tables(self) -> EngineTables | None:

@@ -43,7 +43,7 @@ class ArrayProbes:
     def probe(self, men: str, squares: Any, side: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return what :meth:`tbgen.Tablebase.probe_arrays` does."""
         _check_men(men)
-        squares = _array("squares", squares, (*np.shape(squares)[:1], len(men)), 63)
+        squares = _array("squares", squares, (None, len(men)), 63)
         side = _array("side", side, (len(squares),), 1)
         held = None if accrued is None else _array("accrued", accrued, (len(squares),), 255)
         value = np.full(len(squares), NONE, np.uint8)
@@ -62,11 +62,7 @@ class ArrayProbes:
     def of_slots(self, file: TableFile, side: Any, slots: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return what :meth:`tbgen.probe.positions.PositionTable.look_up` does."""
         material = Material.parse(file.info.material)
-        slots = np.asarray(slots)
-        if slots.dtype.kind not in "ui" or slots.ndim != 1:
-            raise TypeError(
-                f"slots has elements of type {slots.dtype} and {slots.ndim} axes: expected integers, (n,)"
-            )
+        slots = _numbers("slots", slots, (None,))
         if slots.size and (slots.min() < 0 or slots.max() >= file.info.size):
             raise UsageError(f"{material} has no slots below 0 or above {file.info.size - 1}")
         slots, side = slots.astype(np.int64), _array("side", side, slots.shape, 1)
@@ -231,22 +227,39 @@ def _check_men(men: str) -> None:
         )
 
 
-def _array(name: str, given: Any, shape: tuple[int, ...], most: int) -> NDArray[np.uint8]:
+def _array(name: str, given: Any, shape: tuple[int | None, ...], most: int) -> NDArray[np.uint8]:
     """Return an array of small numbers.
 
     :raises UsageError: if it has another shape, or a number out of range.
     :raises TypeError: if it has no whole numbers.
     """
-    array = np.asarray(given)
-    if not array.size and shape[0] == 0:
-        return np.zeros(shape, np.uint8)
-    if array.dtype.kind not in "bui":
-        raise TypeError(f"{name} has elements of type {array.dtype}: expected whole numbers")
-    if array.shape != shape:
-        raise UsageError(f"{name} has the shape {array.shape}: expected {shape}")
+    array = _numbers(name, given, shape)
     if array.size and (array.min() < 0 or array.max() > most):
         raise UsageError(f"{name} has numbers below 0 or above {most}")
     return array.astype(np.uint8)
+
+
+def _numbers(name: str, given: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """Return an array of whole numbers.
+
+    :param shape: None for any length of an axis.
+    :raises UsageError: if it has another shape.
+    :raises TypeError: if it has no whole numbers.
+    """
+    expected = str(shape).replace("None", "n")
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise UsageError(f"{name} has rows of different lengths: expected the shape {expected}") from None
+    if array.shape[:1] == (0,) and shape[0] in (None, 0):  # such as an empty list, whatever its type
+        return np.zeros([length or 0 for length in shape], np.uint8)
+    if array.dtype.kind not in "bui":
+        raise TypeError(f"{name} has elements of type {array.dtype}: expected whole numbers")
+    if len(array.shape) != len(shape) or any(
+        length not in (None, found) for length, found in zip(shape, array.shape, strict=True)
+    ):
+        raise UsageError(f"{name} has the shape {array.shape}: expected {expected}")
+    return array
 
 
 def _arrangement(letters: str) -> tuple[Material, bool, list[int]]:

@@ -213,7 +213,8 @@ class PositionTable:
         The table is loaded into memory for this. The arguments, but for ``slots``, and the results are those
         of :meth:`tbgen.Tablebase.probe_arrays`; the colours are those of the table.
 
-        :param slots: integers, shape (n,): canonical slots; others count as empty.
+        :param slots: whole numbers, shape (n,), of the slots of the table; those that are not canonical count
+            as empty.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP

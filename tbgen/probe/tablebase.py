@@ -255,9 +255,11 @@ class Tablebase:
 
         :param men: letters as in a FEN, White's in upper case, in any order: one for each column of squares.
         :param squares: whole numbers, shape (n, men): a1 = 0 to h8 = 63.
-        :param side: whole numbers or bools, shape (n,): 0 with White to move, 1 with Black to move.
+        :param side: whole numbers or bools, shape (n,): 0 with White to move, 1 with Black to move (the turn
+            of a board of python-chess is the other way round).
         :param accrued: whole numbers, shape (n,): table codes of accrued scores (``GScore.code``: the rank of
-            White's, 255 minus the rank of Black's), 127 for none. None for none at all.
+            White's, 255 minus the rank of Black's), 127 for none, and for those with a rank above 126, beyond
+            which no table has values. None for none at all.
         :returns: codes of the values, uint8 (n,), 127 where the men cannot stand so; and depths in plies,
             int32 (n,), -1 there and where the table does not store them.
 

@@ -134,8 +134,25 @@ def test_a_partner_that_is_not_there_is_named(tmp_path: Path) -> None:
     with talk(ready=False) as engine:
         said = engine.say(f"setoption name Partner value {tmp_path / 'nobody'}", "isready")
         (sentence,) = [line for line in said if "partner" in line]
-        assert "nobody' does not start" in sentence
+        assert sentence.startswith("info string the partner ")
+        assert sentence.endswith(
+            "nobody' does not start (No such file or directory): the engine plays on alone"
+        )
         assert chess.Board().is_legal(chess.Move.from_uci(engine.move("position startpos", "go depth 1")))
+
+
+def test_options_of_a_partner() -> None:
+    """They are set when it starts; what it does not take is said, and the engine plays on alone."""
+    with partnered("plain", *DRAWS) as engine:
+        assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
+        engine.say("setoption name PartnerOptions value Best Move = f7e7|UCI_ShowWDL=true", "isready")
+        assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7e7"
+        (sentence,) = engine.say("setoption name PartnerOptions value Threads")
+        assert "NAME=VALUE" in sentence
+        said = engine.say("setoption name PartnerOptions value Threads=2", "isready")
+        (sentence,) = [line for line in said if "Threads" in line]
+        assert sentence.endswith("): the engine plays on alone")
+        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
 
 
 def test_stockfish_as_a_partner_plays_legal_moves() -> None:

@@ -154,8 +154,9 @@ def test_unknown_words_are_passed_over() -> None:
         assert engine.say("ponderhit") == []
         (sentence,) = engine.say("setoption name Nonsense value 1")
         assert sentence.startswith("info string there is no option 'Nonsense'")
-        (sentence,) = engine.say("setoption")
-        assert sentence.startswith("info string there is no option ''")
+        for line in ("setoption", "setoption Hash 12", "setoption value 3"):
+            (sentence,) = engine.say(line)
+            assert sentence == "info string an option is set by: setoption name NAME value VALUE"
 
 
 def test_it_listens_while_it_thinks() -> None:
@@ -192,6 +193,7 @@ def test_searchmoves_that_are_not_legal_are_named() -> None:
         ]
         assert engine.move("position startpos", "go depth 1 searchmoves e2e9") != "(none)"
         assert "e2e9 is not a legal move" in engine.said[0]
+        assert "all moves are searched" in engine.said[1]
 
 
 def test_castling_is_told_as_asked() -> None:

@@ -130,8 +130,9 @@ def test_lists_and_nothing_at_all(three_men: Path) -> None:
         assert (value.tolist(), depth.tolist()) == ([3, NONE], [4, -1])
         value, depth = tables.probe_arrays("KBk", np.zeros((0, 3), np.int8), [])
         assert (value.shape, depth.shape) == ((0,), (0,))
-        value, depth = tables.table("KBvK").look_up([], np.zeros(0, np.int64))
-        assert (value.shape, depth.shape) == ((0,), (0,))
+        for nothing in ([], np.zeros(0, np.int64)):
+            value, depth = tables.table("KBvK").look_up([], nothing)
+            assert (value.shape, depth.shape) == ((0,), (0,))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,14 @@ def test_lists_and_nothing_at_all(three_men: Path) -> None:
         ((3, [[0, 1]], [0]), TypeError, "the men cannot be int"),
         (("Kk", [[0, 64]], [0]), UsageError, "squares has numbers below 0 or above 63"),
         (("Kk", [[0, -1]], [0]), UsageError, "squares has numbers"),
-        (("Kk", [[0, 1, 2]], [0]), UsageError, r"squares has the shape \(1, 3\): expected \(1, 2\)"),
+        (("Kk", [[0, 1, 2]], [0]), UsageError, r"squares has the shape \(1, 3\): expected \(n, 2\)"),
+        (
+            ("Kk", [[0, 1], [2]], [0, 0]),
+            UsageError,
+            r"rows of different lengths: expected the shape \(n, 2\)",
+        ),
+        (("Kk", [0, 1], [0]), UsageError, r"squares has the shape \(2,\): expected \(n, 2\)"),
+        (("Kk", [], [0]), UsageError, r"side has the shape \(1,\): expected \(0,\)"),
         (("Kk", [[0.5, 1]], [0]), TypeError, "squares has elements of type float64"),
         (("Kk", 3, [0]), UsageError, "squares has the shape"),
         (("Kk", [[0, 20]], [2]), UsageError, "side has numbers below 0 or above 1"),
@@ -168,6 +176,8 @@ def test_slots_that_are_none(reference_dir: Path) -> None:
                 table.look_up([0], slots)
         with pytest.raises(TypeError, match="float64"):
             table.look_up([0], [0.5])
+        with pytest.raises(UsageError, match=r"slots has the shape \(1, 1\): expected \(n,\)"):
+            table.look_up([0], [[0]])
 
 
 def test_damaged_and_missing_tables(packed: PackedTables, three_men: Path, tmp_path: Path) -> None:

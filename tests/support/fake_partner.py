@@ -21,6 +21,7 @@ def main(mode: str, moves: list[list[str]]) -> None:
             say("option name MultiPV type spin default 1 min 1 max 500")
             say("option name UCI_ShowWDL type check default false")
             say("option name Move Overhead type spin default 30 min 2 max 500")
+            say("option name Best Move type string default <empty>")
             say("uciok")
         elif words[0] == "isready":
             say("readyok")
@@ -28,6 +29,8 @@ def main(mode: str, moves: list[list[str]]) -> None:
             lines = int(words[-1])
         elif words[:4] == ["setoption", "name", "Move", "Overhead"]:
             overhead = int(words[-1])
+        elif words[:4] == ["setoption", "name", "Best", "Move"]:
+            moves.sort(key=lambda move: move[0] != words[-1])
         elif words[0] == "go":
             if mode == "dies" or (mode == "late" and overhead > 2):
                 sys.exit(1)
