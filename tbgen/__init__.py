@@ -40,6 +40,7 @@ G3.5 from G3.5
 (GScore('G3.5'), GScore('-G18.5'))
 
 For many positions, ``probe_many`` and ``moves_many`` are faster; they yield errors in the place of results.
+``probe_arrays`` answers arrays of positions with the same men, millions a second.
 ``tbgen.solve(board)`` finds values or bounds of positions beyond the tables (``Solution``); help(tbgen.solve)
 has its parameters. An ``Arbiter`` referees a game with any number of men, and ``adjudicate`` returns the
 result of a stopped game:

@@ -110,7 +110,9 @@ class Timer:
         self.share, self._may = go.seconds(white, overhead)
         """Seconds that the move should take, None for no limit."""
         self._nodes = go.numbers.get("nodes")
-        self._iteration = 1 if "movetime" in go.numbers else _ITERATION
+        self.fixed = "movetime" in go.numbers
+        """Whether the move has a time of its own: no other move has what is left of it."""
+        self._iteration = 1 if self.fixed else _ITERATION
         self._pondering = go.ponder
         nothing = self._may is None and self._nodes is None and go.depth is None
         self._endless = go.infinite or nothing

@@ -42,9 +42,11 @@ _GLIMPSE: Final = 0.5
 _CHEAPER: Final = 3
 """How many nodes of this search take as long as one of the partner's."""
 _SEARCH: Final = 0.9
-"""Time for the search in which r-mobility chooses among them, likewise."""
+"""Time for the search in which r-mobility chooses among them, likewise; of a fixed time, all that is left."""
 _LOOK: Final = 0.3
 """Time for a closer look at one move, likewise."""
+_TURN: Final = 0.005
+"""Seconds that it takes besides to have the partner look."""
 _LESS_DEPTH: Final = 3
 """Plies that this look may be less deep."""
 _ENOUGH_SECONDS: Final = 2.0
@@ -151,7 +153,9 @@ class Partner:
         for line, cost in known:
             kept.setdefault(line[0], Candidate(cost, *line[1:2]))
         nodes = _nodes(timer, _SHARE * _SEARCH * _CHEAPER)
-        more = max(_SEARCH * seconds, _LEAST) if nodes is None else math.inf
+        before_look = timer.rest - _LOOK * seconds - _TURN
+        more = before_look if timer.fixed else min(_SEARCH * seconds, before_look)
+        more = max(more, _LEAST) if nodes is None else math.inf
         return Judgement(best, kept, seconds, more, nodes)
 
     def holds(self, game: SearchGame, move: chess.Move, judged: Judgement, timer: Timer) -> bool:

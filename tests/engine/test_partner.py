@@ -122,6 +122,23 @@ def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.Monkey
     assert told == [30, 4]
 
 
+@pytest.mark.parametrize(
+    ("words", "least", "most"), [("movetime 54000", 50, 52), ("wtime 54000 btime 54000", 0, 1)]
+)
+def test_a_search_takes_what_a_closer_look_leaves_of_a_fixed_time(
+    words: str, least: float, most: float
+) -> None:
+    """Of a clock, as much as the partner took, which answers at once."""
+    script = ROOT / "tests" / "support" / "fake_partner.py"
+    partner = Partner(shlex.join([sys.executable, "-S", "-E", str(script), "plain", *DRAWS]), 1)
+    arbiter = game(STALEMATE)
+    try:
+        judged = partner.judge(arbiter, list(arbiter.live.legal_moves), Timer(Go.parse(words.split()), True))
+    finally:
+        partner.close()
+    assert least < judged.search_seconds < most
+
+
 def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on() -> None:
     with partnered("dies", *DRAWS) as engine:
         assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
