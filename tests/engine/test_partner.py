@@ -123,7 +123,7 @@ def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("words", "least", "most"), [("movetime 54000", 50, 52), ("wtime 54000 btime 54000", 0, 1)]
+    ("words", "least", "most"), [("movetime 54000", 50, 54), ("wtime 54000 btime 54000", 0, 1)]
 )
 def test_a_search_takes_what_a_closer_look_leaves_of_a_fixed_time(
     words: str, least: float, most: float
