@@ -1,0 +1,88 @@
+"""How long a probe of the C library takes: at random and of neighbours, without and with accrued scores.
+
+    tbgen export flat; make -C native speed
+    python benchmarks/native_speed.py flat KRvKN KRvKR KPvKP
+    python benchmarks/native_speed.py flat KBNvKR KQRvKR --neighbours
+
+Neighbours are the positions that one and two quiet moves lead to, one root after the other, as a search
+visits them.
+"""
+
+import argparse
+import random
+import subprocess
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import chess
+
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+
+
+def main() -> None:
+    """Write positions for ``native/speed``, and print what it prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("directory", help="flat files")
+    parser.add_argument("materials", nargs="+", type=Material.parse)
+    parser.add_argument("--positions", type=int, default=200_000)
+    parser.add_argument("--neighbours", action="store_true")
+    parser.add_argument("--program", default="native/speed", type=Path)
+    parser.add_argument("--seed", default="0")
+    arguments = parser.parse_args()
+    rng = random.Random(arguments.seed)
+    roots = at_random(rng, arguments.materials)
+    boards = list(islice(neighbours(roots) if arguments.neighbours else roots, arguments.positions))
+    for heading, lines in (
+        ("no accrued score", [board.fen() for board in boards]),
+        ("accrued scores", [f"{board.fen()} {some_score(rng, board)}" for board in boards]),
+    ):
+        done = subprocess.run(
+            [arguments.program.absolute(), arguments.directory],
+            input="\n".join(lines),
+            text=True,
+            capture_output=True,
+            check=True,
+        )
+        print(f"{heading:16}  {done.stdout.strip()}", flush=True)
+
+
+def at_random(rng: random.Random, materials: Sequence[Material]) -> Iterator[chess.Board]:
+    """Yield random positions that go on, with either side to move and room for an accrued score."""
+    while True:
+        material = rng.choice(materials)
+        board = chess.Board(None)
+        board.turn, board.halfmove_clock = rng.random() < 0.5, 1
+        men = [(name, True) for name in material.white] + [(name, False) for name in material.black]
+        for (name, white), square in zip(men, rng.sample(range(64), len(men)), strict=True):
+            board.set_piece_at(square, chess.Piece.from_symbol(name if white else name.lower()))
+        if board.is_valid() and any(board.legal_moves):
+            yield board
+
+
+def neighbours(roots: Iterator[chess.Board]) -> Iterator[chess.Board]:
+    """Yield the positions that one and two quiet moves lead to from each root, if they go on."""
+    for root in roots:
+        for board in quiet(root):
+            yield board
+            yield from quiet(board)
+
+
+def quiet(board: chess.Board) -> Iterator[chess.Board]:
+    """Yield the positions that quiet moves lead to, if they go on."""
+    for move in board.legal_moves:
+        if not board.is_zeroing(move):
+            after = board.copy(stack=False)
+            after.push(move)
+            if any(after.legal_moves):
+                yield after
+
+
+def some_score(rng: random.Random, board: chess.Board) -> GScore:
+    """Return an accrued score that counts: no worse than the position's own."""
+    return GScore(rng.randint(2, max(GScore.of_board(board).rank, 2)), rng.random() < 0.5)
+
+
+if __name__ == "__main__":
+    main()
