@@ -83,6 +83,7 @@ class CellLayers:
             del self._games[next(iter(self._games))]
         if not self._meter.fits(cell.size, self._kept):
             self._known.forget()
+            self._known.cells.settle()
         return self._kept
 
     def drop_all(self) -> int:
@@ -92,6 +93,7 @@ class CellLayers:
         self._layers.clear()
         self._games.clear()
         self._known.forget()
+        self._known.cells.settle()
         MEMORY.release()
         return self._kept
 

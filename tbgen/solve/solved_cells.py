@@ -1,6 +1,7 @@
 """Cells solved before, in memory and on disk."""
 
 from collections import Counter
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Lock
@@ -37,7 +38,8 @@ class SolvedCells(ExitSource):
     """Bounds of canonical cells: packed, on disk where that is possible, and those used last open.
 
     In blocks, and when a cell is opened again, depths are those that packed cells have. A large
-    cell is packed and kept by a thread of its own, one at a time, while the next one is solved.
+    cell is packed and kept by a thread of its own, one at a time, while the next one is solved: at once if
+    cells are kept on disk, else when it is closed, for until then it may be solved again.
 
     :param kept: cells on disk.
     :param open_bytes: what open cells may take; the one used last always stays.
@@ -55,6 +57,8 @@ class SolvedCells(ExitSource):
         self._packer = ThreadPoolExecutor(1)
         self._at_work: tuple[Bounds, Future[None]] | None = None
         """What is being packed."""
+        self._unpacked: dict[Cell, Bounds] = {}
+        """That, and what has not been packed yet."""
         self._added = Counter[Cell]()
         self._windows: dict[Cell, Window] = {}
         """Those that cells have been found to have."""
@@ -70,7 +74,7 @@ class SolvedCells(ExitSource):
 
     def forget(self) -> None:
         """Close all cells."""
-        self._open.clear()
+        self._close(self._open.clear())
 
     def add(self, bounds: Bounds, told: Window = EVERYTHING) -> None:
         """Keep the bounds of a canonical cell, and what was known before where that is better: it is put into
@@ -85,21 +89,39 @@ class SolvedCells(ExitSource):
         if (before := self.get(cell)) is not None:
             bounds = narrower(before, bounds)
         bounds = replace(bounds, window=told)
-        self._open.put(cell, bounds)
         self._windows[cell] = told
         self._added[cell] += 1
-        if cell.size < WORTH_THREADS:
-            self._keep(bounds)
-        else:
-            self._at_work = bounds, self._packer.submit(self._keep, bounds)
+        self._unpacked[cell] = bounds
+        self._put(bounds)
+        if self._kept is not None:
+            self._pack(bounds)
 
     def settle(self) -> None:
-        """Wait until all bounds are packed, and kept where that is possible."""
+        """Wait for what is being packed; if cells are kept on disk, all of them are there then."""
         if self._at_work is not None:
             _, packing = self._at_work
             wait([packing])  # an interruption leaves it at work
             self._at_work = None
             packing.result()
+
+    def _put(self, bounds: Bounds) -> None:
+        """Have a cell open, and close those used last that take too much."""
+        self._close(self._open.put(bounds.cell, bounds))
+
+    def _close(self, closed: Iterable[Bounds]) -> None:
+        """Pack what would be lost."""
+        for bounds in closed:
+            at_work = self._at_work is not None and self._at_work[0] is bounds
+            if self._unpacked.get(bounds.cell) is bounds and not at_work:
+                self._pack(bounds)
+
+    def _pack(self, bounds: Bounds) -> None:
+        """Pack and keep bounds, large ones meanwhile."""
+        if bounds.cell.size < WORTH_THREADS:
+            self._keep(bounds)
+        else:
+            self.settle()
+            self._at_work = bounds, self._packer.submit(self._keep, bounds)
 
     def _keep(self, bounds: Bounds) -> None:
         packed = pack(bounds)
@@ -108,6 +130,7 @@ class SolvedCells(ExitSource):
         if self._kept is None or not self._kept.put(bounds.cell, packed):
             self._packed[bounds.cell] = packed
             self._packed_bytes += packed.nbytes
+        self._unpacked.pop(bounds.cell, None)
 
     def get(self, cell: Cell) -> Bounds | None:
         """Return the bounds of a canonical cell, if there are any."""
@@ -118,12 +141,12 @@ class SolvedCells(ExitSource):
         return bounds
 
     def _opened(self, cell: Cell) -> Bounds | None:
-        at_work, packed = self._at_work, self._packed.get(cell)
-        if at_work is not None and at_work[0].cell == cell:
-            return at_work[0]
+        if (unpacked := self._unpacked.get(cell)) is not None:
+            return unpacked
+        packed = self._packed.get(cell)
         bounds = self._read(cell) if packed is None else unpack(packed, cell)
         if bounds is not None:
-            self._open.put(cell, bounds)
+            self._put(bounds)
             self._windows[cell] = bounds.window
         return bounds
 
@@ -145,8 +168,7 @@ class SolvedCells(ExitSource):
     def __contains__(self, cell: Cell) -> bool:
         """Whether a cell, canonical or not, is solved."""
         home = cell.canonical()[0]
-        at_work = self._at_work  # looked at first: it ends where the cell is packed
-        if at_work is not None and at_work[0].cell == home:
+        if home in self._unpacked:  # looked at first: that ends where the cell is packed
             return True
         return self._open.get(home) is not None or home in self._packed or self._is_kept(home)
 

@@ -31,21 +31,26 @@ class Recent(Generic[Item]):
                 self._items.move_to_end(key)
             return item
 
-    def put(self, key: Hashable, item: Item) -> None:
-        """Keep an item, and drop the least recently used ones beyond the bound."""
+    def put(self, key: Hashable, item: Item) -> list[Item]:
+        """Keep an item, and return the least recently used ones, which are dropped beyond the bound."""
+        dropped = []
         with self._lock:
             if key in self._items:
                 self.size -= self._size_of(self._items.pop(key))
             self._items[key] = item
             self.size += self._size_of(item)
             while self.size > self._max_bytes and len(self._items) > self._least:
-                self.size -= self._size_of(self._items.popitem(last=False)[1])
+                dropped.append(self._items.popitem(last=False)[1])
+                self.size -= self._size_of(dropped[-1])
+        return dropped
 
-    def clear(self) -> None:
-        """Drop all items."""
+    def clear(self) -> list[Item]:
+        """Drop all items, and return them."""
         with self._lock:
+            dropped = list(self._items.values())
             self._items.clear()
             self.size = 0
+        return dropped
 
 
 class ChunkCache(Recent[bytes]):

@@ -301,6 +301,38 @@ def test_a_cell_is_known_while_it_is_packed(tmp_path: Path, monkeypatch: pytest.
     solved.settle()
 
 
+def test_what_is_not_kept_on_disk_is_packed_when_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not each time that it is solved again."""
+    packed = list[Bounds]()
+
+    def noted(bounds: Bounds) -> PackedBounds:
+        packed.append(bounds)
+        return pack(bounds)
+
+    monkeypatch.setattr(solved_cells, "pack", noted)
+    first, other = cell(), cell(chess.A4)
+    solved = SolvedCells(open_bytes=bounds(first).nbytes + 1)
+    for seed in (1, 2):
+        solved.add(bounds(first, seed))
+    assert not packed
+    best = solved.get(first)
+    assert best is not None
+    solved.add(bounds(other))
+    solved.settle()
+    assert [each.cell for each in packed] == [first] == [each.cell for each in packed if each is best]
+    assert first in solved
+    assert other in solved
+    assert same(solved.get(first), best)
+    solved.settle()
+    assert [each.cell for each in packed] == [first, other]
+    assert same(solved.get(other), bounds(other))
+    solved.add(bounds(other, 2))
+    solved.forget()
+    solved.settle()
+    assert [each.cell for each in packed] == [first, other, other]
+    assert not same(solved.get(other), bounds(other))
+
+
 def test_the_next_position_goes_on_from_them(own: Path, tmp_path: Path) -> None:
     """Also where somebody else has fetched them."""
     budget, kept = Budget(seconds=600, cells=4), tmp_path / "cells"
