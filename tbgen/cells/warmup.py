@@ -15,6 +15,7 @@ from tbgen.cells.games import Games
 from tbgen.cells.kernels.gather import gather
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.values import solve_values
+from tbgen.cells.window import EVERYTHING
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
 from tbgen.index.layout import WHITE_TO_MOVE
@@ -36,6 +37,8 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
             games = Games(cell, SomeKnowledge())
             bounds = games.solve()
+            EVERYTHING.exits(bounds.value[LOWER, 0], bounds.depth[LOWER, 0])
+            EVERYTHING.tell(LOWER, bounds.value[LOWER], bounds.depth[LOWER])
             games.accrued(bounds, GScore("G2.0"))
             unpack(pack(bounds), cell)
             frame = frame_of_cell(cell)

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
 from tbgen.cells.interval import Interval
+from tbgen.cells.kernels.window import seen_exits, tell_proved
 from tbgen.retro.kernels.bits import Codes, Plies
 
 FAR: Final = 60_000
 """Plies that no value takes: nothing says how many it does."""
-_CHUNK: Final = 1 << 20
-"""Positions that are looked at at a time."""
 
 
 class Window(Interval):
@@ -50,7 +49,10 @@ class Window(Interval):
     def exits(self, value: Codes, depth: Plies) -> tuple[Codes, Plies]:
         """Return what takes the place of values of exits, and of their depths, if there are any."""
         lookups = _lookups(self)
-        return lookups.exits[value], depth * lookups.kept[value] if len(depth) else depth
+        seen = np.empty(len(value), np.uint8), np.empty(len(depth), np.uint16)
+        value, depth = np.require(value, None, ["C", "W"]), np.require(depth, None, ["C", "W"])
+        seen_exits(value, depth, lookups.exits, lookups.kept, *seen)
+        return seen
 
     def tell(self, end: int, value: Codes, depth: Plies | None = None) -> None:
         """Put in the place of values that were found from such exits, at one end, what they prove.
@@ -59,13 +61,9 @@ class Window(Interval):
         nobody knows in how many plies.
         """
         lookups = _lookups(self)
-        values, depths = value.reshape(-1), None if depth is None else depth.reshape(-1)
-        for first in range(0, len(values), _CHUNK):
-            part = slice(first, first + _CHUNK)
-            found = values[part]
-            if depths is not None:
-                depths[part] = np.where(lookups.lasting[end][found], depths[part], lookups.depth[end])
-            values[part] = lookups.proved[end][found]
+        depths = np.empty(0, np.uint16) if depth is None else depth.reshape(-1)
+        proved, lasts = lookups.proved[end], lookups.lasting[end]
+        tell_proved(value.reshape(-1), depths, proved, lasts, lookups.depth[end])
 
     def blurs(self, value: Codes, end: int) -> NDArray[np.bool_]:
         """Tell which values that :meth:`tell` has put at one end prove an end of the window: they have no
@@ -87,9 +85,9 @@ class _Lookups(NamedTuple):
     """1 if it is told apart, else 0."""
     proved: tuple[Codes, Codes]
     """What it proves, by ends."""
-    lasting: tuple[NDArray[np.bool_], NDArray[np.bool_]]
-    """Whether its depth lasts then, by ends..."""
-    depth: tuple[np.uint16, np.uint16]
+    lasting: tuple[Codes, Codes]
+    """1 if its depth lasts then, else 0, by ends..."""
+    depth: tuple[int, int]
     """...and what takes its place if not: the least that can be claimed."""
 
 
@@ -101,7 +99,8 @@ def _lookups(window: Window) -> _Lookups:
     better = (codes <= upper) & (codes != NONE) & (upper > EVERYTHING.upper)
 
     proved = np.where(better, upper, codes), np.where(worse, lower, codes)
-    depths = np.uint16(FAR if upper < NONE else 0), np.uint16(FAR if lower > NONE else 0)
+    depths = FAR if upper < NONE else 0, FAR if lower > NONE else 0
     exits = np.where(worse, EVERYTHING.lower, np.where(better, EVERYTHING.upper, codes))
     one, other, exits = (each.astype(np.uint8) for each in (*proved, exits))
-    return _Lookups(exits, (~(worse | better)).astype(np.uint16), (one, other), (~better, ~worse), depths)
+    lasting = (~better).astype(np.uint8), (~worse).astype(np.uint8)
+    return _Lookups(exits, (~(worse | better)).astype(np.uint16), (one, other), lasting, depths)

@@ -40,7 +40,7 @@ from tbgen.solve.tables import Tables
 from tbgen.text import duration, size_text
 from tbgen.verify.warmup import ensure_compiled
 
-_SHARE_OPEN: Final = 8
+_SHARE_OPEN: Final = 4
 """The part of the memory in which solved cells may be open."""
 _logger = logging.getLogger(__name__)
 
