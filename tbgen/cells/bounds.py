@@ -307,7 +307,7 @@ def pools_of_ends(
     ways = list(routes)
     with shared_map(threads, frame.cell.size) as shared:
         found = dict(zip((way.number for way in ways), shared(worths, ways), strict=True))
-    return pools_of(frame, found, [WORST[end] for end in ends])
+        return pools_of(frame, found, [WORST[end] for end in ends], shared)
 
 
 def part_of(block: Block, route: Route) -> Block:

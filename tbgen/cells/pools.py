@@ -12,6 +12,7 @@ from tbgen.cells.memory import MEMORY
 from tbgen.index.zeroing import CAPTURED_PAWN
 from tbgen.retro.kernels.bits import Codes, Plies
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
+from tbgen.retro.pool import Map
 
 _EMPTY: Final = np.zeros(0, np.int64)
 _NO_TARGETS: Final = Targets(
@@ -28,17 +29,20 @@ Worth: TypeAlias = _Block | Code
 bounds all of them. Either all blocks have depths, or none has: these are empty then."""
 
 
-def pools_of(lineup: Lineup, worths: Mapping[int, Sequence[Worth]], unknown: Sequence[Code]) -> list[Pool]:
+def pools_of(
+    lineup: Lineup, worths: Mapping[int, Sequence[Worth]], unknown: Sequence[Code], run: Map = map
+) -> list[Pool]:
     """Return a pool for each end; their blocks lie in the same arrays, equal ones once.
 
     :param worths: by a route's number, its worth at each end.
     :param unknown: at each end, the worth of positions without value in a block.
+    :param run: called like ``map``; may spread the copying over threads.
     """
     number, ends = np.zeros(ROUTES, np.int16), range(len(unknown))
     number[list(worths)] = np.arange(1, len(worths) + 1)
     begin = np.empty((len(unknown), len(worths) + 1), np.int64)
     begin[:, 0] = [-1 - code for code in unknown]
-    laid: list[_Block] = []
+    laid: list[tuple[int, _Block]] = []
     at = 0
     for way, worth in enumerate(worths.values(), start=1):
         before: _Block | None = None
@@ -48,15 +52,19 @@ def pools_of(lineup: Lineup, worths: Mapping[int, Sequence[Worth]], unknown: Seq
             elif before is not None and _equal(before, here):
                 begin[end, way] = begin[end - 1, way]
             else:
+                laid.append((at, here))
                 begin[end, way] = at
                 at += len(here[0])
-                laid.append(here)
                 before = here
-    timed = laid and len(laid[0][1])
+    timed = laid and len(laid[0][1][1])
     value, depth = MEMORY.empty(at, np.uint8), MEMORY.empty(at if timed else 0, np.uint16)
-    if laid:
-        for array, parts in zip((value, depth), zip(*laid, strict=True), strict=True):
-            np.concatenate(parts, out=array)
+
+    def lay(placed: tuple[int, _Block]) -> None:
+        first, (values, depths) = placed
+        value[first : first + len(values)] = values
+        depth[first : first + len(depths)] = depths
+
+    list(run(lay, laid))
     frozen = np.array(lineup.squares, np.int64)
     pawns = np.array(lineup.cell.pawns, np.uint64)
     return [
