@@ -155,6 +155,9 @@ class CellSolver:
         self._budget.ask(cell.size, cell in self._known.cells)
         if not self._budget.fits(cell.size, self._layers.make_room(cell)):
             raise OutOfBudgetError(Stop.MEMORY)
+        self._budget.ask(
+            cell.size, cell in self._known.cells
+        )  # to pack closed cells may have taken some time
 
     def _solve_granted(self, wanted: ToSolve) -> bool:
         cell = wanted.cell

@@ -69,8 +69,8 @@ class CellLayers:
 
     def make_room(self, cell: Cell) -> int:
         """Drop what is there for later arrays only, wait for what is being packed, then drop layers, then
-        games, then what can be found or read again, until there is memory to solve a cell; return the bytes
-        of all that is kept."""
+        games, then close cells, then drop what can be found or read again, until there is memory to solve a
+        cell; return the bytes of all that is kept."""
         if not self._meter.fits(cell.size, held()):  # a tenth of it may be what smaller arrays have left
             give_back()
         if not self._meter.fits(cell.size, self._kept + MEMORY.idle):
@@ -81,9 +81,10 @@ class CellLayers:
             self._layers.clear()
         while self._games and not self._meter.fits(cell.size, self._kept):
             del self._games[next(iter(self._games))]
+        while not self._meter.fits(cell.size, self._kept) and self._known.cells.close_one():
+            pass
         if not self._meter.fits(cell.size, self._kept):
             self._known.forget()
-            self._known.cells.settle()
         return self._kept
 
     def drop_all(self) -> int:

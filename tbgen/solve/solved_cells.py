@@ -51,30 +51,38 @@ class SolvedCells(ExitSource):
         self._kept = kept
         self._packed: dict[Cell, PackedBounds] = {}
         """Those that are not on disk."""
-        self._packed_bytes = 0
+        self._packed_bytes, self._keeping = 0, Lock()
         self._open = Recent[Bounds](open_bytes, lambda bounds: bounds.nbytes, least=1)
         self._opening = Lock()
         self._packer = ThreadPoolExecutor(1)
-        self._at_work: tuple[Bounds, Future[None]] | None = None
-        """What is being packed."""
-        self._unpacked: dict[Cell, Bounds] = {}
-        """That, and what has not been packed yet."""
+        self._unpacked: set[Cell] = set()
+        """Open ones that are to be packed when they are closed..."""
+        self._packing: dict[Cell, Bounds] = {}
+        """...and those that are packed now, or next."""
+        self._at_work: Future[None] | None = None
+        """What packs the large one among these."""
         self._added = Counter[Cell]()
         self._windows: dict[Cell, Window] = {}
         """Those that cells have been found to have."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all bounds in memory, packed, open and at work."""
-        at_work = 0
-        if self._at_work is not None:
-            bounds = self._at_work[0]
-            at_work = bounds.nbytes + _PACKING_BYTES * bounds.cell.size
-        return self._packed_bytes + self._open.size + at_work
+        """Bytes of all bounds in memory: packed, open, and on the way from one to the other."""
+        packing = list(self._packing.values())
+        room = max((_PACKING_BYTES * bounds.cell.size for bounds in packing), default=0)
+        return self._packed_bytes + self._open.size + sum(bounds.nbytes for bounds in packing) + room
 
     def forget(self) -> None:
         """Close all cells."""
         self._close(self._open.clear())
+
+    def close_one(self) -> bool:
+        """Close the cell that has not been used for longest, and wait until it is packed; return whether any
+        was open."""
+        closed = self._open.drop_one()
+        self._close(closed)
+        self.settle()
+        return bool(closed)
 
     def add(self, bounds: Bounds, told: Window = EVERYTHING) -> None:
         """Keep the bounds of a canonical cell, and what was known before where that is better: it is put into
@@ -91,46 +99,45 @@ class SolvedCells(ExitSource):
         bounds = replace(bounds, window=told)
         self._windows[cell] = told
         self._added[cell] += 1
-        self._unpacked[cell] = bounds
+        self._unpacked.add(cell)
         self._put(bounds)
         if self._kept is not None:
-            self._pack(bounds)
+            self._close([bounds])
 
     def settle(self) -> None:
         """Wait for what is being packed; if cells are kept on disk, all of them are there then."""
-        if self._at_work is not None:
-            _, packing = self._at_work
-            wait([packing])  # an interruption leaves it at work
+        if (at_work := self._at_work) is not None:
+            wait([at_work])  # an interruption leaves it at work
             self._at_work = None
-            packing.result()
+            at_work.result()
 
     def _put(self, bounds: Bounds) -> None:
-        """Have a cell open, and close those used last that take too much."""
+        """Have a cell open, and close those not used for longest where they take too much."""
         self._close(self._open.put(bounds.cell, bounds))
 
     def _close(self, closed: Iterable[Bounds]) -> None:
-        """Pack what would be lost."""
-        for bounds in closed:
-            at_work = self._at_work is not None and self._at_work[0] is bounds
-            if self._unpacked.get(bounds.cell) is bounds and not at_work:
-                self._pack(bounds)
+        """Pack and keep what would be lost: large cells meanwhile."""
+        new = [bounds for bounds in closed if bounds.cell in self._unpacked]
+        for bounds in new:  # whatever comes between, they are known
+            self._packing[bounds.cell] = bounds
+            self._unpacked.remove(bounds.cell)
+        for bounds in new:
+            if bounds.cell.size < WORTH_THREADS:
+                self._keep(bounds.cell)
+            else:
+                self.settle()
+                self._at_work = self._packer.submit(self._keep, bounds.cell)
 
-    def _pack(self, bounds: Bounds) -> None:
-        """Pack and keep bounds, large ones meanwhile."""
-        if bounds.cell.size < WORTH_THREADS:
-            self._keep(bounds)
-        else:
-            self.settle()
-            self._at_work = bounds, self._packer.submit(self._keep, bounds)
-
-    def _keep(self, bounds: Bounds) -> None:
-        packed = pack(bounds)
-        if (before := self._packed.pop(bounds.cell, None)) is not None:
-            self._packed_bytes -= before.nbytes
-        if self._kept is None or not self._kept.put(bounds.cell, packed):
-            self._packed[bounds.cell] = packed
-            self._packed_bytes += packed.nbytes
-        self._unpacked.pop(bounds.cell, None)
+    def _keep(self, cell: Cell) -> None:
+        packed = pack(self._packing[cell])
+        on_disk = self._kept is not None and self._kept.put(cell, packed)
+        with self._keeping:
+            if (before := self._packed.pop(cell, None)) is not None:
+                self._packed_bytes -= before.nbytes
+            if not on_disk:
+                self._packed[cell] = packed
+                self._packed_bytes += packed.nbytes
+        del self._packing[cell]
 
     def get(self, cell: Cell) -> Bounds | None:
         """Return the bounds of a canonical cell, if there are any."""
@@ -141,8 +148,8 @@ class SolvedCells(ExitSource):
         return bounds
 
     def _opened(self, cell: Cell) -> Bounds | None:
-        if (unpacked := self._unpacked.get(cell)) is not None:
-            return unpacked
+        if (bounds := self._packing.get(cell)) is not None:
+            return bounds
         packed = self._packed.get(cell)
         bounds = self._read(cell) if packed is None else unpack(packed, cell)
         if bounds is not None:
@@ -168,7 +175,7 @@ class SolvedCells(ExitSource):
     def __contains__(self, cell: Cell) -> bool:
         """Whether a cell, canonical or not, is solved."""
         home = cell.canonical()[0]
-        if home in self._unpacked:  # looked at first: that ends where the cell is packed
+        if home in self._unpacked or home in self._packing:  # in this order, until it is packed
             return True
         return self._open.get(home) is not None or home in self._packed or self._is_kept(home)
 

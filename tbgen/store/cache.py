@@ -45,11 +45,18 @@ class Recent(Generic[Item]):
         return dropped
 
     def clear(self) -> list[Item]:
-        """Drop all items, and return them."""
+        """Drop all items, and return them, the least recently used one first."""
         with self._lock:
             dropped = list(self._items.values())
             self._items.clear()
             self.size = 0
+        return dropped
+
+    def drop_one(self) -> list[Item]:
+        """Drop the least recently used item, and return it, if there is any."""
+        with self._lock:
+            dropped = [self._items.popitem(last=False)[1]] if self._items else []
+            self.size -= sum(map(self._size_of, dropped))
         return dropped
 
 

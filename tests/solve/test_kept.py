@@ -18,6 +18,7 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, file_name, name_of
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
+from tbgen.cells.sharing import WORTH_THREADS
 from tbgen.errors import TbgenError, UsageError
 from tbgen.exchange.cells import MenOfCells, plan_cells, publish_cells
 from tbgen.exchange.fetch import fetch, read_list
@@ -34,10 +35,11 @@ FEN = "4k3/2p5/2P5/8/8/8/2B5/4K3 w - - 0 1"
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
-def cell(square: chess.Square = chess.A2) -> Cell:
+def cell(square: chess.Square = chess.A2, *, rook: bool = True) -> Cell:
+    """One with a pawn, in which the rook is mobile too or not."""
     board = chess.Board("4k3/8/8/8/8/8/8/4K2R w - - 0 1")
     board.set_piece_at(square, chess.Piece(chess.PAWN, chess.WHITE))
-    return Cell.of_board(board, [chess.E1, chess.E8, chess.H1]).canonical()[0]
+    return Cell.of_board(board, [chess.E1, chess.E8, chess.H1][: 2 + rook]).canonical()[0]
 
 
 @cache
@@ -302,35 +304,65 @@ def test_a_cell_is_known_while_it_is_packed(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_what_is_not_kept_on_disk_is_packed_when_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not each time that it is solved again."""
-    packed = list[Bounds]()
+    """Not each time that it is solved again, and it is known meanwhile."""
+    packed, go_on = list[Bounds](), Event()
 
     def noted(bounds: Bounds) -> PackedBounds:
         packed.append(bounds)
+        assert go_on.wait(60)
         return pack(bounds)
 
     monkeypatch.setattr(solved_cells, "pack", noted)
-    first, other = cell(), cell(chess.A4)
-    solved = SolvedCells(open_bytes=bounds(first).nbytes + 1)
+    first, other, small = cell(), cell(chess.A4), cell(rook=False)
+    assert small.size < WORTH_THREADS <= first.size
+    solved = SolvedCells(open_bytes=bounds(first).nbytes + bounds(small).nbytes)
     for seed in (1, 2):
         solved.add(bounds(first, seed))
     assert not packed
     best = solved.get(first)
     assert best is not None
-    solved.add(bounds(other))
-    solved.settle()
-    assert [each.cell for each in packed] == [first] == [each.cell for each in packed if each is best]
+    solved.add(bounds(other))  # which closes the first one
     assert first in solved
-    assert other in solved
+    assert solved.get(first) is best
+    assert solved.nbytes > best.nbytes + bounds(other).nbytes
+    go_on.set()
+    solved.settle()
+    assert [each is best for each in packed] == [True]
     assert same(solved.get(first), best)
     solved.settle()
     assert [each.cell for each in packed] == [first, other]
     assert same(solved.get(other), bounds(other))
+    solved.add(bounds(small))
     solved.add(bounds(other, 2))
     solved.forget()
     solved.settle()
-    assert [each.cell for each in packed] == [first, other, other]
+    assert [each.cell for each in packed[2:]] == [small, other]
+    assert solved.nbytes == sum(pack(each).nbytes for each in (best, *packed[2:]))
     assert not same(solved.get(other), bounds(other))
+    while solved.close_one():
+        pass
+    assert [each.cell for each in packed[2:]] == [small, other]
+
+
+def test_what_cannot_be_packed_is_known_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(bounds: Bounds) -> PackedBounds:
+        raise MemoryError("no room")
+
+    solved, there = SolvedCells(), bounds(cell())
+    solved.add(there)
+    monkeypatch.setattr(solved_cells, "pack", fails)
+    solved.forget()
+    with pytest.raises(MemoryError, match="no room"):
+        solved.settle()
+    assert cell() in solved
+    assert same(solved.get(cell()), there)
+    assert solved.nbytes > there.nbytes
+    monkeypatch.undo()
+    solved.add(bounds(cell(), 2))
+    solved.forget()
+    solved.settle()
+    assert cell() in solved
+    assert solved.nbytes < there.nbytes
 
 
 def test_the_next_position_goes_on_from_them(own: Path, tmp_path: Path) -> None:
