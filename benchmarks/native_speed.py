@@ -31,6 +31,8 @@ def main() -> None:
     parser.add_argument("--program", default="native/speed", type=Path)
     parser.add_argument("--seed", default="0")
     arguments = parser.parse_args()
+    if not arguments.program.is_file():
+        parser.error(f"there is no {arguments.program}: build it by make -C native speed")
     rng = random.Random(arguments.seed)
     roots = at_random(rng, arguments.materials)
     boards = list(islice(neighbours(roots) if arguments.neighbours else roots, arguments.positions))
@@ -42,9 +44,10 @@ def main() -> None:
             [arguments.program.absolute(), arguments.directory],
             input="\n".join(lines),
             text=True,
-            capture_output=True,
-            check=True,
+            stdout=subprocess.PIPE,
         )
+        if done.returncode:
+            raise SystemExit(done.returncode)
         print(f"{heading:16}  {done.stdout.strip()}", flush=True)
 
 

@@ -34,7 +34,6 @@ int main(int count, char *arguments[]) {
     if (auto failed = tbgen_probe(room.get(), &position, accrued, &result)) return fail(failed);
     std::cout << "value " << text(result.value);
     if (result.depth != TBGEN_NO_DEPTH) std::cout << " in " << result.depth << " plies";
-
     std::cout << '\n';
 
     tbgen_move moves[TBGEN_MOST_MOVES];

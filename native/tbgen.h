@@ -101,7 +101,8 @@ struct tbgen_room *tbgen_room_open(const struct tbgen *tables);
 void tbgen_room_close(struct tbgen_room *room);
 
 /* Return the name of the table, such as "KQvKR", for which the last probe or list of moves in a room gave
- * TBGEN_MISSING or TBGEN_DAMAGED: that of the position, or one that it rests on. Else the text is empty. */
+ * TBGEN_MISSING or TBGEN_DAMAGED: that of the position, or one that it rests on. Else the
+ * text is empty. It lasts until the next one of these in this room. */
 const char *tbgen_table(const struct tbgen_room *room);
 
 /* Look a position up. `accrued` is the score accrued since the last capture or pawn move, or TBGEN_FRESH; the

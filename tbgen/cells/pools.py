@@ -30,7 +30,7 @@ bounds all of them. Either all blocks have depths, or none has: these are empty 
 
 
 def pools_of(
-    lineup: Lineup, worths: Mapping[int, Sequence[Worth]], unknown: Sequence[Code], run: Map = map
+    lineup: Lineup, worths: Mapping[int, Sequence[Worth]], unknown: Sequence[Code], run: Map
 ) -> list[Pool]:
     """Return a pool for each end; their blocks lie in the same arrays, equal ones once.
 

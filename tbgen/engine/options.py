@@ -50,8 +50,10 @@ _PAIRS: Final = OptionKind(
 
 
 def _pairs(text: str) -> dict[str, str]:
-    parts = (part.partition("=") for part in text.split("|") if text)
-    return {name.strip(): value.strip() for name, _, value in parts}
+    parts = [part.partition("=") for part in text.split("|") if text]
+    values = [value.strip() for *_, value in parts]
+    lower = [value.lower() if value.lower() in ("true", "false") else value for value in values]
+    return dict(zip((name.strip() for name, *_ in parts), lower, strict=True))
 
 
 class EngineOption(NamedTuple):

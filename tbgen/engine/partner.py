@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import chess
 import chess.engine
@@ -53,7 +53,8 @@ _ENOUGH_SECONDS: Final = 2.0
 """With less on the clock the partner decides alone."""
 _LEAST: Final = 0.005
 """Seconds that the partner has in any case."""
-_ALONE: Final = "the engine plays on alone"
+_OPTIONS: Final = {"UCI_ShowWDL": True}
+"""What is set of its options in any case."""
 
 
 class PartnerError(TbgenError):
@@ -106,18 +107,20 @@ class Partner:
         try:
             self._engine = chess.engine.SimpleEngine.popen_uci(words, timeout=_START_SECONDS)
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise PartnerError(f"the partner {self._name} does not start ({reason}): {_ALONE}") from None
+            raise PartnerError(f"the partner {self._name} does not start{_because(error)}") from None
         known = self._engine.options
-        wanted = {"Hash": hash_mebibytes, "UCI_ShowWDL": True}
+        wanted: chess.engine.UciOptionMap[Any] = chess.engine.UciOptionMap()  # names in letters of any case
+        wanted.update({name: value for name, value in _OPTIONS.items() if name in known})
+        if "Hash" in known:
+            wanted["Hash"] = hash_mebibytes
         if _OVERHEAD in known:  # what its clock loses is taken off before
             wanted[_OVERHEAD] = known[_OVERHEAD].min or 0
+        wanted.update(options)
         try:
-            self._engine.configure({name: value for name, value in wanted.items() if name in known})
-            self._engine.configure(options)
+            self._engine.configure(wanted)
         except (chess.engine.EngineError, TimeoutError) as error:
             self._engine.close()
-            raise PartnerError(f"the partner {self._name} is not as wanted ({error}): {_ALONE}") from None
+            raise PartnerError(f"the partner {self._name} takes other options{_because(error)}") from None
 
     def close(self) -> None:
         """End it."""
@@ -175,7 +178,7 @@ class Partner:
 
     def _failure(self, error: Exception) -> PartnerError:
         self.failed = True
-        return PartnerError(f"the partner {self._name} has failed ({error}): {_ALONE}")
+        return PartnerError(f"the partner {self._name} has failed{_because(error)}")
 
     def _analyse(
         self,
@@ -207,6 +210,12 @@ class Partner:
         if not found or best not in allowed:
             raise chess.engine.EngineError(f"it names no move in {board.fen()}")
         return found
+
+
+def _because(error: Exception) -> str:
+    """Return the reason of an error and what follows, as the end of a sentence."""
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or "it does not answer"
+    return f" ({reason}): the engine plays on alone"
 
 
 def _limit(timer: Timer, white: bool, part: float) -> chess.engine.Limit:

@@ -62,7 +62,7 @@ class ArrayProbes:
     def of_slots(self, file: TableFile, side: Any, slots: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return what :meth:`tbgen.probe.positions.PositionTable.look_up` does."""
         material = Material.parse(file.info.material)
-        slots = _numbers("slots", slots, (None,))
+        slots = _numbers("slots", slots, (None,), "ui")  # a mask is none
         if slots.size and (slots.min() < 0 or slots.max() >= file.info.size):
             raise UsageError(f"{material} has no slots below 0 or above {file.info.size - 1}")
         slots, side = slots.astype(np.int64), _array("side", side, slots.shape, 1)
@@ -233,16 +233,17 @@ def _array(name: str, given: Any, shape: tuple[int | None, ...], most: int) -> N
     :raises UsageError: if it has another shape, or a number out of range.
     :raises TypeError: if it has no whole numbers.
     """
-    array = _numbers(name, given, shape)
+    array = _numbers(name, given, shape, "bui")
     if array.size and (array.min() < 0 or array.max() > most):
         raise UsageError(f"{name} has numbers below 0 or above {most}")
     return array.astype(np.uint8)
 
 
-def _numbers(name: str, given: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
+def _numbers(name: str, given: Any, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any]:
     """Return an array of whole numbers.
 
     :param shape: None for any length of an axis.
+    :param kinds: which kinds of numbers these may be, as numpy has them.
     :raises UsageError: if it has another shape.
     :raises TypeError: if it has no whole numbers.
     """
@@ -253,12 +254,12 @@ def _numbers(name: str, given: Any, shape: tuple[int | None, ...]) -> NDArray[An
         raise UsageError(f"{name} has rows of different lengths: expected the shape {expected}") from None
     if array.shape[:1] == (0,) and shape[0] in (None, 0):  # such as an empty list, whatever its type
         return np.zeros([length or 0 for length in shape], np.uint8)
-    if array.dtype.kind not in "bui":
-        raise TypeError(f"{name} has elements of type {array.dtype}: expected whole numbers")
     if len(array.shape) != len(shape) or any(
         length not in (None, found) for length, found in zip(shape, array.shape, strict=True)
     ):
         raise UsageError(f"{name} has the shape {array.shape}: expected {expected}")
+    if array.dtype.kind not in kinds:
+        raise TypeError(f"{name} has elements of type {array.dtype}: expected whole numbers")
     return array
 
 

@@ -126,12 +126,13 @@ def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.Monkey
     ("words", "least", "most"), [("movetime 54000", 50, 54), ("wtime 54000 btime 54000", 0, 1)]
 )
 def test_a_search_takes_what_a_closer_look_leaves_of_a_fixed_time(
-    words: str, least: float, most: float
+    words: str, least: float, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a clock, as much as the partner took, which answers at once."""
     script = ROOT / "tests" / "support" / "fake_partner.py"
     partner = Partner(shlex.join([sys.executable, "-S", "-E", str(script), "plain", *DRAWS]), 1)
     arbiter = game(STALEMATE)
+    monkeypatch.setattr("tbgen.engine.limits.time.perf_counter", lambda: 7.0)
     try:
         judged = partner.judge(arbiter, list(arbiter.live.legal_moves), Timer(Go.parse(words.split()), True))
     finally:
@@ -162,12 +163,13 @@ def test_options_of_a_partner() -> None:
     """They are set when it starts; what it does not take is said, and the engine plays on alone."""
     with partnered("plain", *DRAWS) as engine:
         assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
-        engine.say("setoption name PartnerOptions value Best Move = f7e7|UCI_ShowWDL=true", "isready")
+        engine.say("setoption name PartnerOptions value best move = f7e7|UCI_ShowWDL=True", "isready")
         assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7e7"
         (sentence,) = engine.say("setoption name PartnerOptions value Threads")
         assert "NAME=VALUE" in sentence
         said = engine.say("setoption name PartnerOptions value Threads=2", "isready")
         (sentence,) = [line for line in said if "Threads" in line]
+        assert "takes other options (" in sentence
         assert sentence.endswith("): the engine plays on alone")
         assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
 

@@ -1,6 +1,8 @@
 """The C library answers what Python answers, and stays within its memory: it is built with the sanitizers."""
 
 import random
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -95,7 +97,7 @@ def test_en_passant_rights_that_are_no_captures_or_reset_the_score(probe: Path, 
         ("8/8/8/4Kk2/8/8/8/8 w - - 0 1", "in check"),
         ("8/8/8/4KBk1/8/8/8/8 b - d3 0 1", "en passant"),
         ("8/8/8/8/8/8/6k1/4K2R w K - 0 1", "castling"),
-        ("8/8/8/4KBk1/8/8/8/Q7 b - - 0 1", "KQBvK: the table is missing"),
+        ("8/8/8/4KBk1/8/8/8/Q7 b - - 0 1", "KQBvK: a table that this takes is missing"),
     ],
 )
 def test_what_has_no_value_is_an_error(fen: str, words: str, probe: Path, three: Path) -> None:
@@ -115,7 +117,29 @@ def test_the_table_that_is_missing_is_named(probe: Path, three: Path) -> None:
             names.append(material.name)
     told = answers(probe, three / "flat", [fen for each in asked for fen in (each, "none")])
     assert told[1::2] == ["error: the text is not a FEN of two to seven fields that can be read"] * len(names)
-    assert told[::2] == [f"error: {name}: the table is missing: write it with tbgen export" for name in names]
+    assert told[::2] == [
+        f"error: {name}: a table that this takes is missing: write it with tbgen export" for name in names
+    ]
+
+
+def test_a_table_that_the_one_asked_rests_on_is_named(
+    probe: Path, three: Path, some_packed: Path, tmp_path: Path
+) -> None:
+    """White's positions of KPvKP follow from what moves lead to; a list of moves has others' values."""
+    for source, name in ((some_packed, "KPvKP"), (three, "KPvK")):
+        shutil.copy(source / "flat" / f"{name}.r.flat", tmp_path)
+    (sentence,) = answers(probe, tmp_path, ["8/P7/8/8/8/8/7p/K1k5 w - - 0 1"])
+    assert re.match("error: K[QRBN]vKP: a table that this takes is missing", sentence)
+    promoting = "8/P7/8/8/8/8/8/K1k5 w - - 0 1"
+    assert answers(probe, tmp_path, [promoting])[0].startswith("G0.0 ")
+    assert re.match("error: K[QRBN]vK: ", answers(probe, tmp_path, [promoting], "--moves")[0])
+    shutil.copy(some_packed / "flat" / "KQvKP.r.flat", tmp_path / "KQvKP.r.flat")
+    data = bytearray((tmp_path / "KQvKP.r.flat").read_bytes())
+    data[9] ^= 1
+    (tmp_path / "KQvKP.r.flat").write_bytes(data)
+    found = answers(probe, tmp_path, ["8/P7/8/8/8/8/7p/K1k5 w - - 0 1", "8/8/8/8/3Q4/8/7p/K3k3 w - - 0 1"])
+    assert re.match("error: K([RBN]vKP: .*missing|QvKP: .*damaged)", found[0])
+    assert found[1].startswith("error: KQvKP: a table that this takes is damaged")
 
 
 def test_its_words(probe: Path) -> None:

@@ -151,6 +151,7 @@ def test_lists_and_nothing_at_all(three_men: Path) -> None:
             r"rows of different lengths: expected the shape \(n, 2\)",
         ),
         (("Kk", [0, 1], [0]), UsageError, r"squares has the shape \(2,\): expected \(n, 2\)"),
+        (("Kk", [[0, 20]], []), UsageError, r"side has the shape \(0,\): expected \(1,\)"),
         (("Kk", [], [0]), UsageError, r"side has the shape \(1,\): expected \(0,\)"),
         (("Kk", [[0.5, 1]], [0]), TypeError, "squares has elements of type float64"),
         (("Kk", 3, [0]), UsageError, "squares has the shape"),
@@ -174,8 +175,9 @@ def test_slots_that_are_none(reference_dir: Path) -> None:
         for slots in ([-1], [table.layout.size]):
             with pytest.raises(UsageError, match="KBvK has no slots below 0 or above 40959"):
                 table.look_up([0], slots)
-        with pytest.raises(TypeError, match="float64"):
-            table.look_up([0], [0.5])
+        for mask in ([0.5], [True]):
+            with pytest.raises(TypeError, match=r"elements of type (float64|bool)"):
+                table.look_up([0], mask)
         with pytest.raises(UsageError, match=r"slots has the shape \(1, 1\): expected \(n,\)"):
             table.look_up([0], [[0]])
 

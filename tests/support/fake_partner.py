@@ -29,7 +29,7 @@ def main(mode: str, moves: list[list[str]]) -> None:
             lines = int(words[-1])
         elif words[:4] == ["setoption", "name", "Move", "Overhead"]:
             overhead = int(words[-1])
-        elif words[:4] == ["setoption", "name", "Best", "Move"]:
+        elif line.lower().startswith("setoption name best move"):
             moves.sort(key=lambda move: move[0] != words[-1])
         elif words[0] == "go":
             if mode == "dies" or (mode == "late" and overhead > 2):
