@@ -10,11 +10,13 @@ import chess
 import numpy as np
 import pytest
 
-from tbgen.board.material import Material, all_materials
-from tbgen.board.score import GScore
+from tbgen.board.material import MAX_MEN, Material, all_materials
+from tbgen.board.mobility import own_score
+from tbgen.board.score import NONE, GScore
 from tbgen.board.scoring import points
 from tbgen.engine.game import SearchGame, read_game
-from tbgen.engine.tables import EngineTables
+from tbgen.engine.leaves import _codes
+from tbgen.engine.tables import EngineTables, _some_board
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.packed import asking
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -309,3 +311,17 @@ def test_the_end_waits_for_tables_that_are_being_read(tables: Path, monkeypatch:
     reading.join(60)
     assert told == [True]
     assert not ending.is_alive()
+
+
+def test_every_material_has_a_state_to_load_code_by() -> None:
+    """Its own score has a code; for three queens against a king that takes some search."""
+    for material in all_materials(MAX_MEN):
+        board = _some_board(material)
+        assert board.is_valid()
+        assert own_score(board).code in range(256)
+        assert any(board.legal_moves)
+
+
+def test_accrued_scores_beyond_tables_count_as_none() -> None:
+    rows = np.array([126 << 1, 126 << 1 | 1, 127 << 1, 127 << 1 | 1, 145 << 1 | 1])
+    assert _codes(rows).tolist() == [126, 255 - 126, NONE, NONE, NONE]
