@@ -41,19 +41,23 @@ def _one_of(*words: str) -> OptionKind:
 
 _YES_NO: Final = OptionKind("check", "", "true or false", ("true", "false").__contains__)
 _TEXT: Final = OptionKind("string", "", "any text", lambda _: True)
+
+
+def _parts(text: str) -> list[tuple[str, str, str]]:
+    return [part.partition("=") for part in text.split("|") if text]
+
+
 _PAIRS: Final = OptionKind(
     "string",
     "",
     "NAME=VALUE, several separated by |",
-    lambda text: all(part.partition("=")[0].strip() and "=" in part for part in text.split("|") if text),
+    lambda text: all(name.strip() and equals for name, equals, _ in _parts(text)),
 )
 
 
 def _pairs(text: str) -> dict[str, str]:
-    parts = [part.partition("=") for part in text.split("|") if text]
-    values = [value.strip() for *_, value in parts]
-    lower = [value.lower() if value.lower() in ("true", "false") else value for value in values]
-    return dict(zip((name.strip() for name, *_ in parts), lower, strict=True))
+    found = {name.strip(): value.strip() for name, _, value in _parts(text)}
+    return {name: value.lower() if _YES_NO.takes(value.lower()) else value for name, value in found.items()}
 
 
 class EngineOption(NamedTuple):

@@ -53,8 +53,6 @@ _ENOUGH_SECONDS: Final = 2.0
 """With less on the clock the partner decides alone."""
 _LEAST: Final = 0.005
 """Seconds that the partner has in any case."""
-_OPTIONS: Final = {"UCI_ShowWDL": True}
-"""What is set of its options in any case."""
 
 
 class PartnerError(TbgenError):
@@ -109,12 +107,11 @@ class Partner:
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
             raise PartnerError(f"the partner {self._name} does not start{_because(error)}") from None
         known = self._engine.options
-        wanted: chess.engine.UciOptionMap[Any] = chess.engine.UciOptionMap()  # names in letters of any case
-        wanted.update({name: value for name, value in _OPTIONS.items() if name in known})
-        if "Hash" in known:
-            wanted["Hash"] = hash_mebibytes
+        own: dict[str, Any] = {"Hash": hash_mebibytes, "UCI_ShowWDL": True}
         if _OVERHEAD in known:  # what its clock loses is taken off before
-            wanted[_OVERHEAD] = known[_OVERHEAD].min or 0
+            own[_OVERHEAD] = known[_OVERHEAD].min or 0
+        # Names are the same in letters of any case, and what is set by the user comes last.
+        wanted = chess.engine.UciOptionMap((name, value) for name, value in own.items() if name in known)
         wanted.update(options)
         try:
             self._engine.configure(wanted)

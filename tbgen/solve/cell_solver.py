@@ -155,9 +155,8 @@ class CellSolver:
         self._budget.ask(cell.size, cell in self._known.cells)
         if not self._budget.fits(cell.size, self._layers.make_room(cell)):
             raise OutOfBudgetError(Stop.MEMORY)
-        self._budget.ask(
-            cell.size, cell in self._known.cells
-        )  # to pack closed cells may have taken some time
+        # To close cells may have taken some time.
+        self._budget.ask(cell.size, cell in self._known.cells)
 
     def _solve_granted(self, wanted: ToSolve) -> bool:
         cell = wanted.cell
