@@ -1,7 +1,8 @@
 """Another UCI engine that searches by the rules of chess, while tbgen decides by those of r-mobility.
 
 Where the partner sees that a side may win, its move is made. Where it sees a draw, and few men are left that
-could reset the accrued score, it says which moves keep the draw, and r-mobility chooses among them.
+could reset the accrued score, or a repetition would end the game before, it says which moves keep the draw,
+and r-mobility chooses among them.
 """
 
 import math
@@ -33,6 +34,8 @@ _DRAWN: Final = 900
 """Permille of draws from which on a game is one."""
 _MOST_COST: Final = 0.08
 """Points that a move may be worse than the best one."""
+_LESS_COST: Final = 0.02
+"""The same with more men."""
 _DOUBT: Final = 0.004
 """Points that a closer look may find it to be worse than thought."""
 _SHARE: Final = 0.35
@@ -126,15 +129,16 @@ class Partner:
     def judge(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Judgement:
         """Return which moves to choose among.
 
-        Once it has seen a draw with few men, the partner has a part of the time for its move, then it glances
-        at several others.
+        Once it has seen a draw with few men, or in a position that has been on the board before, the partner
+        has a part of the time for its move, then it glances at several others.
 
         :param allowed: the moves to choose among.
         :raises PartnerError: if the partner fails.
         """
         board, began = game.live, timer.elapsed
         few = board.occupied.bit_count() <= _MOST_MEN
-        drawn = self._drawn and few and timer.left > _ENOUGH_SECONDS
+        chosen_among = few or game.occurrences > 1
+        drawn = self._drawn and chosen_among and timer.left > _ENOUGH_SECONDS
         try:
             (best,) = self._analyse(
                 game, allowed, timer, _limit(timer, board.turn, _SHARE if drawn else 1), 1
@@ -148,7 +152,8 @@ class Partner:
         except (chess.engine.EngineError, TimeoutError) as error:
             raise self._failure(error) from None
         costs = [_cost(line, lines[0], board) for line in lines]
-        known = [(line["pv"], cost) for line, cost in zip(lines, costs, strict=True) if cost <= _MOST_COST]
+        most = _MOST_COST if few else _LESS_COST
+        known = [(line["pv"], cost) for line, cost in zip(lines, costs, strict=True) if cost <= most]
         kept = {best["pv"][0]: Candidate(0, *best["pv"][1:2])}
         for line, cost in known:
             kept.setdefault(line[0], Candidate(cost, *line[1:2]))

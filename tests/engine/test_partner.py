@@ -91,6 +91,17 @@ def test_with_many_men_the_partner_moves() -> None:
             assert kept(engine) == []
 
 
+def test_with_many_men_r_mobility_chooses_where_a_position_comes_again() -> None:
+    """A move may cost 0.02 points there, and d2d4 costs 0.024."""
+    told = ("g1f3,0,5-990-5", "e2e4,-9,5-980-15", "d2d4,-60,1-950-49")
+    there_and_back = "g1f3 g8f6 f3g1 f6g8"
+    with partnered("plain", *told) as engine:
+        assert engine.move("position startpos", "go nodes 4000 depth 2") == "g1f3"
+        assert kept(engine) == []
+        assert engine.move(f"position startpos moves {there_and_back}", "go nodes 4000 depth 2") == "e2e4"
+        assert kept(engine) == ["g1f3", "e2e4"]
+
+
 def test_time_that_gets_lost_is_not_counted_twice() -> None:
     with partnered("late", *WINS) as engine:
         assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
