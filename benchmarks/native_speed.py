@@ -19,6 +19,7 @@ import chess
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
+from tbgen.index.position import random_positions
 
 
 def main() -> None:
@@ -53,14 +54,12 @@ def main() -> None:
 
 def at_random(rng: random.Random, materials: Sequence[Material]) -> Iterator[chess.Board]:
     """Yield random positions that go on, with either side to move and room for an accrued score."""
+    each = [random_positions(material, rng) for material in materials]
     while True:
-        material = rng.choice(materials)
-        board = chess.Board(None)
-        board.turn, board.halfmove_clock = rng.random() < 0.5, 1
-        men = [(name, True) for name in material.white] + [(name, False) for name in material.black]
-        for (name, white), square in zip(men, rng.sample(range(64), len(men)), strict=True):
-            board.set_piece_at(square, chess.Piece.from_symbol(name if white else name.lower()))
-        if board.is_valid() and any(board.legal_moves):
+        board = next(rng.choice(each))
+        assert isinstance(board, chess.Board)
+        if any(board.legal_moves):
+            board.halfmove_clock = 1
             yield board
 
 

@@ -92,7 +92,7 @@ def check(directory: Path, tables: Tablebase, material: Material, count: int) ->
             solved = [
                 won.solve(each, known)
                 for cell in cells_of(material)
-                for each in won.with_those_below(cell, set())
+                for each in won.with_those_below(cell)
             ]
     seconds = time.process_time() - began
     for wins in solved:

@@ -51,7 +51,7 @@ class Window(Interval):
         lookups = _lookups(self)
         seen = np.empty(len(value), np.uint8), np.empty(len(depth), np.uint16)
         value, depth = np.require(value, None, ["C", "W"]), np.require(depth, None, ["C", "W"])
-        seen_exits(value, depth, lookups.exits, lookups.kept, *seen)
+        seen_exits(value, depth, lookups.exits, lookups.lasts, *seen)
         return seen
 
     def tell(self, end: int, value: Codes, depth: Plies | None = None) -> None:
@@ -62,8 +62,8 @@ class Window(Interval):
         """
         lookups = _lookups(self)
         depths = np.empty(0, np.uint16) if depth is None else depth.reshape(-1)
-        proved, lasts = lookups.proved[end], lookups.lasting[end]
-        tell_proved(value.reshape(-1), depths, proved, lasts, lookups.depth[end])
+        proved, lasts, instead = lookups.proved[end], lookups.proved_lasts[end], lookups.depth[end]
+        tell_proved(value.reshape(-1), depths, proved, lasts, instead)
 
     def blurs(self, value: Codes, end: int) -> NDArray[np.bool_]:
         """Tell which values that :meth:`tell` has put at one end prove an end of the window: they have no
@@ -81,11 +81,11 @@ class _Lookups(NamedTuple):
 
     exits: Codes
     """What takes its place as the worth of an exit."""
-    kept: Plies
-    """1 if it is told apart, else 0."""
+    lasts: Plies
+    """1 if it is told apart, and its depth lasts; else 0."""
     proved: tuple[Codes, Codes]
     """What it proves, by ends."""
-    lasting: tuple[Codes, Codes]
+    proved_lasts: tuple[Codes, Codes]
     """1 if its depth lasts then, else 0, by ends..."""
     depth: tuple[int, int]
     """...and what takes its place if not: the least that can be claimed."""
@@ -102,5 +102,6 @@ def _lookups(window: Window) -> _Lookups:
     depths = FAR if upper < NONE else 0, FAR if lower > NONE else 0
     exits = np.where(worse, EVERYTHING.lower, np.where(better, EVERYTHING.upper, codes))
     one, other, exits = (each.astype(np.uint8) for each in (*proved, exits))
-    lasting = (~better).astype(np.uint8), (~worse).astype(np.uint8)
-    return _Lookups(exits, (~(worse | better)).astype(np.uint16), (one, other), lasting, depths)
+    lasts = (~(worse | better)).astype(np.uint16)
+    proved_lasts = (~better).astype(np.uint8), (~worse).astype(np.uint8)
+    return _Lookups(exits, lasts, (one, other), proved_lasts, depths)

@@ -1,6 +1,9 @@
 """Between boards and slots, in both directions: which slot a position has, and which position a slot has."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from random import Random
 from typing import Any, Final, NamedTuple
 
 import chess
@@ -178,6 +181,23 @@ def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = 
     if len(men) < layout.free:
         raise ValueError(f"two men of slot {slot} of {layout.material} stand on one square")
     return DescribedBoard(men, side == WHITE_TO_MOVE)
+
+
+def random_positions(material: Material, rng: Random, side: chess.Color | None = None) -> Iterator[AnyBoard]:
+    """Yield random legal positions of a material, all with the same chance, endlessly; colours are those of
+    its canonical name.
+
+    :param side: the side to move, None for either.
+    """
+    layout = layout_of(material)
+    while True:
+        mover = rng.choice(SIDES) if side is None else SIDES[not side]
+        slot = Slot(rng.randrange(layout.size))
+        with suppress(ValueError):  # two men on one square, or no legal position
+            board = position_of(layout, mover, slot)
+            validate(board)
+            if locate(board).slot == slot:
+                yield board
 
 
 def en_passant_board(layout: Layout, phase: int, ep_square: int, within: int) -> chess.Board:

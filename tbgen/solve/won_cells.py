@@ -123,15 +123,16 @@ class WonCells(ExitSource):
         """Yield the cells to solve for what is won in the home of a promotion, in order."""
         for whole in wholes_of(home, self.mobile):
             if is_to_queen(home) and whole not in self:
-                yield from self.with_those_below(whole, set())
+                yield from self.with_those_below(whole)
 
-    def with_those_below(self, cell: Cell, seen: set[Cell]) -> Iterator[Cell]:
+    def with_those_below(self, cell: Cell, seen: set[Cell] | None = None) -> Iterator[Cell]:
         """Yield a cell after those that steps or captures of the other side's pawns lead to, and captures
         that leave it pawns: tables may hold these, but to decode them takes longer, many times as long if
         pawns are about to be promoted.
 
         :param seen: cells that have been yielded; this adds more.
         """
+        seen = set() if seen is None else seen
         if cell in seen or cell in self._wins:
             return
         seen.add(cell)

@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 from tbgen.board.history import FRESH
 from tbgen.board.material import Material
 from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.index.position import random_positions
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.store.inventory import EXPECTED_MEN
@@ -147,7 +148,7 @@ def _drawn(
     """
     materials = _materials(stock, name)
     for _ in range(_BATCHES if materials else 0):
-        drawn = islice(stock.random_boards(rng.choice(materials), None, rng), _TOGETHER)
+        drawn = islice(random_positions(rng.choice(materials), rng), _TOGETHER)
         of_chess = (board for board in drawn if isinstance(board, chess.Board))  # all are
         boards = [board.mirror() if rng.random() < 0.5 else board for board in of_chess]
         results = stock.tables.probe_many(boards, FRESH)

@@ -1,11 +1,10 @@
 """Which tables a server has, what is in them, and samples; everything here blocks."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from random import Random, SystemRandom
+from random import SystemRandom
 from threading import Lock
 from typing import Final
 
@@ -17,8 +16,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.index.layout import SIDES, Side, Slot, layout_of
-from tbgen.index.position import locate, position_of, validate
+from tbgen.index.layout import SIDES, Side, Slot
+from tbgen.index.position import position_of, random_positions
 from tbgen.packed.asking import ensure_compiled
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
@@ -50,7 +49,7 @@ class Stock:
             if entry.info is not None and entry.info.packed:
                 ensure_compiled()  # while no table is being opened, which others would wait for
                 with suppress(TbgenError):  # a question about a position raises it again
-                    self.tables.probe(next(self.random_boards(entry.material, None)), FRESH)
+                    self.tables.probe(next(random_positions(entry.material, _random)), FRESH)
                 return
 
     @property
@@ -109,7 +108,7 @@ class Stock:
 
     def _tried(self, material: Material, value: GScore | None, side: chess.Color | None) -> AnyBoard:
         """Return a position of a packed table, which is not read as a whole."""
-        boards = self.random_boards(material, side)
+        boards = random_positions(material, _random, side)
         for _ in range(_TRIES // _TRIES_TOGETHER):
             some = list(islice(boards, _TRIES_TOGETHER if value is not None else 1))
             for board, result in zip(some, self.tables.probe_many(some, FRESH), strict=True):
@@ -119,24 +118,6 @@ class Stock:
                     return board
         sentence = f"none of {_TRIES:,} random positions of {material} has that value, which is rare there"
         raise Refusal(404, "no_position", sentence)
-
-    def random_boards(
-        self, material: Material, side: chess.Color | None, rng: Random = _random
-    ) -> Iterator[AnyBoard]:
-        """Yield random legal positions of a material, all with the same chance, endlessly; colours are those
-        of its canonical name.
-
-        :param side: the side to move, None for either.
-        """
-        layout = layout_of(material)
-        while True:
-            mover = rng.choice(SIDES) if side is None else SIDES[not side]
-            slot = Slot(rng.randrange(layout.size))
-            with suppress(ValueError):  # two men on one square, or no legal position
-                board = position_of(layout, mover, slot)
-                validate(board)
-                if locate(board).slot == slot:
-                    yield board
 
     def _entry(self, material: Material, *, counted: bool) -> Entry:
         for directory in self.tables.directories:

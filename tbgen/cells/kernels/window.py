@@ -6,16 +6,16 @@ from tbgen.retro.kernels.bits import Codes, Plies
 
 @jit
 def seen_exits(
-    value: Codes, depth: Plies, exits: Codes, kept: Plies, seen_value: Codes, seen_depth: Plies
+    value: Codes, depth: Plies, exits: Codes, lasts: Plies, seen_value: Codes, seen_depth: Plies
 ) -> None:
     """Fill arrays with what takes the place of values, uint8 (n,), and depths, uint16 (n,) or (0,).
 
-    By code, ``exits`` says what takes the place of a score, and ``kept`` is 1 where its depth lasts, else 0.
+    By code, ``exits`` says what takes the place of a score, and ``lasts`` is 1 where its depth lasts, else 0.
     """
     for at in range(len(value)):
         seen_value[at] = exits[value[at]]
     for at in range(len(depth)):
-        seen_depth[at] = depth[at] * kept[value[at]]
+        seen_depth[at] = depth[at] * lasts[value[at]]
 
 
 @jit
