@@ -90,9 +90,7 @@ def check(directory: Path, tables: Tablebase, material: Material, count: int) ->
             won = WonCells(material.men - 1 - material.pawns)
             known = Known(Tables(smaller), SolvedCells(), won=won)
             solved = [
-                won.solve(each, known)
-                for cell in cells_of(material)
-                for each in won.with_those_below(cell)
+                won.solve(each, known) for cell in cells_of(material) for each in won.with_those_below(cell)
             ]
     seconds = time.process_time() - began
     for wins in solved:

@@ -201,10 +201,11 @@ class Gaps:
                 seconds_of("cell", cell.size),
                 memory_needed(cell.size),
             )
-        elif wholes := self._search.unsolved_promotions(cell if step.zeroing else here.cell):
-            mobile, (seconds, memory) = pieces, values_take(wholes, known.won.mobile)
         else:
-            return Need.MEN, pieces, None, memory_needed(64**pieces)
+            wholes, ends = self._search.unsolved_promotions(cell if step.zeroing else here.cell)
+            if not wholes:
+                return Need.MEN, pieces, None, memory_needed(64**pieces)
+            mobile, (seconds, memory) = pieces, values_take(wholes, known.won.mobile, ends=ends)
         fits = memory <= self._memory - known.nbytes
         return Need.TIME if fits else Need.MEMORY, mobile, seconds, memory
 

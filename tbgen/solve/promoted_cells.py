@@ -1,12 +1,12 @@
 """What is known after promotions, where there are more mobile men than cells have: from all of them mobile.
 
 A promotion beside two pieces leads to positions of five mobile men, 64 times as many as a cell has. They are
-solved for values alone (:mod:`tbgen.cells.values`), each end if need be, and after what further steps and
+solved for values alone (:mod:`tbgen.cells.values`), each end on its own, and after what further steps and
 captures of pawns lead to. Of their values only those are kept that promotions lead to, as bounds of the homes
 of promotions: with the promoted man frozen on the last rank and the other side to move.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -51,14 +51,21 @@ class PromotedCells:
 
     def __init__(self, tables: Tables, won: WonCells) -> None:
         self._tables, self._won, self._mobile = tables, won, won.mobile
-        self._solved: dict[tuple[Cell, int], Window] = {}
-        """Whole cells, with the kinds of men whose promotions are known, and in which window."""
+        self._solved: dict[tuple[Cell, int, int], Window] = {}
+        """Whole cells, with the kinds of men whose promotions are known, at which ends, and in which
+        window."""
 
-    def unsolved(self, home: Cell, window_of: Callable[[Cell], Window] = _all_scores) -> list[Cell]:
+    def unsolved(
+        self,
+        home: Cell,
+        window_of: Callable[[Cell], Window] = _all_scores,
+        ends: Sequence[int] = ENDS,
+    ) -> list[Cell]:
         """Return the whole cells to solve for what is known after a promotion that leads to a home, each
         after those that steps and captures of pawns lead to and that no table holds.
 
         :param window_of: tells between which scores it matters what positions of a cell are worth.
+        :param ends: those that are wanted: of whole cells, White having promoted.
         """
         cells: dict[Cell, None] = {}
 
@@ -74,10 +81,13 @@ class PromotedCells:
 
         for whole in wholes_of(home, self._mobile):
             kind, window = home.frozen[0].man.kind, window_of(whole)
-            images = (self._solved.get((whole.image(each), kind)) for each in symmetries(SIDES[0]))
-            if not any(solved is not None and solved.covers(window) for solved in images):
+            if not all(self._is_solved(whole, kind, end, window) for end in ends):
                 walk(whole)
         return list(cells)
+
+    def _is_solved(self, whole: Cell, kind: int, end: int, window: Window) -> bool:
+        images = (self._solved.get((whole.image(each), kind, end)) for each in symmetries(SIDES[0]))
+        return any(solved is not None and solved.covers(window) for solved in images)
 
     def solve(
         self,
@@ -87,6 +97,7 @@ class PromotedCells:
         threads: int = 1,
         between: Callable[[], object] = lambda: None,
         window_of: Callable[[Cell], Window] = _all_scores,
+        ends: Sequence[int] = ENDS,
     ) -> Iterator[Bounds]:
         """Solve whole cells, in the order of :meth:`unsolved`; yield the bounds of the homes, which are
         canonical cells, of all promotions to a kind of man.
@@ -94,6 +105,7 @@ class PromotedCells:
         :param known: tells what captures of mobile men are worth.
         :param between: called every few seconds; what it raises ends the work.
         :param window_of: tells between which scores it matters what positions of a cell are worth.
+        :param ends: those of whole cells to find out; both where they are known to be the same.
         :raises NoCodeError: if a cell has scores beyond G63.0.
         :raises MemoryError: if there is too little.
         """
@@ -108,29 +120,34 @@ class PromotedCells:
             exact = all(map(around.same_ends, routes_of(lineup_of_cell(cell))))
             window = EVERYTHING if exact else window_of(cell)
             sides = [side for side in SIDES if (cell, side) in needed]
-            homes: dict[int, list[Codes]] = {square: [] for square in chess.SquareSet(chess.BB_RANK_8)}
-            planes = []
-            for end in ENDS[:1] if exact else ENDS:
+            homes: dict[int, dict[int, Codes]] = {square: {} for square in chess.SquareSet(chess.BB_RANK_8)}
+            planes = dict[int, dict[Side, bytes]]()
+            for end in ENDS[:1] if exact else ends:
                 values = solve_values(cell, around, end, threads, between, window)
                 if end == LOWER:
                     _add_wins(values, cell, self._won)
                 boards = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
-                for square, ends in homes.items():
-                    ends.append(boards.take(square, cell.mobile.index(promoted_man(kind))).reshape(-1))
-                planes.append({side: zlib_ng.compress(values[side], _LEVEL) for side in sides})
+                same = ENDS if exact else [end]
+                for square, found in homes.items():
+                    codes = boards.take(square, cell.mobile.index(promoted_man(kind))).reshape(-1)
+                    found |= dict.fromkeys(same, codes)
+                packed = {side: zlib_ng.compress(values[side], _LEVEL) for side in sides}
+                planes |= dict.fromkeys(same, packed)
                 del values, boards
-            wholes[cell] = _Whole(planes[0], planes[-1])
-            for square, ends in homes.items():
+            wholes[cell] = _Whole(planes, exact)
+            for square, found in homes.items():
                 if square not in cell.standing:
-                    yield _bounds_of_home(cell, kind, square, (ends[0], ends[-1]), window)
-            self._solved[cell, kind] = window
+                    yield _bounds_of_home(cell, kind, square, found, window)
+            self._solved |= {(cell, kind, end): window for end in planes}
 
 
-def _bounds_of_home(whole: Cell, kind: int, square: int, ends: tuple[Codes, Codes], window: Window) -> Bounds:
+def _bounds_of_home(
+    whole: Cell, kind: int, square: int, found: Mapping[int, Codes], window: Window
+) -> Bounds:
     """Return bounds of the canonical cell in which a man of a kind is frozen on a square of the last rank.
 
-    :param ends: both ends, with Black to move, by the squares of the other men.
-    :param window: in which they were found.
+    :param found: by ends, what is known with Black to move, by the squares of the other men.
+    :param window: in which that was found.
     """
     rest = list(whole.mobile)
     rest.remove(promoted_man(kind))
@@ -140,31 +157,32 @@ def _bounds_of_home(whole: Cell, kind: int, square: int, ends: tuple[Codes, Code
     value = np.full((len(ENDS), len(SIDES), home.size), NONE, np.uint8)
     depth = np.zeros(value.shape, np.uint16)
     for end in ENDS:
-        stored = Block(ends[1 - end if swapped else end], np.zeros(home.size, np.uint16))
+        value[end, there] = WORST[end]
+    for seen, codes in found.items():
+        end = 1 - seen if swapped else seen
+        stored = Block(codes, np.zeros(home.size, np.uint16))
         known = gathered(replace(home, frozen=()), men, symmetry, stored).value
         value[end, side] = np.where(there[side], known, np.uint8(NONE))
-        value[end, 1 - side, there[1 - side]] = WORST[end]
         # The worse for the side of the end the more plies it takes, or the fewer.
         depth[end, side, (known < NONE) if end == LOWER else (known > NONE)] = FAR
-    return Bounds(home, value, depth, window=window.swapped if swapped else window)
+    ends = tuple(sorted(1 - end if swapped else end for end in found))
+    return Bounds(home, value, depth, ends, window.swapped if swapped else window)
 
 
 @dataclass(frozen=True)
 class _Whole:
-    """Bounds of all positions of a whole cell, packed: by side to move."""
+    """Bounds of all positions of a whole cell.
 
-    lower: dict[Side, bytes]
-    upper: dict[Side, bytes]
+    :ivar planes: they themselves, packed: by end and side to move.
+    :ivar exact: whether both ends are known to be the same.
+    """
 
-    @property
-    def exact(self) -> bool:
-        """Whether both ends are the same."""
-        return self.lower is self.upper
+    planes: dict[int, dict[Side, bytes]]
+    exact: bool
 
     def values(self, end: int, side: Side) -> Codes:
         """Return one end with a side to move: codes, shape (slots,)."""
-        packed = (self.lower, self.upper)[end][side]
-        return np.frombuffer(zlib_ng.decompress(packed), np.uint8)
+        return np.frombuffer(zlib_ng.decompress(self.planes[end][side]), np.uint8)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import chess
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, NoCodeError
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, NoCodeError
 from tbgen.cells.cell import Cell
 from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPlace, CellPosition, Step
@@ -228,33 +228,37 @@ class Search:
         if self._prover is not None:
             return False
         for _, play in sorted(self._plays.items()):
-            homes = (home for home in play.above if home not in self._refused_promotions)
-            for home in sorted(filter(self.unsolved_promotions, homes), key=is_to_queen, reverse=True):
-                if self._solve_promoted(home):
+            homes = [home for home in play.above if self.unsolved_promotions(home)[0]]
+            for home in sorted(homes, key=is_to_queen, reverse=True):
+                if home not in self._refused_promotions and self._solve_promoted(home):
                     with contextlib.suppress(OutOfBudgetError):
                         self._solve_again(play.all_above(home), play)
                     return True
         return False
 
-    def unsolved_promotions(self, home: Cell) -> list[Cell]:
-        """Return the whole cells to solve for what is known after a promotion that leads to a home."""
-        return self.known.promoted.unsolved(home, self.focus.window)
+    def unsolved_promotions(self, home: Cell) -> tuple[list[Cell], tuple[int, ...]]:
+        """Return the whole cells to solve next for what is known after a promotion that leads to a home, and
+        at which end: first how much the side may hope for that has promoted. Nothing if all is known."""
+        for end in (UPPER, LOWER):
+            if cells := self.known.promoted.unsolved(home, self.focus.window, [end]):
+                return cells, (end,)
+        return [], ()
 
     def _solve_promoted(self, home: Cell) -> bool:
-        """Find the values after the promotion that leads to a home; return whether there were time and memory
-        for it."""
-        cells, budget = self.unsolved_promotions(home), self._budget
-        seconds, memory = values_take(cells, self.known.won.mobile)
+        """Find one end of the values after the promotion that leads to a home; return whether there were time
+        and memory for it."""
+        (cells, ends), budget = self.unsolved_promotions(home), self._budget
+        seconds, memory = values_take(cells, self.known.won.mobile, budget.threads, ends)
         try:
             budget.ask_for(seconds)
             if not budget.allows(memory) or not budget.allows(self.layers.drop_all() + memory):
                 raise OutOfBudgetError(Stop.MEMORY)
             self._progress(self.answer().value, self.solved, len(cells), seconds)
             given = cells, home.frozen[0].man.kind, self.known, budget.threads, lambda: budget.ask_for(0)
-            for bounds in self.known.promoted.solve(*given, self.focus.window):
+            for bounds in self.known.promoted.solve(*given, self.focus.window, ends):
                 self.known.cells.add(bounds)
                 self.focus.note(bounds)
-                self._solver.note([bounds.cell], self.solved + len(cells))
+                self._solver.note([bounds.cell], self.solved + len(cells), bounds.ends)
         except (OutOfBudgetError, NoCodeError) as error:
             self._refused = error.stop if isinstance(error, OutOfBudgetError) else self._refused
             self._refused_promotions.add(home)

@@ -11,18 +11,20 @@ import pytest
 import tbgen
 from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import ENDS, LOWER, WORST, side_after
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, side_after
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.window import Window
+from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget, Stop
 from tbgen.solve.cell_solver import CellSolver
 from tbgen.solve.choices import ToSolve
 from tbgen.solve.gaps import Need
 from tbgen.solve.knowledge import Known
+from tbgen.solve.promoted_cells import PromotedCells
 from tbgen.solve.promotions import QUEEN, values_take
 from tbgen.solve.solution import Solution
 from tbgen.solve.solved_cells import SolvedCells
@@ -148,6 +150,35 @@ def test_a_window_leaves_what_matters(codes: tuple[int, int], known: Known, trut
     assert (upper.value <= told).all()
     exact = seen(lower.value[there]) == seen(upper.value[there])
     assert exact.mean() > 0.99
+
+
+@pytest.mark.parametrize(
+    ("fen", "cells"), [("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1", 4), ("6k1/8/8/8/8/2P5/4p3/6K1 b - - 0 1", 5)]
+)
+def test_each_end_is_found_on_its_own(fen: str, cells: int, known: Known) -> None:
+    """What White may hope for who has promoted, of the whole cells; then what is sure."""
+    route, apart = promotion(chess.Board(fen)), Known(known.tables, SolvedCells(), won=WonCells(2))
+    home, colours = route.destination.canonical()
+    solve_all(known, route)
+    both = known.cells.get(home)
+    assert both is not None
+    promoted = PromotedCells(known.tables, known.won)
+    for number, end in enumerate((UPPER, LOWER)):
+        wanted = promoted.unsolved(route.destination, ends=[end])
+        assert len(wanted) == cells
+        for bounds in promoted.solve(wanted, QUEEN, apart, 2, ends=[end]):
+            apart.cells.add(bounds)
+        assert promoted.unsolved(route.destination, ends=[end]) == []
+        assert bool(promoted.unsolved(route.destination)) == (number == 0)
+        found = apart.cells.get(home)
+        assert found is not None
+        own = 1 - end if colours & MIRROR_RANKS != (MIRROR_RANKS if route.side else 0) else end
+        assert np.array_equal(found.value[own], both.value[own])
+        if number == 0:
+            assert found.ends == (own,)
+            assert np.isin(found.value[1 - own], [WORST[1 - own], NONE]).all()
+        else:
+            assert np.array_equal(found.value, both.value)
 
 
 def check_positions(known: Known, route: Route) -> None:
