@@ -205,7 +205,7 @@ class Gaps:
             wholes, ends = self._search.unsolved_promotions(cell if step.zeroing else here.cell)
             if not wholes:
                 return Need.MEN, pieces, None, memory_needed(64**pieces)
-            mobile, (seconds, memory) = pieces, values_take(wholes, known.won.mobile, ends=ends)
+            mobile, (seconds, memory) = pieces, values_take(wholes, known.won.mobile, ends=len(ends))
         fits = memory <= self._memory - known.nbytes
         return Need.TIME if fits else Need.MEMORY, mobile, seconds, memory
 

@@ -9,7 +9,6 @@ from typing import Final
 import chess
 
 from tbgen.board.kinds import PIECE_ORDER
-from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, Man, man_of
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.routes import Route, routes_of
@@ -63,18 +62,16 @@ def large_routes(whole: Cell, mobile: int) -> list[Route]:
     return [route for route in routes_of(lineup_of_cell(whole)) if len(route.destination.mobile) > mobile]
 
 
-def values_take(
-    wholes: Sequence[Cell], mobile: int, threads: int = 2, ends: Sequence[int] = ENDS
-) -> tuple[float, int]:
+def values_take(wholes: Sequence[Cell], mobile: int, threads: int = 2, ends: int = 2) -> tuple[float, int]:
     """Return about how many seconds it takes to find the values of whole cells, and bytes of memory.
 
     :param mobile: as :func:`whole_cell` has it.
-    :param ends: those that are wanted.
+    :param ends: how many are wanted.
     """
     seconds, memory = 0.0, 0
     for whole in wholes:
         around = sum(route.part.size for route in large_routes(whole, mobile) if route.promoted is None)
-        games = len(ends) if any(whole.pawns) else 1  # without pawns all exits are values
+        games = ends if any(whole.pawns) else 1  # without pawns all exits are values
         seconds += games * seconds_of("values", whole.size, threads)
         memory = max(memory, memory_of("values", whole.size) + whole.size + around)
     return seconds, memory + (RATES.process["cells"] << 20)

@@ -248,7 +248,7 @@ class Search:
         """Find one end of the values after the promotion that leads to a home; return whether there were time
         and memory for it."""
         (cells, ends), budget = self.unsolved_promotions(home), self._budget
-        seconds, memory = values_take(cells, self.known.won.mobile, budget.threads, ends)
+        seconds, memory = values_take(cells, self.known.won.mobile, budget.threads, len(ends))
         try:
             budget.ask_for(seconds)
             if not budget.allows(memory) or not budget.allows(self.layers.drop_all() + memory):
