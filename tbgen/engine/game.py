@@ -63,6 +63,15 @@ class SearchGame(Arbiter):
         """Make a move that is known to be legal."""
         self._push(move)
 
+    def accrued_after(self, line: Sequence[chess.Move]) -> GScore:
+        """Return the accrued score at the end of a line of legal moves."""
+        for move in line:
+            self.play(move)
+        accrued = self.accrued
+        for _ in line:
+            self.pop()
+        return accrued
+
     def returns(self, first: int) -> bool:
         """Tell whether the current state has been there before, from some position of the game on.
 

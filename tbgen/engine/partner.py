@@ -1,7 +1,7 @@
 """Another UCI engine that searches by the rules of chess, while tbgen decides by those of r-mobility.
 
 Where the partner sees that a side may win, its move is made. Where it sees a draw, and few men are left that
-could reset the accrued score, or a repetition would end the game before, it says which moves keep the draw,
+could reset the accrued score, or play goes on to a low one all the same, it says which moves keep the draw,
 and r-mobility chooses among them.
 """
 
@@ -17,6 +17,7 @@ import chess
 import chess.engine
 from chess.engine import InfoDict
 
+from tbgen.board.score import GScore
 from tbgen.engine.advice import Candidate
 from tbgen.engine.game import SearchGame
 from tbgen.engine.limits import Timer
@@ -36,6 +37,8 @@ _MOST_COST: Final = 0.08
 """Points that a move may be worse than the best one."""
 _LESS_COST: Final = 0.02
 """The same with more men."""
+_LOW: Final = GScore("G2.0")
+"""The highest score for which r-mobility chooses with more men: it is worth 0.03 points."""
 _DOUBT: Final = 0.004
 """Points that a closer look may find it to be worse than thought."""
 _SHARE: Final = 0.35
@@ -101,7 +104,7 @@ class Partner:
     """
 
     def __init__(self, command: str, hash_mebibytes: int, options: Mapping[str, str] = {}) -> None:
-        self._name, self._drawn = quote(command), False
+        self._name, self._drawn, self._low = quote(command), False, False
         self.failed = False
         """Whether it has ended, so that nobody should ask it any more."""
         words = [command] if Path(command).is_file() else shlex.split(command)
@@ -129,15 +132,15 @@ class Partner:
     def judge(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Judgement:
         """Return which moves to choose among.
 
-        Once it has seen a draw with few men, or in a position that has been on the board before, the partner
-        has a part of the time for its move, then it glances at several others.
+        Once it has seen a draw with few men, or one by a line to a low score, or in a position that has been
+        on the board before, the partner has a part of the time for its move, then it glances at others.
 
         :param allowed: the moves to choose among.
         :raises PartnerError: if the partner fails.
         """
         board, began = game.live, timer.elapsed
         few = board.occupied.bit_count() <= _MOST_MEN
-        chosen_among = few or game.occurrences > 1
+        chosen_among = few or game.occurrences > 1 or self._low
         drawn = self._drawn and chosen_among and timer.left > _ENOUGH_SECONDS
         try:
             (best,) = self._analyse(
@@ -145,6 +148,7 @@ class Partner:
             )
             seconds = timer.elapsed - began
             self._drawn = _wdl(best, board).draws >= _DRAWN
+            self._low = self._drawn and not few and game.accrued_after(best["pv"]).rank <= _LOW.rank
             lines: tuple[InfoDict, ...] = ()
             if drawn and self._drawn and not timer.over():
                 glimpse = _further(timer, _GLIMPSE, seconds)

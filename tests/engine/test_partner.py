@@ -102,6 +102,22 @@ def test_with_many_men_r_mobility_chooses_where_a_position_comes_again() -> None
         assert kept(engine) == ["g1f3", "e2e4"]
 
 
+@pytest.mark.parametrize(
+    ("line", "among"),
+    [("h2h3 g7g6", []), ("h2h3 g7g6 c3c8", ["h2h3", "g2g3"]), ("h2h3 g7g6 c3c8 f8g7 b2b3", [])],
+)
+def test_with_many_men_r_mobility_chooses_where_a_line_ends_with_a_low_score(
+    line: str, among: list[str]
+) -> None:
+    """After c3c8 Black has one move, which counts until a pawn moves."""
+    check = "position fen 5k2/5ppp/8/8/8/2Q5/PPP2PPP/6K1 w - - 0 1"
+    with partnered("plain", f"{line},0,5-990-5", "g2g3,0,5-990-5", "c3c8,-60,1-950-49") as engine:
+        assert engine.move(check, "go nodes 4000 depth 2") == "h2h3"
+        assert kept(engine) == []
+        engine.move(check, "go nodes 4000 depth 2")
+        assert kept(engine) == among
+
+
 def test_time_that_gets_lost_is_not_counted_twice() -> None:
     with partnered("late", *WINS) as engine:
         assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"

@@ -1,7 +1,8 @@
-"""A UCI engine that says what it is told: ``fake_partner.py MODE MOVE,CP,WINS-DRAWS-LOSSES ...``.
+"""A UCI engine that says what it is told: ``fake_partner.py MODE LINE,CP,WINS-DRAWS-LOSSES ...``.
 
-The moves are those of the only position that it is asked about, the best one first. In the mode ``dies`` it
-ends at the first question, in the mode ``late`` if it is to answer earlier than it has to.
+The lines, moves with blanks between, are those of the only position that it is asked about, the best one
+first. In the mode ``dies`` it ends at the first question, in the mode ``late`` if it is to answer earlier
+than it has to.
 """
 
 import sys
@@ -12,7 +13,7 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def main(mode: str, moves: list[list[str]]) -> None:
+def main(mode: str, known: list[list[str]]) -> None:
     lines, overhead = 1, 30
     for line in sys.stdin:
         words = line.split()
@@ -30,16 +31,16 @@ def main(mode: str, moves: list[list[str]]) -> None:
         elif words[:4] == ["setoption", "name", "Move", "Overhead"]:
             overhead = int(words[-1])
         elif line.lower().startswith("setoption name best move"):
-            moves.sort(key=lambda move: move[0] != words[-1])
+            known.sort(key=lambda each: each[0] != words[-1])
         elif words[0] == "go":
             if mode == "dies" or (mode == "late" and overhead > 2):
                 sys.exit(1)
             asked = words[words.index("searchmoves") + 1 :] if "searchmoves" in words else []
-            told = [move for move in moves if not asked or move[0] in asked]
-            for place, (move, points, shares) in enumerate(told[:lines], 1):
+            told = [each for each in known if not asked or each[0].split()[0] in asked]
+            for place, (moves, points, shares) in enumerate(told[:lines], 1):
                 wdl = shares.replace("-", " ")
-                say(f"info depth 9 multipv {place} score cp {points} wdl {wdl} nodes 99 time 1 pv {move}")
-            say(f"bestmove {told[0][0]}")
+                say(f"info depth 9 multipv {place} score cp {points} wdl {wdl} nodes 99 time 1 pv {moves}")
+            say(f"bestmove {told[0][0].split()[0]}")
         elif words[0] == "quit":
             return
 
