@@ -106,17 +106,42 @@ def read_game(
     :raises UsageError: if the words are no such command, play cannot go on from the position, or a move is
         illegal.
     """
-    at = words.index("moves") if "moves" in words else len(words)
-    if words[:1] == ["startpos"]:
+    first, moves = _parts(words)
+    if first[:1] == ["startpos"]:
         start = Fen(chess.Board(), None)
-    elif words[:1] == ["fen"]:
-        start = parse_fen(" ".join(words[1:at]))
+    elif first[:1] == ["fen"]:
+        start = parse_fen(" ".join(first[1:]))
     else:
         raise UsageError(_EXPECTED)
     if start.seventh is None:
         start = replace(start, seventh=accrued)
     start.board.chess960 |= chess960
     game = SearchGame.of(start, GameSettings(Variant.R_MOBILITY, rule, rule.bare_kings_end, EXPONENTIAL))
-    for move in words[at + 1 :]:
+    for move in moves:
         game.push_uci(move)
     return game
+
+
+def go_on(game: SearchGame, before: Sequence[str], words: Sequence[str]) -> bool:
+    """Make the moves that a command ``position`` adds, and tell whether it only adds moves.
+
+    If it says something else, nothing is done.
+
+    :param game: that of the command before.
+    :param before: the words after ``position`` of the command before.
+    :param words: those of this one.
+
+    :raises UsageError: if a move is illegal; those before it have been made.
+    """
+    (first, made), (wanted, moves) = _parts(before), _parts(words)
+    if wanted != first or moves[: len(made)] != made or game.length != len(made) + 1:
+        return False
+    for move in moves[len(made) :]:
+        game.push_uci(move)
+    return True
+
+
+def _parts(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what a command ``position`` begins with, and its moves."""
+    at = words.index("moves") if "moves" in words else len(words)
+    return list(words[:at]), list(words[at + 1 :])

@@ -25,7 +25,7 @@ _LONGER: Final = 3
 _ITERATION: Final = 0.5
 """Share of its time after which a move begins no iteration: it would not end. A fixed time is used up, since
 no other move has what is left."""
-_FIXED_LOSS: Final = 0.05
+_FIXED_LOSS: Final = 0.02
 """Share of a fixed time that is taken off at most: other engines take nothing off."""
 _LEAST: Final = 0.005
 """Seconds that a move has in any case."""

@@ -25,7 +25,7 @@ from tbgen.errors import TbgenError, quote
 
 _START_SECONDS: Final = 30.0
 _OVERHEAD: Final = "Move Overhead"
-_GLANCE: Final = 0.002
+_GLANCE: Final = 0.01
 """Seconds between two looks at the timer."""
 _LINES: Final = 10
 """Moves that the partner judges where the game is a draw."""
@@ -124,10 +124,12 @@ class Partner:
         except (chess.engine.EngineError, TimeoutError) as error:
             self._engine.close()
             raise PartnerError(f"the partner {self._name} takes other options{_because(error)}") from None
+        self._waiting = ThreadPoolExecutor(1)
 
     def close(self) -> None:
         """End it."""
         self._engine.close()
+        self._waiting.shutdown()
 
     def judge(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Judgement:
         """Return which moves to choose among.
@@ -197,17 +199,14 @@ class Partner:
         """Return what the partner finds about the best moves, at least one."""
         board = game.live
         among = None if len(allowed) == board.legal_moves.count() else allowed
-        with (
-            ThreadPoolExecutor(1) as pool,
-            self._engine.analysis(
-                board.copy(),
-                limit,
-                multipv=min(lines, len(allowed)),
-                root_moves=among,
-                game=game.live.root().fen(),
-            ) as analysis,
-        ):
-            waiting = pool.submit(analysis.wait)
+        with self._engine.analysis(
+            board.copy(),
+            limit,
+            multipv=min(lines, len(allowed)),
+            root_moves=among,
+            game=game.live.root().fen(),
+        ) as analysis:
+            waiting = self._waiting.submit(analysis.wait)
             while not wait([waiting], _GLANCE).done:
                 if timer.stopped or timer.elapsed > timer.left:
                     analysis.stop()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import chess
 
 import tbgen
-from tbgen.engine.game import SearchGame, read_game
+from tbgen.engine.game import SearchGame, go_on, read_game
 from tbgen.engine.limits import Go, Timer
 from tbgen.engine.loading import Loading
 from tbgen.engine.memory import Memory
@@ -100,7 +100,7 @@ class UciEngine:
 
     def _is_ready(self, _words: list[str]) -> None:
         """Say so once tables and compiled code are there; at once while a move is thought about."""
-        if self._thinking is None or not self._thinking[0].is_alive():
+        if not self._is_thinking:
             tables = self._open_tables()
             if tables:
                 tables.load(wait=self._options.wait)
@@ -130,8 +130,10 @@ class UciEngine:
 
     def _set_position(self, words: list[str]) -> None:
         """Take a position, or say what is wrong with it; no move can be made in one that is wrong."""
+        before, game = self._position, self._game
         self._position, self._game = words, None
-        self._game = self._read_game()
+        going_on = game is not None and not self._is_thinking and go_on(game, before, words)
+        self._game = game if going_on else self._read_game()
 
     def _read_game(self) -> SearchGame:
         """Return the game that the last command ``position`` describes, as options have it now.
@@ -144,7 +146,7 @@ class UciEngine:
     def _go(self, words: list[str]) -> None:
         self._stop()
         try:
-            game, self._game = self._game or self._read_game(), None  # which thinking takes for itself
+            self._game = game = self._game or self._read_game()
         except TbgenError as error:
             self._note(str(error))
             self._say(_NO_MOVE)
@@ -170,6 +172,10 @@ class UciEngine:
             chosen = next(map(MoveChoice, board.legal_moves), None)
         timer.wait()
         self._say(_NO_MOVE if chosen is None else _best_move(board, chosen))
+
+    @property
+    def _is_thinking(self) -> bool:
+        return self._thinking is not None and self._thinking[0].is_alive()
 
     def _stop(self) -> None:
         """End thinking, and wait for the move."""

@@ -8,7 +8,7 @@ import pytest
 from tbgen.board.history import accrued_score
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.engine.game import read_game
+from tbgen.engine.game import go_on, read_game
 from tbgen.errors import UsageError
 from tbgen.games.settings import FiftyMoveRule
 from tests.support.engines import game
@@ -28,6 +28,33 @@ def test_the_accrued_score_is_that_of_the_moves() -> None:
         assert arbiter.live.fen() == board.fen()
         resets += board.halfmove_clock < 5
     assert resets > 3
+
+
+def test_a_game_goes_on_as_if_read_anew() -> None:
+    """With as many moves more as there are, or none; it does not where moves are taken back or others made,
+    and is left as it was."""
+    rng, board, start = random.Random(5), chess.Board(), ["startpos"]
+    for _ in range(60):
+        board.push(rng.choice(list(board.legal_moves)))
+    moves = [move.uci() for move in board.move_stack]
+    before, arbiter = start, read_game(start)
+    for length in (0, 1, 3, 20, 20, 60):
+        words = [*start, "moves", *moves[:length]]
+        assert go_on(arbiter, before, words)
+        assert arbiter.played == read_game(words).played
+        before = words
+    fen = ["fen", *chess.STARTING_FEN.split(), "moves", *moves]
+    for others in (start, before[:-1], fen, [*before[:-1], "0000"], [*before[:1], "d2d4"]):
+        assert not go_on(arbiter, before, others)
+        assert arbiter.played == read_game(before).played
+    with pytest.raises(UsageError, match="is not a legal move"):
+        go_on(arbiter, before, [*before, "a1a1"])
+
+
+def test_a_game_that_is_not_as_the_command_left_it_does_not_go_on() -> None:
+    arbiter = read_game(["startpos", "moves", "e2e4"])
+    arbiter.pop()
+    assert not go_on(arbiter, ["startpos", "moves", "e2e4"], ["startpos", "moves", "e2e4", "e7e5"])
 
 
 def test_the_accrued_score_of_a_fen() -> None:

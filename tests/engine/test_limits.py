@@ -12,7 +12,7 @@ from tbgen.engine.limits import Go, Timer
     ("words", "white", "should", "may"),
     [
         ("movetime 5000", True, 4.9, 4.9),
-        ("movetime 300", True, 0.285, 0.285),
+        ("movetime 300", True, 0.294, 0.294),
         ("movetime 3", True, 0.005, 0.005),
         ("wtime 60000 btime 1000", True, 59.5 / 30, 3 * 59.5 / 30),
         ("wtime 60000 btime 1400", False, 0.03, 0.09),

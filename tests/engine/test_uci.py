@@ -14,6 +14,7 @@ import chess
 import chess.engine
 import pytest
 
+from tbgen.engine.game import SearchGame
 from tbgen.engine.tables import EngineTables
 from tbgen.packed import asking
 from tbgen.probe.states import ProbeResult
@@ -219,6 +220,25 @@ def test_a_missing_directory_is_said_and_it_plays(tmp_path: Path) -> None:
         engine.say(f"setoption name Directory value {tmp_path / 'nowhere'}")
         assert engine.move(f"position fen {KBK}", "go depth 2") in ("g5h4", "g5h5", "g5h6")
         assert f"info string there is no directory {tmp_path / 'nowhere'}" in engine.said[0]
+
+
+def test_a_position_that_goes_on_adds_its_moves_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a move it may; not after an option that changes how it is read."""
+    made: list[str] = []
+    right = SearchGame.push_uci
+
+    def push_uci(game: SearchGame, uci: str) -> None:
+        made.append(uci)
+        right(game, uci)
+
+    monkeypatch.setattr(SearchGame, "push_uci", push_uci)
+    with talk() as engine:
+        engine.move("position startpos moves e2e4 e7e5", "go depth 2")
+        engine.move("position startpos moves e2e4 e7e5 g1f3 b8c6", "go depth 2")
+        assert made == ["e2e4", "e7e5", "g1f3", "b8c6"]
+        engine.say("setoption name FiftyMoveRule value improving")
+        engine.move("position startpos moves e2e4 e7e5 g1f3 b8c6", "go depth 2")
+        assert made[4:] == made[:4]
 
 
 def test_an_error_in_thinking_loses_no_game(monkeypatch: pytest.MonkeyPatch) -> None:
