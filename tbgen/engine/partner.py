@@ -49,12 +49,14 @@ _CHEAPER: Final = 3
 """How many nodes of this search take as long as one of the partner's."""
 _SEARCH: Final = 0.9
 """Time for the search in which r-mobility chooses among them, likewise; of a fixed time, all that is left."""
-_LOOK: Final = 0.3
+_LOOK: Final = 0.5
 """Time for a closer look at one move, likewise."""
 _TURN: Final = 0.005
 """Seconds that it takes besides to have the partner look."""
 _LESS_DEPTH: Final = 3
 """Plies that this look may be less deep."""
+_DEEP: Final = 12
+"""Plies that are enough for it, since a line that soon ends is searched far deeper than others."""
 _ENOUGH_SECONDS: Final = 2.0
 """With less on the clock the partner decides alone."""
 _LEAST: Final = 0.005
@@ -181,7 +183,7 @@ class Partner:
             (line,) = self._analyse(game, [move], timer, look, 1)
         except (chess.engine.EngineError, TimeoutError) as error:
             raise self._failure(error) from None
-        deep = line.get("depth", 0) >= judged.found.get("depth", 0) - _LESS_DEPTH
+        deep = line.get("depth", 0) >= min(judged.found.get("depth", 0) - _LESS_DEPTH, _DEEP)
         return deep and _cost(line, judged.found, game.live) <= judged.kept[move].cost + _DOUBT
 
     def _failure(self, error: Exception) -> PartnerError:

@@ -125,7 +125,7 @@ def test_time_that_gets_lost_is_not_counted_twice() -> None:
 
 
 def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would take 30 of 54 seconds, and the partner answers at once; after 50 it may take four."""
+    """It would take 50 of 54 seconds, and the partner answers at once; after 50 it may take four."""
     script = ROOT / "tests" / "support" / "fake_partner.py"
     arbiter, told, clock = game(STALEMATE), list[float | None](), [0.0]
     partner = Partner(shlex.join([sys.executable, "-S", "-E", str(script), "plain", *DRAWS]), 1)
@@ -146,7 +146,29 @@ def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.Monkey
             partner.holds(arbiter, chosen, judged, timer)
     finally:
         partner.close()
-    assert told == [30, 4]
+    assert told == [50, 4]
+
+
+@pytest.mark.parametrize(
+    ("first", "closer", "enough"), [(14, 11, True), (14, 10, False), (33, 12, True), (33, 11, False)]
+)
+def test_a_closer_look_has_to_be_deep(
+    first: int, closer: int, enough: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = ROOT / "tests" / "support" / "fake_partner.py"
+    partner = Partner(shlex.join([sys.executable, "-S", "-E", str(script), "plain", *DRAWS]), 1)
+    moves = [chess.Move.from_uci(move) for move in ("f7f8", "g5g6")]
+    best, other = (
+        chess.engine.InfoDict(pv=[move], depth=depth, score=chess.engine.PovScore(chess.engine.Cp(0), True))
+        for move, depth in zip(moves, (first, closer), strict=True)
+    )
+    monkeypatch.setattr(partner, "_analyse", lambda *_: (other,))
+    judged = Judgement(best, {move: Candidate() for move in moves}, 1, 1, None)
+    try:
+        timer = Timer(Go.parse(["movetime", "9000"]), True)
+        assert partner.holds(game(STALEMATE), moves[1], judged, timer) == enough
+    finally:
+        partner.close()
 
 
 @pytest.mark.parametrize(
