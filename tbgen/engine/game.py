@@ -64,11 +64,14 @@ class SearchGame(Arbiter):
         self._push(move)
 
     def accrued_after(self, line: Sequence[chess.Move]) -> GScore:
-        """Return the accrued score at the end of a line of legal moves."""
+        """Return the accrued score at the end of a line of legal moves, or where the game ends in it."""
+        start = self.length
         for move in line:
             self.play(move)
+            if self.basis is not None:
+                break
         accrued = self.accrued
-        for _ in line:
+        while self.length > start:
             self.pop()
         return accrued
 

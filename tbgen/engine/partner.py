@@ -106,7 +106,8 @@ class Partner:
     """
 
     def __init__(self, command: str, hash_mebibytes: int, options: Mapping[str, str] = {}) -> None:
-        self._name, self._drawn, self._low = quote(command), False, False
+        self._name = quote(command)
+        self.new_game()
         self.failed = False
         """Whether it has ended, so that nobody should ask it any more."""
         words = [command] if Path(command).is_file() else shlex.split(command)
@@ -127,6 +128,10 @@ class Partner:
             self._engine.close()
             raise PartnerError(f"the partner {self._name} takes other options{_because(error)}") from None
         self._waiting = ThreadPoolExecutor(1)
+
+    def new_game(self) -> None:
+        """Forget what it has seen in the game so far."""
+        self._drawn = self._low = False
 
     def close(self) -> None:
         """End it."""

@@ -127,6 +127,8 @@ class UciEngine:
         self._memory = Memory(self._options.hash)
         self._position: Sequence[str] = ["startpos"]
         self._game = None
+        for partner in list(self._partners.values()):
+            partner.new_game()
 
     def _set_position(self, words: list[str]) -> None:
         """Take a position, or say what is wrong with it; no move can be made in one that is wrong."""
@@ -170,6 +172,8 @@ class UciEngine:
         except Exception as error:  # a fault of the engine must not lose the game on time
             self._note(f"this move is any legal one, because of an error: {error!r}")
             chosen = next(map(MoveChoice, board.legal_moves), None)
+            if self._game is game:  # which may be left somewhere in the search
+                self._game = None
         timer.wait()
         self._say(_NO_MOVE if chosen is None else _best_move(board, chosen))
 

@@ -157,7 +157,7 @@ def _bounds_of_home(
     value = np.full((len(ENDS), len(SIDES), home.size), NONE, np.uint8)
     depth = np.zeros(value.shape, np.uint16)
     for end in ENDS:
-        value[end, there] = WORST[end]
+        np.copyto(value[end], WORST[end], where=there)
     for seen, codes in found.items():
         end = 1 - seen if swapped else seen
         stored = Block(codes, np.zeros(home.size, np.uint16))

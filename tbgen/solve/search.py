@@ -228,9 +228,10 @@ class Search:
         if self._prover is not None:
             return False
         for _, play in sorted(self._plays.items()):
-            homes = [home for home in play.above if self.unsolved_promotions(home)[0]]
+            homes = [home for home in play.above if home not in self._refused_promotions]
+            homes = [home for home in homes if self.unsolved_promotions(home)[0]]
             for home in sorted(homes, key=is_to_queen, reverse=True):
-                if home not in self._refused_promotions and self._solve_promoted(home):
+                if self._solve_promoted(home):
                     with contextlib.suppress(OutOfBudgetError):
                         self._solve_again(play.all_above(home), play)
                     return True

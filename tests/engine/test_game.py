@@ -44,11 +44,22 @@ def test_a_game_goes_on_as_if_read_anew() -> None:
         assert arbiter.played == read_game(words).played
         before = words
     fen = ["fen", *chess.STARTING_FEN.split(), "moves", *moves]
-    for others in (start, before[:-1], fen, [*before[:-1], "0000"], [*before[:1], "d2d4"]):
+    for others in (start, before[:-1], fen, [*before[:-1], "0000"], [*before[:-1], "a1a1"]):
         assert not go_on(arbiter, before, others)
         assert arbiter.played == read_game(before).played
     with pytest.raises(UsageError, match="is not a legal move"):
         go_on(arbiter, before, [*before, "a1a1"])
+
+
+def test_the_score_after_a_line_is_that_of_the_end_of_the_game() -> None:
+    """At the third repetition, though a pawn moves after it; else that of all moves."""
+    arbiter = game("8/8/8/7k/8/8/P7/K7 w - - 0 1")
+    there_and_back = [chess.Move.from_uci(move) for move in ("a1b1", "h5g5", "b1a1", "g5h5")]
+    pawn = chess.Move.from_uci("a2a4")
+    repeated = arbiter.accrued_after(2 * there_and_back)
+    assert arbiter.accrued_after([*there_and_back, *there_and_back, pawn]) == repeated
+    assert arbiter.accrued_after([*there_and_back, pawn]) != repeated
+    assert arbiter.length == 1
 
 
 def test_a_game_that_is_not_as_the_command_left_it_does_not_go_on() -> None:

@@ -116,6 +116,9 @@ def test_with_many_men_r_mobility_chooses_where_a_line_ends_with_a_low_score(
         assert kept(engine) == []
         engine.move(check, "go nodes 4000 depth 2")
         assert kept(engine) == among
+        engine.say("ucinewgame")
+        assert engine.move(check, "go nodes 4000 depth 2") == "h2h3"
+        assert kept(engine) == []
 
 
 def test_time_that_gets_lost_is_not_counted_twice() -> None:

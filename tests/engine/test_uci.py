@@ -16,6 +16,7 @@ import pytest
 
 from tbgen.engine.game import SearchGame
 from tbgen.engine.tables import EngineTables
+from tbgen.engine.thinker import Thinker
 from tbgen.packed import asking
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -234,6 +235,7 @@ def test_a_position_that_goes_on_adds_its_moves_only(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(SearchGame, "push_uci", push_uci)
     with talk() as engine:
         engine.move("position startpos moves e2e4 e7e5", "go depth 2")
+        engine.say("stop")  # by then it thinks no more
         engine.move("position startpos moves e2e4 e7e5 g1f3 b8c6", "go depth 2")
         assert made == ["e2e4", "e7e5", "g1f3", "b8c6"]
         engine.say("setoption name FiftyMoveRule value improving")
@@ -242,13 +244,19 @@ def test_a_position_that_goes_on_adds_its_moves_only(monkeypatch: pytest.MonkeyP
 
 
 def test_an_error_in_thinking_loses_no_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    """The next move is one of the same position, though the error was in the middle of a search."""
+
+    def fail(_: Thinker, game: SearchGame, *__: object) -> None:
+        game.play(chess.Move.from_uci("a2a3"))
         raise ZeroDivisionError("made up")
 
-    monkeypatch.setattr("tbgen.engine.thinker.Thinker.choose", fail)
     with talk() as engine:
-        assert chess.Board().is_legal(chess.Move.from_uci(engine.move("position startpos", "go depth 1")))
+        with monkeypatch.context() as patch:
+            patch.setattr(Thinker, "choose", fail)
+            move = engine.move("position startpos", "go depth 1")
+        assert chess.Board().is_legal(chess.Move.from_uci(move))
         assert "made up" in engine.said[0]
+        assert chess.Board().is_legal(chess.Move.from_uci(engine.move("go depth 1")))
 
 
 def test_random_games_have_legal_moves_only() -> None:

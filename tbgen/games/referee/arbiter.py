@@ -198,7 +198,10 @@ class Arbiter:
         """
         move = self._board.pop()
         self._plies.pop()
-        self._occurrences[self._keys.pop()] -= 1
+        key = self._keys.pop()
+        self._occurrences[key] -= 1
+        if not self._occurrences[key]:
+            del self._occurrences[key]  # a search meets millions
         return move
 
     def _first(self, accrued: GScore | None) -> tuple[GScore, GScore, int]:
