@@ -1799,8 +1799,7 @@ const char *tbgen_sentence(outcome error) {
         [TBGEN_NO_MEMORY] = "there is not enough memory",
         [TBGEN_MISSING] = "a table that this takes is missing: write it with tbgen export",
         [TBGEN_DAMAGED] =
-            "a table that this takes is damaged, unreadable or of another version: write it again with tbgen "
-            "export",
+            "a table that this takes is damaged, unreadable or of another version: export it again",
         [TBGEN_NO_FEN] = "the text is not a FEN of two to seven fields that can be read",
         [TBGEN_NO_SCORE] = "the accrued score is not a G-score up to G999.5, such as G3.5 or -G2.0",
         [TBGEN_ENDED] = "the accrued score ends the game, and here it goes on",
