@@ -16,8 +16,6 @@ from tests.support.browsing import Visit, launched
 from tests.support.reports import report_with_lines
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=60_000)  # a slow machine is no failure
-
 MEN = """board => [...board.querySelectorAll("use")].slice(1).map(use => [
     use.getAttribute("href").slice(1),
     (use.getAttribute("x") - 15) / 45,

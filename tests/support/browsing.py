@@ -8,12 +8,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
+from playwright.sync_api import Browser, FloatRect, Page, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SERIOUS = ("serious", "critical")
 MOST_MS = 120_000
 """How long a slow machine may take for anything."""
+
+expect.set_options(timeout=MOST_MS)
 
 
 def chromium() -> str | None:

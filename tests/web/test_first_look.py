@@ -11,8 +11,6 @@ from tests.support.browsing import Visit
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=60_000)  # a slow machine is no failure
-
 WON_BY_BLACK = "?fen=8/8/8/4kbK1/8/8/8/8_w_-_-_0_1"
 DRAWN = "getComputedStyle(each, '::after')"
 """The style of what is drawn after an element."""
@@ -69,6 +67,7 @@ def test_a_wrong_move_is_told_of_without_a_table(browser: Browser, tables: Path,
         visit = Visit(browser, f"http://{host}:{port}", "#how=1")
         page, text = visit.page, visit.page.locator("#guide-text")
         expect(page.locator("#problem")).to_contain_text("tbgen build KRvK")
+        page.locator("#moves [data-uci=h1h2]").wait_for(state="attached")
         visit.drag("h1", "h2")
         expect(text).to_have_text("Not Rh2. Black has one legal move, G1.5.")
         page.locator("#guide-again").click()

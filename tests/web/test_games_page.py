@@ -13,8 +13,6 @@ from tests.support.browsing import Visit
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=60_000)  # a slow machine is no failure
-
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
 

@@ -26,8 +26,6 @@ from tests.support.watching import awaited, lingers, shown
 from tests.web.test_loading import MOST_SHIFT, WATCH
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=60_000)
-
 
 SCORE = """async games => {
     const {showStandings} = await import("/page/standings.js")

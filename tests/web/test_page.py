@@ -19,7 +19,6 @@ pytestmark = pytest.mark.slow
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 PAWN = "8/8/5k1K/5P2/8/8/8/8 w - - 1 60"
-expect.set_options(timeout=60_000)  # a slow machine is no failure
 
 
 def missing(visit: Visit) -> str:

@@ -16,8 +16,6 @@ from tests.support.browsing import Visit
 from tests.support.exhaustive import sample
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=60_000)  # a slow machine is no failure
-
 KBK = "play?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1&side=white"
 KRK = "play?fen=8/8/8/8/2k5/8/8/2KR4_w_-_-_0_1&side=white"
 PHONE = {"width": 390, "height": 664}

@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, Route, expect
 from tests.support.browsing import Visit
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=60_000)  # a slow machine is no failure
 TODAY = """async () => {
     const {fresh} = await import("/page/api.js")
     return await fresh("r/puzzle", {day: new Date().toISOString().slice(0, 10)})

@@ -26,8 +26,6 @@ sys.path.append(str(ROOT / "scripts"))
 from men import drawn
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=60_000)  # a slow machine is no failure
-
 KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 SAID = """async answers => {
     const {sentence} = await import("/page/score.js")

@@ -25,8 +25,6 @@ from tests.support.random_boards import random_board, starts
 from tests.support.static_host import hosting
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=60_000)  # a slow machine is no failure
-
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 MOST_BYTES = 1 << 20
 """Of a visit, page and tables together."""

@@ -10,8 +10,6 @@ from playwright.sync_api import expect
 from tests.support.browsing import Visit
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=60_000)  # a slow machine is no failure
-
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 
 

@@ -69,6 +69,7 @@ def test_the_guide_is_played_by_clicking(browser: Browser, address: str, tables:
                     assert all(move.value < first.value for move in others)
             expect(page.locator("#moves")).to_be_hidden()
             expect(page.locator("#board .arrow").first).to_be_hidden()
+            page.locator(f"#moves [data-uci={goal}]").wait_for(state="attached")
             if number == 1:
                 visit.drag("h1", "h2")
                 expect(text).to_have_text("Not Rh2. Black has one legal move, G1.5.")
