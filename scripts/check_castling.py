@@ -53,7 +53,9 @@ def random_place(material: Material, rng: random.Random) -> chess.Board:
     return board
 
 
-def random_positions(material: Material, place: chess.Board, rng: random.Random) -> Iterator[chess.Board]:
+def positions_with_rights(
+    material: Material, place: chess.Board, rng: random.Random
+) -> Iterator[chess.Board]:
     """Yield legal positions that go on, with the other men on any squares."""
     left = [chess.Piece.from_symbol(man) for man in material.white + material.black.lower()]
     for man in place.piece_map().values():
@@ -82,7 +84,7 @@ def check(tables: Tablebase, material: Material, places: int, count: int) -> boo
     rng, wrong, began = random.Random(f"{material} {places} {count}"), [], time.perf_counter()
     en_passant = 0
     for place in (random_place(material, rng) for _ in range(places)):
-        for board in islice(random_positions(material, place, rng), count):
+        for board in islice(positions_with_rights(material, place, rng), count):
             own = GScore.of_board(board)
             accrued: GScore | Fresh = FRESH
             if own.rank > 2 and rng.random() < 0.7:

@@ -12,7 +12,7 @@ from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.referee.arbiter import Arbiter, PlayedPosition
-from tbgen.games.settings import FiftyMoveRule, GameSettings
+from tbgen.games.settings import PLIES, FiftyMoveRule, GameSettings
 
 _EXPECTED: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
 
@@ -24,6 +24,25 @@ class SearchGame(Arbiter):
     def live(self) -> chess.Board:
         """The current position itself, with all moves made since the first one: to read, not to change."""
         return self._board
+
+    def for_chess(self) -> chess.Board:
+        """Return the current position for an engine that goes by the 50-move rule of chess.
+
+        Its clock is that of the game, in which other moves may be progress too, and its moves are those since
+        then. Where the game goes on past fifty moves, they are counted from each time that fifty are over:
+        such an engine would call all moves draws.
+        """
+        board, clock = self._board, self.clock
+        if not self._rule.ends(clock):
+            clock %= PLIES
+        if board.halfmove_clock == clock:
+            return board.copy()
+        since = min(clock, len(board.move_stack))
+        told = board.copy(stack=since).root()
+        told.halfmove_clock = clock - since
+        for move in board.move_stack[len(board.move_stack) - since :]:
+            told.push(move)
+        return told
 
     @property
     def length(self) -> int:

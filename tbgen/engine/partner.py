@@ -207,7 +207,7 @@ class Partner:
         board = game.live
         among = None if len(allowed) == board.legal_moves.count() else allowed
         with self._engine.analysis(
-            board.copy(),
+            game.for_chess(),
             limit,
             multipv=min(lines, len(allowed)),
             root_moves=among,

@@ -99,10 +99,12 @@ class Gaps:
 
     :param search: one whose ends differ.
     :param memory: bytes that are allowed.
+    :param threads: with which cells would be solved.
     """
 
-    def __init__(self, search: Search, memory: int) -> None:
-        self._search, self._memory, self._window = search, memory, search.answer().value
+    def __init__(self, search: Search, memory: int, threads: int) -> None:
+        self._search, self._window = search, search.answer().value
+        self._memory, self._threads = memory, threads
         self._boards: defaultdict[_GapKind, set[str]] = defaultdict(set)
         self._takes: dict[_GapKind, tuple[float | None, int]] = {}
         """Seconds and bytes that one of them takes."""
@@ -129,7 +131,7 @@ class Gaps:
         )
         return tuple(sorted(gaps, key=lambda gap: (-gap.positions, gap.side, gap.man, gap.deed)))
 
-    def narrowing(self, threads: int) -> Narrowing | None:
+    def narrowing(self) -> Narrowing | None:
         """Return what the cells take that could be solved; None if there are none."""
         cells: dict[Cell, None] = {}
         for home in self._homes:
@@ -138,7 +140,7 @@ class Gaps:
             return None
         all_of_them = Structures(next(iter(cells)), dict.fromkeys(cells, ()))
         memory = memory_needed(max(cell.size for cell in cells))
-        return Narrowing(len(cells), all_of_them.seconds(threads), memory)
+        return Narrowing(len(cells), all_of_them.seconds(self._threads), memory)
 
     def _is_held(self, cell: Cell) -> bool:
         return cell in self._search.known.cells or self._search.known.tables.has_cell(cell)
@@ -198,14 +200,15 @@ class Gaps:
             self._homes[cell.canonical()[0]] = None
             mobile, seconds, memory = (
                 len(cell.mobile),
-                seconds_of("cell", cell.size),
+                seconds_of("cell", cell.size, self._threads),
                 memory_needed(cell.size),
             )
         else:
             wholes, ends = self._search.unsolved_promotions(cell if step.zeroing else here.cell)
             if not wholes:
                 return Need.MEN, pieces, None, memory_needed(64**pieces)
-            mobile, (seconds, memory) = pieces, values_take(wholes, known.won.mobile, ends=len(ends))
+            seconds, memory = values_take(wholes, known.won.mobile, self._threads, len(ends))
+            mobile = pieces
         fits = memory <= self._memory - known.nbytes
         return Need.TIME if fits else Need.MEMORY, mobile, seconds, memory
 

@@ -211,8 +211,8 @@ class Collection:
         if solution.value is not None or self.found[LOWER].given.over:
             return solution
         self._make_layers(_OF_GAPS)
-        gaps = Gaps(self.found[LOWER], self._budget.memory)
-        return replace(solution, gaps=gaps.found(), narrowing=gaps.narrowing(self._budget.threads))
+        gaps = Gaps(self.found[LOWER], self._budget.memory, self._budget.threads)
+        return replace(solution, gaps=gaps.found(), narrowing=gaps.narrowing())
 
     def _stopped_by(self, missing: Sequence[str]) -> Stop:
         """Return why the ends do not meet, where these tables are missing."""

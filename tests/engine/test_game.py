@@ -134,3 +134,33 @@ def test_the_state_has_the_clock_under_a_fifty_move_rule_only() -> None:
         arbiter, first = read_game(words, rule=rule), read_game(words[:9], rule=rule)
         assert (arbiter.state == first.state) == same
         assert arbiter.accrued == first.accrued
+
+
+@pytest.mark.parametrize(
+    ("rule", "clock", "seen"),
+    [
+        # The first move leaves Black fewer moves than he has had: progress.
+        (FiftyMoveRule.IMPROVING, 90, [0, 1, 2]),
+        (FiftyMoveRule.LEGACY, 90, [91, 92, 93]),
+        (FiftyMoveRule.NONE, 90, [91, 92, 93]),
+        (FiftyMoveRule.NONE, 98, [99, 0, 1]),
+        (FiftyMoveRule.NONE, 250, [51, 52, 53]),
+    ],
+)
+def test_an_engine_for_chess_sees_the_clock_of_the_game(
+    rule: FiftyMoveRule, clock: int, seen: list[int]
+) -> None:
+    """And the moves since it was 0, so that it knows of repetitions."""
+    moves, found = ["f6g6", "h8g8", "a1b1"], []
+    arbiter = read_game(["fen", *f"7k/8/5K2/8/8/8/8/R7 w - - {clock} 150 G3.5".split()], rule=rule)
+    for number, move in enumerate(moves, 1):
+        arbiter.push_uci(move)
+        told = arbiter.for_chess()
+        found.append(told.halfmove_clock)
+        assert told.epd() == arbiter.live.epd()
+        made = min(number, told.halfmove_clock)
+        assert [each.uci() for each in told.move_stack] == moves[number - made : number]
+        for _ in told.move_stack.copy():
+            told.pop()
+        assert told.halfmove_clock == seen[number - 1] - made
+    assert found == seen
