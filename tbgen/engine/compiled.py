@@ -41,6 +41,7 @@ _CASTLING: Final = {
     (chess.E8, chess.A8): chess.C8,
 }
 """Where the king goes who castles with a rook, as chess writes it."""
+_ROOKS: Final = {(king, target): rook for (king, rook), target in _CASTLING.items()}
 _HOPE: Final = GScore("G1.5")
 """What a drawn game may still come to against a side that plays chess only."""
 _COST: Final = 6 * MATE
@@ -162,7 +163,7 @@ class CompiledSearch:
         self._count = len(kept)
         candidates = self._candidates or {}
         known = [candidates.get(self._move(game.live, move), Candidate()) for move in kept]
-        room.answers[: len(kept)] = [0 if each.answer is None else _code(each.answer) for each in known]
+        room.answers[: len(kept)] = [_code(game.live, each.answer) if each.answer else 0 for each in known]
         room.costs[: len(kept)] = [int(_COST * each.cost) for each in known]
 
     def _iterate(self, iteration: int, place: int, tell: Callable[[RootLine], None]) -> None:
@@ -237,6 +238,9 @@ class CompiledSearch:
         return chess.Move(start, target, (move >> 12 & 7) + 1 if move & row.PROMOTED else None)
 
 
-def _code(move: chess.Move) -> int:
-    """Return what kernels have of a move: squares and promotion."""
-    return move.from_square | move.to_square << 6 | (move.promotion - 1 if move.promotion else 0) << 12
+def _code(board: chess.Board, answer: chess.Move) -> int:
+    """Return what kernels have of an answer to a move on a board: squares and promotion."""
+    start, target = answer.from_square, answer.to_square
+    if start == board.king(not board.turn):
+        target = _ROOKS.get((start, target), target)
+    return start | target << 6 | (answer.promotion - 1 if answer.promotion else 0) << 12

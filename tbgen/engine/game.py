@@ -12,8 +12,10 @@ from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.referee.arbiter import Arbiter, PlayedPosition
-from tbgen.games.settings import PLIES, FiftyMoveRule, GameSettings
+from tbgen.games.settings import FiftyMoveRule, GameSettings
 
+_FEW_PLIES: Final = 40
+"""Of the moves without progress, where they do not end the game, so many are told to an engine for chess."""
 _EXPECTED: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
 
 
@@ -29,12 +31,11 @@ class SearchGame(Arbiter):
         """Return the current position for an engine that goes by the 50-move rule of chess.
 
         Its clock is that of the game, in which other moves may be progress too, and its moves are those since
-        then. Where the game goes on past fifty moves, they are counted from each time that fifty are over:
-        such an engine would call all moves draws.
+        then: repetitions of positions before that are not seen. Without a 50-move rule the clock stays low.
         """
         board, clock = self._board, self.clock
-        if not self._rule.ends(clock):
-            clock %= PLIES
+        if self._rule is FiftyMoveRule.NONE:
+            clock = min(clock, _FEW_PLIES)
         if board.halfmove_clock == clock:
             return board.copy()
         since = min(clock, len(board.move_stack))

@@ -20,10 +20,14 @@ from chess.engine import InfoDict
 from tbgen.board.score import GScore
 from tbgen.engine.advice import Candidate
 from tbgen.engine.game import SearchGame
+from tbgen.engine.last_lines import LastLines
 from tbgen.engine.limits import Timer
 from tbgen.errors import TbgenError, quote
 
 _START_SECONDS: Final = 30.0
+_STOP_SECONDS: Final = 10.0
+"""How long it may take to end a search once it has been asked to."""
+_MULTI_PV: Final = "MultiPV"
 _OVERHEAD: Final = "Move Overhead"
 _GLANCE: Final = 0.01
 """Seconds between two looks at the timer."""
@@ -107,15 +111,17 @@ class Partner:
 
     def __init__(self, command: str, hash_mebibytes: int, options: Mapping[str, str] = {}) -> None:
         self._name = quote(command)
+        self._games = 0
         self.new_game()
         self.failed = False
         """Whether it has ended, so that nobody should ask it any more."""
         words = [command] if Path(command).is_file() else shlex.split(command)
         try:
-            self._engine = chess.engine.SimpleEngine.popen_uci(words, timeout=_START_SECONDS)
+            self._engine = chess.engine.SimpleEngine.popen(LastLines, words, timeout=_START_SECONDS)
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
             raise PartnerError(f"the partner {self._name} does not start{_because(error)}") from None
         known = self._engine.options
+        self._lines = min(_LINES, (known[_MULTI_PV].max or 1) if _MULTI_PV in known else 1)
         own: dict[str, Any] = {"Hash": hash_mebibytes, "UCI_ShowWDL": True}
         if _OVERHEAD in known:  # what its clock loses is taken off before
             own[_OVERHEAD] = known[_OVERHEAD].min or 0
@@ -132,6 +138,7 @@ class Partner:
     def new_game(self) -> None:
         """Forget what it has seen in the game so far."""
         self._drawn = self._low = False
+        self._games += 1
 
     def close(self) -> None:
         """End it."""
@@ -152,16 +159,14 @@ class Partner:
         chosen_among = few or game.occurrences > 1 or self._low
         drawn = self._drawn and chosen_among and timer.left > _ENOUGH_SECONDS
         try:
-            (best,) = self._analyse(
-                game, allowed, timer, _limit(timer, board.turn, _SHARE if drawn else 1), 1
-            )
+            (best,) = self._analyse(game, allowed, timer, _limit(timer, _SHARE if drawn else 1), 1)
             seconds = timer.elapsed - began
             self._drawn = _wdl(best, board).draws >= _DRAWN
             self._low = self._drawn and not few and game.accrued_after(best["pv"]).rank <= _LOW.rank
             lines: tuple[InfoDict, ...] = ()
             if drawn and self._drawn and not timer.over():
                 glimpse = _further(timer, _GLIMPSE, seconds)
-                lines = self._analyse(game, allowed, timer, glimpse, _LINES)
+                lines = self._analyse(game, allowed, timer, glimpse, self._lines)
         except (chess.engine.EngineError, TimeoutError) as error:
             raise self._failure(error) from None
         costs = [_cost(line, lines[0], board) for line in lines]
@@ -192,7 +197,7 @@ class Partner:
         return deep and _cost(line, judged.found, game.live) <= judged.kept[move].cost + _DOUBT
 
     def _failure(self, error: Exception) -> PartnerError:
-        self.failed = True
+        self.failed = isinstance(error, chess.engine.EngineTerminatedError | TimeoutError)
         return PartnerError(f"the partner {self._name} has failed{_because(error)}")
 
     def _analyse(
@@ -203,24 +208,33 @@ class Partner:
         limit: chess.engine.Limit,
         lines: int,
     ) -> tuple[InfoDict, ...]:
-        """Return what the partner finds about the best moves, at least one."""
-        board = game.live
+        """Return what the partner finds about the best moves, at least one.
+
+        :raises EngineError: if it finds nothing.
+        :raises TimeoutError: if it does not stop.
+        """
+        board, asked_to_stop = game.live, math.inf
         among = None if len(allowed) == board.legal_moves.count() else allowed
         with self._engine.analysis(
             game.for_chess(),
             limit,
             multipv=min(lines, len(allowed)),
             root_moves=among,
-            game=game.live.root().fen(),
+            game=(self._games, board.root().fen()),
         ) as analysis:
             waiting = self._waiting.submit(analysis.wait)
             while not wait([waiting], _GLANCE).done:
                 if timer.stopped or timer.elapsed > timer.left:
                     analysis.stop()
+                    asked_to_stop = min(asked_to_stop, timer.elapsed)
+                if timer.elapsed > asked_to_stop + _STOP_SECONDS:
+                    raise TimeoutError("it does not stop")
             found = tuple(line for line in analysis.multipv if line.get("pv"))
-            best = waiting.result().move
-        if not found or best not in allowed:
+            chosen = waiting.result()
+        if not found or chosen.move not in allowed:
             raise chess.engine.EngineError(f"it names no move in {board.fen()}")
+        if lines == 1 and chosen.move != found[0]["pv"][0]:  # as one does that is to play less well
+            found[0]["pv"] = [chosen.move]
         return found
 
 
@@ -230,7 +244,7 @@ def _because(error: Exception) -> str:
     return f" ({reason}): the engine plays on alone"
 
 
-def _limit(timer: Timer, white: bool, part: float) -> chess.engine.Limit:
+def _limit(timer: Timer, part: float) -> chess.engine.Limit:
     """Return the limits of a command ``go`` for the partner.
 
     :param part: of the time.
@@ -251,7 +265,8 @@ def _further(timer: Timer, part: float, seconds: float) -> chess.engine.Limit:
     """Return the limits of a search that takes a part of what the one before took, within the move's time."""
     nodes = _nodes(timer, _SHARE * part)
     wanted = max(min(part * seconds, timer.rest), _LEAST)
-    return chess.engine.Limit(time=wanted if nodes is None else None, nodes=nodes)
+    timed = nodes is None or math.isfinite(timer.rest)
+    return chess.engine.Limit(time=wanted if timed else None, nodes=nodes)
 
 
 def _nodes(timer: Timer, part: float) -> int | None:

@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -35,6 +35,10 @@ _TRIES: Final = 3
 """Moves that a partner looks at closer before its own one is made."""
 
 
+def _never() -> bool:
+    return False
+
+
 class MoveChoice(NamedTuple):
     """A move, and the reply that is expected."""
 
@@ -47,7 +51,6 @@ class Thinker:
     """Chooses moves.
 
     :ivar say: told the lines of the protocol that go before the move.
-    :ivar options: as they are when thinking begins.
     :ivar room: returns what the compiled search works with, None as long as it is not loaded.
     :ivar partner: returns the partner, None if there is none, or none yet.
     :ivar start_solving: starts an attempt to solve a state, by the arguments of :class:`BackgroundProof`.
@@ -114,18 +117,12 @@ class Thinker:
 
     def _by_thinking(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> MoveChoice:
         """Search, alone or with a partner, and take what is proved meanwhile."""
-        partner = self.partner()
-        if partner is not None:
-            try:
-                return self._by_partner(partner, game, allowed, timer)
-            except TbgenError as error:
-                self.say(f"info string {error}")
         solving = self._solving(game, timer)
-        if solving is None:
-            return self._by_search(game, allowed, timer)
-        with closing(solving):
-            chosen = self._by_search(game, allowed, timer, solving.done)
-            if not solving.done():
+        with nullcontext() if solving is None else closing(solving):
+            chosen = self._by_partner(game, allowed, timer)
+            if chosen is None:
+                chosen = self._by_search(game, allowed, timer, solving.done if solving else _never)
+            if solving is None or not solving.done():
                 return chosen
             try:
                 advice = solving.advice(allowed)
@@ -137,20 +134,25 @@ class Thinker:
             return MoveChoice(*(advice.line or advice.moves)[:2])
         return self._by_search(game, advice.moves, timer, sure=advice if advice.value is None else None)
 
-    def _by_partner(
-        self, partner: "Partner", game: SearchGame, allowed: Sequence[chess.Move], timer: Timer
-    ) -> MoveChoice:
+    def _by_partner(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> MoveChoice | None:
         """Return the move of the partner, or, where the game is drawn, the best in r-mobility of those that
-        keep the draw."""
-        judged = partner.judge(game, allowed, timer)
-        self._tell(report.of_partner(game, judged, timer.elapsed))
-        for _ in range(_TRIES):
-            if len(judged.kept) == 1 or timer.over():
-                break
-            chosen = self._by_search(game, list(judged.kept), timer, judged=judged)
-            if chosen.move == judged.best[0] or partner.holds(game, chosen.move, judged, timer):
-                return chosen
-            judged = judged.without(chosen.move)
+        keep the draw; None without a partner, or if it fails."""
+        partner = self.partner()
+        if partner is None:
+            return None
+        try:
+            judged = partner.judge(game, allowed, timer)
+            self._tell(report.of_partner(game, judged, timer.elapsed))
+            for _ in range(_TRIES):
+                if len(judged.kept) == 1 or timer.over() or self.room() is None:
+                    break
+                chosen = self._by_search(game, list(judged.kept), timer, judged=judged)
+                if chosen.move == judged.best[0] or partner.holds(game, chosen.move, judged, timer):
+                    return chosen
+                judged = judged.without(chosen.move)
+        except TbgenError as error:
+            self.say(f"info string {error}")
+            return None
         return MoveChoice(*judged.best[:2])
 
     def _by_search(
@@ -158,7 +160,7 @@ class Thinker:
         game: SearchGame,
         allowed: Sequence[chess.Move],
         timer: Timer,
-        interrupted: Callable[[], bool] = lambda: False,
+        interrupted: Callable[[], bool] = _never,
         sure: Advice | None = None,
         judged: "Judgement | None" = None,
     ) -> MoveChoice:
@@ -172,7 +174,7 @@ class Thinker:
         def over(nodes: int) -> bool:
             if judged is not None:
                 return timer.stopped or timer.elapsed >= min(until, timer.share or math.inf)
-            return timer.over(nodes) or (nodes & 63 == 0 and interrupted())
+            return timer.over(nodes) or interrupted()
 
         def enough() -> bool:
             return over(0) if judged is not None else timer.enough() or interrupted()

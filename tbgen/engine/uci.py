@@ -43,8 +43,10 @@ class UciEngine:
     ) -> None:
         self._write, self._lock = write, threading.Lock()
         self._options = Options(directories, partner)
-        self._partners: dict[tuple[str, ...], Partner] = {}
-        self._loading = Loading(self._note)
+        self._loading, self._starting = Loading(self._note), Loading(self._note)
+        self._running: Partner | None = None
+        self._partner_key: tuple[str, ...] = ()
+        """What is being started, or has been: its command, hash and options."""
         self._tables: EngineTables | None = None
         self._tables_open = False
         self._game: SearchGame | None = None
@@ -70,8 +72,7 @@ class UciEngine:
                     break
         finally:
             self._stop()
-            for partner in self._partners.values():
-                partner.close()
+            self._end_partner()
             if self._tables:
                 self._tables.close()
                 self._tables, self._tables_open = None, False
@@ -108,6 +109,7 @@ class UciEngine:
             self._partner()
             if self._options.wait:
                 self._loading.wait()
+                self._starting.wait()
         self._say("readyok")
 
     def _set_option(self, words: list[str]) -> None:
@@ -127,8 +129,8 @@ class UciEngine:
         self._memory = Memory(self._options.hash)
         self._position: Sequence[str] = ["startpos"]
         self._game = None
-        for partner in list(self._partners.values()):
-            partner.new_game()
+        if self._running:
+            self._running.new_game()
 
     def _set_position(self, words: list[str]) -> None:
         """Take a position, or say what is wrong with it; no move can be made in one that is wrong."""
@@ -210,18 +212,28 @@ class UciEngine:
         """Return the partner; while it has not started, begin with that."""
         command, hash_mebibytes = self._options.partner, self._options.hash
         options = self._options.partner_options
-        key = command, *map("=".join, options.items())
+        key = command, str(hash_mebibytes), *map("=".join, options.items())
+        if key != self._partner_key:
+            self._end_partner()
+            self._partner_key, self._starting = key, Loading(self._note)
         if not command:
             return None
 
         def work() -> None:
             from tbgen.engine.partner import Partner  # who plays alone does without
 
-            self._partners[key] = Partner(command, hash_mebibytes, options)
+            self._running = Partner(command, hash_mebibytes, options)
 
-        self._loading.begin(key, "the partner", work)
-        partner = self._partners.get(key)
+        self._starting.begin(key, "the partner", work)
+        partner = self._running
         return None if partner is None or partner.failed else partner
+
+    def _end_partner(self) -> None:
+        """End the partner, also one that is just starting."""
+        self._starting.wait()
+        if self._running:
+            self._running.close()
+            self._running = None
 
     def _open_tables(self) -> EngineTables | None:
         """Return the tables, opened anew where the directory may have changed."""

@@ -142,9 +142,8 @@ def test_the_state_has_the_clock_under_a_fifty_move_rule_only() -> None:
         # The first move leaves Black fewer moves than he has had: progress.
         (FiftyMoveRule.IMPROVING, 90, [0, 1, 2]),
         (FiftyMoveRule.LEGACY, 90, [91, 92, 93]),
-        (FiftyMoveRule.NONE, 90, [91, 92, 93]),
-        (FiftyMoveRule.NONE, 98, [99, 0, 1]),
-        (FiftyMoveRule.NONE, 250, [51, 52, 53]),
+        (FiftyMoveRule.NONE, 38, [39, 40, 40]),
+        (FiftyMoveRule.NONE, 250, [40, 40, 40]),
     ],
 )
 def test_an_engine_for_chess_sees_the_clock_of_the_game(

@@ -42,7 +42,7 @@ king."""
 WORDS = 18
 RESET, NULL = 1, 2
 
-FROM, TO = 63, 4032
+FROM = 63
 PROMOTED = 7 << 12
 """Kind of the man that a pawn becomes, 0 for none."""
 MAN = 7 << 15
@@ -50,7 +50,6 @@ MAN = 7 << 15
 CAPTURE, PASSING, CASTLES, DOUBLE = 1 << 18, 1 << 19, 1 << 20, 1 << 21
 NOISY = CAPTURE | PROMOTED
 
-_SEVEN, _NINE, _EIGHT, _TEN, _SIX = (np.uint64(n) for n in (7, 9, 8, 10, 6))
 _ENDS = np.uint64(0xFF000000000000FF)
 _STARTS = np.array([0xFF00, 0xFF000000000000], np.uint64)
 

@@ -132,7 +132,7 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
     check = rank & 1 == 0
     if depth >= 0 and (check or count <= _FEW_MOVES) and ply < 2 * control[ITERATION] and not plain:
         depth += 1
-    quiet = depth <= 0
+    quiet = depth <= 0 or ply >= PLIES - 2
     key = state_key(room, at)
     hint = int64(0)
     if not quiet:

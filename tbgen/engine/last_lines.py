@@ -1,0 +1,41 @@
+"""Reading of another UCI engine only what it says last: to read a line costs time that its search needs."""
+
+import re
+from asyncio import BaseTransport
+from typing import Final
+
+from chess.engine import UciProtocol
+
+_LINE: Final = re.compile(rb"info\b.* pv ")
+_PLACE: Final = re.compile(rb" multipv (\d+)")
+
+
+class LastLines(UciProtocol):
+    """The protocol as spoken to an engine of whose lines of play only the last one of each place counts.
+
+    They are passed on before what is no such line. (python-chess plays all moves of every line on a board,
+    which takes half a millisecond, and an engine tells some hundred in a tenth of a second.)
+    """
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """Begin to listen."""
+        super().connection_made(transport)
+        self._rest = b""
+        self._last: dict[bytes, bytes] = {}
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        """Read what the engine writes to a pipe."""
+        if fd != 1 or isinstance(data, str):
+            super().pipe_data_received(fd, data)
+            return
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            if _LINE.match(line):
+                place = _PLACE.search(line)
+                self._last[place[1] if place else b""] = line
+                continue
+            if not line.startswith(b"info"):
+                for last in self._last.values():
+                    super().pipe_data_received(fd, last + b"\n")
+                self._last.clear()
+            super().pipe_data_received(fd, line + b"\n")
