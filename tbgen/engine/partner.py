@@ -231,10 +231,11 @@ class Partner:
                     raise TimeoutError("it does not stop")
             found = tuple(line for line in analysis.multipv if line.get("pv"))
             chosen = waiting.result()
-        if not found or chosen.move not in allowed:
+        best = chosen.move
+        if not found or best is None or best not in allowed:
             raise chess.engine.EngineError(f"it names no move in {board.fen()}")
-        if lines == 1 and chosen.move != found[0]["pv"][0]:  # as one does that is to play less well
-            found[0]["pv"] = [chosen.move]
+        if lines == 1 and best != found[0]["pv"][0]:  # one that is to play less well says so
+            found[0]["pv"] = [best]
         return found
 
 

@@ -1,9 +1,8 @@
 """Play with a partner: it judges by chess, and where the game is drawn r-mobility decides."""
 
 import os
-import shlex
 import shutil
-import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +14,11 @@ import pytest
 
 from tbgen.engine.advice import Candidate
 from tbgen.engine.limits import Go, Timer
-from tbgen.engine.partner import Judgement, Partner
-from tests.support.engines import Talk, game, talk
-from tests.support.paths import ROOT
+from tbgen.engine.memory import Memory
+from tbgen.engine.options import Options
+from tbgen.engine.partner import Judgement, Partner, _further
+from tbgen.engine.thinker import Thinker
+from tests.support.engines import Talk, fake_partner, game, talk
 
 STALEMATE = "7k/5K2/8/6P1/8/8/8/8 w - - 0 60"
 """With g5g6 White leaves Black no move, which is a draw in chess and G0.5 in r-mobility."""
@@ -26,14 +27,15 @@ WINS = ("f7f8,400,990-10-0", "g5g6,0,5-990-5")
 
 
 @contextmanager
-def partnered(mode: str, *moves: str) -> Iterator[Talk]:
-    """An engine without tables that plays with a partner."""
-    script = ROOT / "tests" / "support" / "fake_partner.py"
-    command = shlex.join([sys.executable, "-S", "-E", str(script), mode, *moves])
+def partnered(mode: str, *moves: str, wait: bool = True) -> Iterator[Talk]:
+    """An engine without tables that plays with a partner.
+
+    :param wait: until the partner has started.
+    """
+    command = fake_partner(mode, *moves)
     with talk(ready=False) as engine:
-        engine.say(
-            "setoption name Directory value nowhere", f"setoption name Partner value {command}", "isready"
-        )
+        engine.say(f"setoption name Wait value {str(wait).lower()}", "setoption name Directory value nowhere")
+        engine.say(f"setoption name Partner value {command}", "isready")
         yield engine
 
 
@@ -129,9 +131,8 @@ def test_time_that_gets_lost_is_not_counted_twice() -> None:
 
 def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would take 50 of 54 seconds, and the partner answers at once; after 50 it may take four."""
-    script = ROOT / "tests" / "support" / "fake_partner.py"
     arbiter, told, clock = game(STALEMATE), list[float | None](), [0.0]
-    partner = Partner(shlex.join([sys.executable, "-S", "-E", str(script), "plain", *DRAWS]), 1)
+    partner = Partner(fake_partner("plain", *DRAWS), 1)
     right = partner._engine.analysis
 
     def analysis(board: chess.Board, limit: chess.engine.Limit, **more: Any) -> Any:
@@ -158,8 +159,7 @@ def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.Monkey
 def test_a_closer_look_has_to_be_deep(
     first: int, closer: int, enough: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = ROOT / "tests" / "support" / "fake_partner.py"
-    partner = Partner(shlex.join([sys.executable, "-S", "-E", str(script), "plain", *DRAWS]), 1)
+    partner = Partner(fake_partner("plain", *DRAWS), 1)
     moves = [chess.Move.from_uci(move) for move in ("f7f8", "g5g6")]
     best, other = (
         chess.engine.InfoDict(pv=[move], depth=depth, score=chess.engine.PovScore(chess.engine.Cp(0), True))
@@ -181,8 +181,7 @@ def test_a_search_takes_what_a_closer_look_leaves_of_a_fixed_time(
     words: str, least: float, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a clock, as much as the partner took, which answers at once."""
-    script = ROOT / "tests" / "support" / "fake_partner.py"
-    partner = Partner(shlex.join([sys.executable, "-S", "-E", str(script), "plain", *DRAWS]), 1)
+    partner = Partner(fake_partner("plain", *DRAWS), 1)
     arbiter = game(STALEMATE)
     monkeypatch.setattr("tbgen.engine.limits.time.perf_counter", lambda: 7.0)
     try:
@@ -226,6 +225,99 @@ def test_options_of_a_partner() -> None:
         assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
 
 
+def told(log: Path, word: str) -> list[str]:
+    """The commands with a word that a partner has been told."""
+    return [line for line in log.read_text().splitlines() if line.startswith(word)]
+
+
+def ends(log: Path, seconds: float = 60) -> bool:
+    """Whether the process of a partner that has started ends in time."""
+    process, until = int(log.read_text().splitlines()[0]), time.monotonic() + seconds
+    while True:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+
+
+def test_a_partner_sees_the_clock_of_the_game(tmp_path: Path) -> None:
+    """That a position has gone on for long says nothing without a 50-move rule."""
+    log = tmp_path / "log"
+    with partnered(f"log={log}", *WINS) as engine:
+        fen = STALEMATE.replace(" 0 60", " 90 160")
+        assert engine.move(f"position fen {fen} moves f7f8 h8h7 f8f7 h7h8", "go movetime 100") == "f7f8"
+    (position,) = told(log, "position")
+    assert position == f"position fen {STALEMATE.replace(' 0 60', ' 36 160')} moves f7f8 h8h7 f8f7 h7h8"
+
+
+def test_a_partner_is_told_of_new_games(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with partnered(f"log={log}", *WINS) as engine:
+        for words in ("ucinewgame", "", "", "ucinewgame", "ucinewgame", ""):
+            engine.say(*filter(None, [words]))
+            engine.move(f"position fen {STALEMATE}", "go movetime 100")
+    assert len(told(log, "ucinewgame")) == 3
+
+
+def test_nodes_and_time_limit_a_look_together() -> None:
+    limits = [
+        _further(Timer(Go.parse(words.split()), True), 0.5, 0.04)
+        for words in ("nodes 1000", "nodes 1000 movetime 9000", "movetime 9000")
+    ]
+    assert [limit.nodes for limit in limits] == [175, 175, None]
+    assert [limit.time for limit in limits] == [None, 0.02, 0.02]
+
+
+def test_a_partner_without_options_names_one_move() -> None:
+    with partnered("simple", *DRAWS) as engine:
+        for _ in range(3):
+            assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "f7f8"
+            assert not any("has failed" in line for line in engine.said), engine.said
+
+
+def test_a_partner_that_does_not_stop_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.engine.partner._STOP_SECONDS", 0.1)
+    with partnered("deaf", *DRAWS) as engine:
+        engine.say(f"position fen {STALEMATE}", "go infinite")
+        assert engine.move("stop")
+        assert any("has failed (it does not stop)" in line for line in engine.said), engine.said
+        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
+
+
+def test_partners_end_with_other_options_and_with_the_engine(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    with partnered(f"log={one}", *DRAWS) as engine:
+        command = engine.engine._options.partner
+        assert not ends(one, 0)
+        engine.say(f"setoption name Partner value {command.replace(str(one), str(two))}", "isready")
+        assert ends(one)
+        assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
+        assert not ends(two, 0)
+    assert ends(two)
+
+
+def test_a_partner_that_is_starting_ends_with_the_engine() -> None:
+    with partnered("slow", *DRAWS, wait=False) as engine:
+        assert engine.engine._running is None
+    assert engine.engine._running is None
+    assert not any("Traceback" in line for line in engine.said)
+
+
+def test_until_its_own_search_is_loaded_the_partner_moves() -> None:
+    """The search in Python knows nothing of what moves cost in chess."""
+    with partnered("plain", *DRAWS) as engine:
+        partner = engine.engine._partner()
+        choosing = Thinker(engine.said.append, None, Memory(1), Options(), partner=lambda: partner)
+        for _ in range(2):
+            chosen = choosing.choose(game(STALEMATE), Timer(Go.parse(["nodes", "4000"]), True))
+            assert chosen is not None
+            assert chosen.move.uci() == "f7f8"
+        assert kept(engine) == ["f7f8", "f7e7", "g5g6"]
+
+
 def test_stockfish_as_a_partner_plays_legal_moves() -> None:
     program = shutil.which("stockfish", path=f"{os.environ['PATH']}{os.pathsep}/usr/games")
     if program is None:
@@ -238,3 +330,4 @@ def test_stockfish_as_a_partner_plays_legal_moves() -> None:
             board.push_uci(
                 engine.move(f"position fen {board.root().fen()} moves {played}", "go movetime 100")
             )
+            assert not any("plays on alone" in line for line in engine.said), engine.said

@@ -14,11 +14,12 @@ from tbgen.board.score import GScore
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
+from tbgen.engine.partner import Partner
 from tbgen.engine.solving import BackgroundProof, SolvingError
 from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
 from tbgen.games.settings import FiftyMoveRule
-from tests.support.engines import game, timer
+from tests.support.engines import fake_partner, game, timer
 
 FEN = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5"
 """Six men; the value is G4.5, which White holds already."""
@@ -140,6 +141,30 @@ def test_a_proof_ends_the_search(tmp_path: Path) -> None:
     move, said = chosen(tmp_path, "infinite", command)
     assert move == MoveChoice(chess.Move.from_uci("g4g5"), chess.Move.from_uci("h6g5"))
     assert said[-2] == "info string G-score G3.5 in 2 plies, from proof, accrued G4.5"
+
+
+@pytest.mark.parametrize(("wanted", "played"), [("on", "g4g5"), ("off", "e4d4")])
+def test_a_proof_stands_above_the_move_of_a_partner(tmp_path: Path, wanted: str, played: str) -> None:
+    """Without one the partner's move is made."""
+    moves = worst(game(FEN).board, g4g5=("G3.5", "G3.5"))
+    proof = document("G3.5", "G3.5", moves, "g4g5", "h6g5")
+    options, tables = Options(), EngineTables([tmp_path], print)
+    options.set("Solve", wanted)
+    partner = Partner(fake_partner("plain", "e4d4,0,5-990-5", "g4g5,0,5-990-5"), 1)
+    choosing = Thinker(
+        lambda _: None,
+        tables,
+        Memory(8),
+        options,
+        partner=lambda: partner,
+        start_solving=lambda *_: solved(tmp_path, FEN, proof),
+    )
+    try:
+        move = choosing.choose(game(FEN), timer("movetime 100"))
+    finally:
+        partner.close()
+    assert move is not None
+    assert move.move.uci() == played
 
 
 def test_what_is_sure_is_played_where_the_search_promises_less(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The engine's parts as tests use them."""
 
+import shlex
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from tbgen.engine.options import Options
 from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import Thinker
 from tbgen.engine.uci import UciEngine
+from tests.support.paths import ROOT
 
 COMMAND = [sys.executable, "-m", "tbgen", "engine"]
 
@@ -31,6 +33,12 @@ def thinker(said: list[str] | None = None, tables: EngineTables | None = None) -
     """A thinker that says its lines to a list."""
     unheard: list[str] = []
     return Thinker((unheard if said is None else said).append, tables, Memory(16), Options())
+
+
+def fake_partner(mode: str, *moves: str) -> str:
+    """The command of a partner that says what it is told, see ``fake_partner.py``."""
+    script = ROOT / "tests" / "support" / "fake_partner.py"
+    return shlex.join([sys.executable, "-S", "-E", str(script), mode, *moves])
 
 
 class Talk:

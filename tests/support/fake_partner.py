@@ -2,10 +2,14 @@
 
 The lines, moves with blanks between, are those of the only position that it is asked about, the best one
 first. In the mode ``dies`` it ends at the first question, in the mode ``late`` if it is to answer earlier
-than it has to.
+than it has to. In the mode ``simple`` it knows no option, in the mode ``slow`` it takes a second to start, in
+the mode ``deaf`` it does not answer. In the mode ``log=FILE`` it writes its process and what it is told.
 """
 
+import os
 import sys
+import time
+from pathlib import Path
 
 
 def say(line: str) -> None:
@@ -15,14 +19,22 @@ def say(line: str) -> None:
 
 def main(mode: str, known: list[list[str]]) -> None:
     lines, overhead = 1, 30
+    mode, _, log = mode.partition("=")
+    if log:
+        Path(log).write_text(f"{os.getpid()}\n")
     for line in sys.stdin:
+        if log:
+            with Path(log).open("a") as file:
+                file.write(line)
         words = line.split()
         if words[0] == "uci":
+            time.sleep(1 if mode == "slow" else 0)
             say("id name made up")
-            say("option name MultiPV type spin default 1 min 1 max 500")
-            say("option name UCI_ShowWDL type check default false")
-            say("option name Move Overhead type spin default 30 min 2 max 500")
-            say("option name Best Move type string default <empty>")
+            if mode != "simple":
+                say("option name MultiPV type spin default 1 min 1 max 500")
+                say("option name UCI_ShowWDL type check default false")
+                say("option name Move Overhead type spin default 30 min 2 max 500")
+                say("option name Best Move type string default <empty>")
             say("uciok")
         elif words[0] == "isready":
             say("readyok")
@@ -32,7 +44,7 @@ def main(mode: str, known: list[list[str]]) -> None:
             overhead = int(words[-1])
         elif line.lower().startswith("setoption name best move"):
             known.sort(key=lambda each: each[0] != words[-1])
-        elif words[0] == "go":
+        elif words[0] == "go" and mode != "deaf":
             if mode == "dies" or (mode == "late" and overhead > 2):
                 sys.exit(1)
             asked = words[words.index("searchmoves") + 1 :] if "searchmoves" in words else []

@@ -1,0 +1,46 @@
+"""Lines of a UCI engine that are passed over, since what they say is said again."""
+
+import asyncio
+import re
+
+import pytest
+from chess.engine import UciProtocol
+
+from tbgen.engine.last_lines import LastLines
+
+SAID = b"""info string ready
+info depth 1 multipv 1 score cp 5 pv e2e4
+info depth 1 multipv 2 score cp 3 pv d2d4
+info depth 2 currmove e2e4 currmovenumber 1
+info depth 2 multipv 2 score cp 4 pv d2d4 d7d5
+info depth 2 multipv 1 score cp 6 pv e2e4 e7e5
+bestmove e2e4 ponder e7e5
+info depth 1 score cp 1 pv a2a3
+bestmove a2a3
+"""
+PASSED_ON = [0, 3, 5, 4, 6, 7, 8]
+
+
+class Process(asyncio.SubprocessTransport):
+    """What a protocol is told of the process that it speaks to."""
+
+    def get_pid(self) -> int:
+        """Return a number."""
+        return 1
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_the_last_line_of_each_place_is_passed_on(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+    monkeypatch.setattr(UciProtocol, "line_received", lambda _, line: heard.append(line))
+
+    async def hear() -> None:
+        protocol = LastLines()
+        protocol.connection_made(Process())
+        for first in range(0, len(SAID), size):
+            protocol.pipe_data_received(1, SAID[first : first + size])
+        protocol.pipe_data_received(2, re.sub(rb"info", b"error", SAID))
+
+    asyncio.run(hear())
+    lines = SAID.decode().splitlines()
+    assert heard == [lines[number] for number in PASSED_ON]
