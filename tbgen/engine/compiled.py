@@ -241,6 +241,6 @@ class CompiledSearch:
 def _code(board: chess.Board, answer: chess.Move) -> int:
     """Return what kernels have of an answer to a move on a board: squares and promotion."""
     start, target = answer.from_square, answer.to_square
-    if start == board.king(not board.turn):
+    if not board.chess960 and start == board.king(not board.turn):
         target = _ROOKS.get((start, target), target)
     return start | target << 6 | (answer.promotion - 1 if answer.promotion else 0) << 12

@@ -6,7 +6,7 @@ from typing import Final
 
 from chess.engine import UciProtocol
 
-_LINE: Final = re.compile(rb"info\b.* pv ")
+_LINE: Final = re.compile(rb"info (?!string )(?=.* score ).* pv ")
 _PLACE: Final = re.compile(rb" multipv (\d+)")
 
 
@@ -32,7 +32,7 @@ class LastLines(UciProtocol):
         for line in lines:
             if _LINE.match(line):
                 place = _PLACE.search(line)
-                self._last[place[1] if place else b""] = line
+                self._last[place[1] if place else b"1"] = line
                 continue
             if not line.startswith(b"info"):
                 for last in self._last.values():

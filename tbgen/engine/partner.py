@@ -25,8 +25,8 @@ from tbgen.engine.limits import Timer
 from tbgen.errors import TbgenError, quote
 
 _START_SECONDS: Final = 30.0
-_STOP_SECONDS: Final = 10.0
-"""How long it may take to end a search once it has been asked to."""
+_STOP_SECONDS: Final = 5.0
+"""How long it may take to end a search once it has been asked to, but no more than half of the clock."""
 _MULTI_PV: Final = "MultiPV"
 _OVERHEAD: Final = "Move Overhead"
 _GLANCE: Final = 0.01
@@ -68,7 +68,7 @@ _LEAST: Final = 0.005
 
 
 class PartnerError(TbgenError):
-    """The partner does not start, or has ended."""
+    """The partner does not start, has ended, or has no move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Partner:
         self._games = 0
         self.new_game()
         self.failed = False
-        """Whether it has ended, so that nobody should ask it any more."""
+        """Whether it has ended or been given up, so that nobody should ask it any more."""
         words = [command] if Path(command).is_file() else shlex.split(command)
         try:
             self._engine = chess.engine.SimpleEngine.popen(LastLines, words, timeout=_START_SECONDS)
@@ -168,7 +168,7 @@ class Partner:
                 glimpse = _further(timer, _GLIMPSE, seconds)
                 lines = self._analyse(game, allowed, timer, glimpse, self._lines)
         except (chess.engine.EngineError, TimeoutError) as error:
-            raise self._failure(error) from None
+            raise self._failure(error, timer) from None
         costs = [_cost(line, lines[0], board) for line in lines]
         most = _MOST_COST if few else _LESS_COST
         known = [(line["pv"], cost) for line, cost in zip(lines, costs, strict=True) if cost <= most]
@@ -192,12 +192,16 @@ class Partner:
         try:
             (line,) = self._analyse(game, [move], timer, look, 1)
         except (chess.engine.EngineError, TimeoutError) as error:
-            raise self._failure(error) from None
+            raise self._failure(error, timer) from None
         deep = line.get("depth", 0) >= min(judged.found.get("depth", 0) - _LESS_DEPTH, _DEEP)
         return deep and _cost(line, judged.found, game.live) <= judged.kept[move].cost + _DOUBT
 
-    def _failure(self, error: Exception) -> PartnerError:
-        self.failed = isinstance(error, chess.engine.EngineTerminatedError | TimeoutError)
+    def _failure(self, error: Exception, timer: Timer) -> PartnerError:
+        """Give the partner up, unless it has just been stopped before it could say anything."""
+        ended = isinstance(error, chess.engine.EngineTerminatedError | TimeoutError)
+        if ended or not timer.stopped:
+            self.failed = True
+            self._engine.close()
         return PartnerError(f"the partner {self._name} has failed{_because(error)}")
 
     def _analyse(
@@ -210,10 +214,10 @@ class Partner:
     ) -> tuple[InfoDict, ...]:
         """Return what the partner finds about the best moves, at least one.
 
-        :raises EngineError: if it finds nothing.
+        :raises EngineError: if it names no move that is allowed.
         :raises TimeoutError: if it does not stop.
         """
-        board, asked_to_stop = game.live, math.inf
+        board, until = game.live, math.inf
         among = None if len(allowed) == board.legal_moves.count() else allowed
         with self._engine.analysis(
             game.for_chess(),
@@ -224,19 +228,19 @@ class Partner:
         ) as analysis:
             waiting = self._waiting.submit(analysis.wait)
             while not wait([waiting], _GLANCE).done:
-                if timer.stopped or timer.elapsed > timer.left:
+                if timer.stopped or timer.elapsed > timer.left or (timer.fixed and timer.over()):
                     analysis.stop()
-                    asked_to_stop = min(asked_to_stop, timer.elapsed)
-                if timer.elapsed > asked_to_stop + _STOP_SECONDS:
+                    until = min(until, timer.elapsed + min(_STOP_SECONDS, timer.left / 2))
+                if timer.elapsed > until:
                     raise TimeoutError("it does not stop")
-            found = tuple(line for line in analysis.multipv if line.get("pv"))
+            found = tuple(line for line in analysis.multipv if line.get("pv") and "score" in line)
             chosen = waiting.result()
         best = chosen.move
         if not found or best is None or best not in allowed:
             raise chess.engine.EngineError(f"it names no move in {board.fen()}")
-        if lines == 1 and best != found[0]["pv"][0]:  # one that is to play less well says so
+        if lines == 1 and best != found[0]["pv"][0]:  # as where it is to play less well than it can
             found[0]["pv"] = [best]
-        return found
+        return found[:lines]
 
 
 def _because(error: Exception) -> str:

@@ -119,7 +119,7 @@ class Thinker:
         """Search, alone or with a partner, and take what is proved meanwhile."""
         solving = self._solving(game, timer)
         with nullcontext() if solving is None else closing(solving):
-            chosen = self._by_partner(game, allowed, timer)
+            partners = chosen = self._by_partner(game, allowed, timer)
             if chosen is None:
                 chosen = self._by_search(game, allowed, timer, solving.done if solving else _never)
             if solving is None or not solving.done():
@@ -128,16 +128,19 @@ class Thinker:
                 advice = solving.advice(allowed)
             except SolvingError as error:
                 self.say(f"info string {error}")
-                return chosen if timer.enough() else self._by_search(game, allowed, timer)
+                enough = partners or timer.enough()
+                return chosen if enough else self._by_search(game, allowed, timer)
         self._tell(report.of_advice(game, advice, "proof", timer.elapsed))
         if len(advice.moves) == 1:
             return MoveChoice(*(advice.line or advice.moves)[:2])
+        if partners and partners.move in advice.moves:
+            return partners
         return self._by_search(game, advice.moves, timer, sure=advice if advice.value is None else None)
 
     def _by_partner(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> MoveChoice | None:
         """Return the move of the partner, or, where the game is drawn, the best in r-mobility of those that
-        keep the draw; None without a partner, or if it fails."""
-        partner = self.partner()
+        keep the draw; None without a partner, or if it fails before it has named one."""
+        partner, judged = self.partner(), None
         if partner is None:
             return None
         try:
@@ -152,8 +155,7 @@ class Thinker:
                 judged = judged.without(chosen.move)
         except TbgenError as error:
             self.say(f"info string {error}")
-            return None
-        return MoveChoice(*judged.best[:2])
+        return None if judged is None else MoveChoice(*judged.best[:2])
 
     def _by_search(
         self,
@@ -182,7 +184,8 @@ class Thinker:
         search = self._search(game, allowed, timer, over, judged)
 
         def tell(best: RootLine) -> None:
-            self._tell(report.of_search(search, best, timer.elapsed, self._place(best.place)))
+            place = self._place(best.place) if judged is None else None
+            self._tell(report.of_search(search, best, timer.elapsed, place))
 
         found = search.run(timer.go.depth, enough, tell)
         if sure is not None:
@@ -210,9 +213,8 @@ class Thinker:
         nodes = timer.go.numbers.get("nodes") if judged is None else judged.search_nodes
         candidates = None if judged is None else judged.kept
         patience = PATIENCE if judged is None else min(PATIENCE, judged.search_seconds / 8)
-        return CompiledSearch(
-            game, allowed, room, self.tables, over, self.options.best, nodes, patience, candidates
-        )
+        lines = self.options.best if judged is None else 1
+        return CompiledSearch(game, allowed, room, self.tables, over, lines, nodes, patience, candidates)
 
     def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
         """Return an attempt to solve the state if there is time for it; a 50-move rule is not solved with."""

@@ -19,6 +19,7 @@ from tbgen.engine.limits import Go, Timer
 from tbgen.engine.loading import Loading
 from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
+from tbgen.engine.partnership import Partnership
 from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
 from tbgen.errors import TbgenError, UsageError, printable
@@ -43,10 +44,7 @@ class UciEngine:
     ) -> None:
         self._write, self._lock = write, threading.Lock()
         self._options = Options(directories, partner)
-        self._loading, self._starting = Loading(self._note), Loading(self._note)
-        self._running: Partner | None = None
-        self._partner_key: tuple[str, ...] = ()
-        """What is being started, or has been: its command, hash and options."""
+        self._loading, self._partnership = Loading(self._note), Partnership(self._note)
         self._tables: EngineTables | None = None
         self._tables_open = False
         self._game: SearchGame | None = None
@@ -72,7 +70,7 @@ class UciEngine:
                     break
         finally:
             self._stop()
-            self._end_partner()
+            self._partnership.close()
             if self._tables:
                 self._tables.close()
                 self._tables, self._tables_open = None, False
@@ -109,7 +107,7 @@ class UciEngine:
             self._partner()
             if self._options.wait:
                 self._loading.wait()
-                self._starting.wait()
+                self._partnership.wait()
         self._say("readyok")
 
     def _set_option(self, words: list[str]) -> None:
@@ -129,8 +127,7 @@ class UciEngine:
         self._memory = Memory(self._options.hash)
         self._position: Sequence[str] = ["startpos"]
         self._game = None
-        if self._running:
-            self._running.new_game()
+        self._partnership.new_game()
 
     def _set_position(self, words: list[str]) -> None:
         """Take a position, or say what is wrong with it; no move can be made in one that is wrong."""
@@ -210,30 +207,8 @@ class UciEngine:
 
     def _partner(self) -> "Partner | None":
         """Return the partner; while it has not started, begin with that."""
-        command, hash_mebibytes = self._options.partner, self._options.hash
-        options = self._options.partner_options
-        key = command, str(hash_mebibytes), *map("=".join, options.items())
-        if key != self._partner_key:
-            self._end_partner()
-            self._partner_key, self._starting = key, Loading(self._note)
-        if not command:
-            return None
-
-        def work() -> None:
-            from tbgen.engine.partner import Partner  # who plays alone does without
-
-            self._running = Partner(command, hash_mebibytes, options)
-
-        self._starting.begin(key, "the partner", work)
-        partner = self._running
-        return None if partner is None or partner.failed else partner
-
-    def _end_partner(self) -> None:
-        """End the partner, also one that is just starting."""
-        self._starting.wait()
-        if self._running:
-            self._running.close()
-            self._running = None
+        given = self._options
+        return self._partnership.partner(given.partner, given.hash, given.partner_options)
 
     def _open_tables(self) -> EngineTables | None:
         """Return the tables, opened anew where the directory may have changed."""

@@ -202,7 +202,7 @@ def test_the_best_lines_descend_and_begin_with_different_moves() -> None:
 
 
 def test_the_deepest_search_stays_within_its_room() -> None:
-    """Two plies before its end, no more than captures is looked at, however deep it is to be."""
+    """Two plies before the end of the room it estimates, however deep it is to look."""
     search = search_of(game("7k/8/8/8/8/8/8/K6R b - - 0 1"))
     root = ROOM.control[ROOT]
     ROOM.rows[root + PLIES - 4] = ROOM.rows[root]

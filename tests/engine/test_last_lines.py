@@ -15,10 +15,13 @@ info depth 2 currmove e2e4 currmovenumber 1
 info depth 2 multipv 2 score cp 4 pv d2d4 d7d5
 info depth 2 multipv 1 score cp 6 pv e2e4 e7e5
 bestmove e2e4 ponder e7e5
-info depth 1 score cp 1 pv a2a3
+info depth 1 score cp 1 pv b2b3
+info string the score of this pv is low
+info depth 1 multipv 1 score cp 2 pv a2a3
+info pv a2a3 a7a6
 bestmove a2a3
 """
-PASSED_ON = [0, 3, 5, 4, 6, 7, 8]
+PASSED_ON = [0, 3, 5, 4, 6, 8, 10, 9, 11]
 
 
 class Process(asyncio.SubprocessTransport):

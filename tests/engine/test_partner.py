@@ -278,13 +278,28 @@ def test_a_partner_without_options_names_one_move() -> None:
             assert not any("has failed" in line for line in engine.said), engine.said
 
 
-def test_a_partner_that_does_not_stop_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("words", ["infinite", "movetime 100", "wtime 2500"])
+def test_a_partner_that_does_not_stop_is_given_up(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
     monkeypatch.setattr("tbgen.engine.partner._STOP_SECONDS", 0.1)
-    with partnered("deaf", *DRAWS) as engine:
+    with partnered(f"deaf={log}", *DRAWS) as engine:
+        if words == "infinite":
+            engine.say(f"position fen {STALEMATE}", "go infinite")
+            assert engine.move("stop")
+        else:
+            assert engine.move(f"position fen {STALEMATE}", f"go {words}")
+        assert any("has failed (it does not stop)" in line for line in engine.said), engine.said
+        assert ends(log)
+        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
+
+
+def test_a_partner_that_is_stopped_before_it_has_a_move_is_not_given_up() -> None:
+    with partnered("mute", *DRAWS) as engine:
         engine.say(f"position fen {STALEMATE}", "go infinite")
         assert engine.move("stop")
-        assert any("has failed (it does not stop)" in line for line in engine.said), engine.said
-        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
+        assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
 
 
 def test_partners_end_with_other_options_and_with_the_engine(tmp_path: Path) -> None:
@@ -299,11 +314,21 @@ def test_partners_end_with_other_options_and_with_the_engine(tmp_path: Path) -> 
     assert ends(two)
 
 
-def test_a_partner_that_is_starting_ends_with_the_engine() -> None:
-    with partnered("slow", *DRAWS, wait=False) as engine:
-        assert engine.engine._running is None
-    assert engine.engine._running is None
-    assert not any("Traceback" in line for line in engine.said)
+def test_a_partner_that_is_starting_ends_with_the_engine(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with partnered(f"slow={log}", *DRAWS, wait=False):
+        while not log.exists() or not log.read_text().endswith("\n"):
+            time.sleep(0.01)
+        assert not ends(log, 0)
+    assert ends(log)
+
+
+def test_nobody_waits_for_a_partner_that_is_no_longer_wanted(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with partnered(f"slow={log}", *DRAWS, wait=False) as engine:
+        engine.say("setoption name Partner value", "isready")
+        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
+    assert not log.exists() or ends(log)
 
 
 def test_until_its_own_search_is_loaded_the_partner_moves() -> None:

@@ -167,6 +167,34 @@ def test_a_proof_stands_above_the_move_of_a_partner(tmp_path: Path, wanted: str,
     assert move.move.uci() == played
 
 
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [({}, 2), (document("-G0.0", "G0.0", {"e4d4": ("-G0.0", "G0.0"), "g4g5": ("-G0.0", "G0.0")}), 0)],
+)
+def test_without_a_proof_that_tells_moves_apart_the_partners_move_is_made(
+    tmp_path: Path, answer: object, code: int
+) -> None:
+    said: list[str] = []
+    options, tables = Options(), EngineTables([tmp_path], print)
+    options.set("Solve", "on")
+    partner = Partner(fake_partner("plain", "e4d4,0,5-990-5", "g4g5,0,5-990-5"), 1)
+    choosing = Thinker(
+        said.append,
+        tables,
+        Memory(8),
+        options,
+        partner=lambda: partner,
+        start_solving=lambda *_: solved(tmp_path, FEN, answer, code),
+    )
+    try:
+        move = choosing.choose(game(FEN), timer("depth 3"))
+    finally:
+        partner.close()
+    assert move is not None
+    assert move.move.uci() == "e4d4"
+    assert any("solved" in line or "from proof" in line for line in said)
+
+
 def test_what_is_sure_is_played_where_the_search_promises_less(tmp_path: Path) -> None:
     board = game(FEN).board
     ends = {"e4d4": ("G0.5", "G0.0"), **{move.uci(): ("-G0.0", "G0.0") for move in board.legal_moves}}

@@ -3,7 +3,8 @@
 The lines, moves with blanks between, are those of the only position that it is asked about, the best one
 first. In the mode ``dies`` it ends at the first question, in the mode ``late`` if it is to answer earlier
 than it has to. In the mode ``simple`` it knows no option, in the mode ``slow`` it takes a second to start, in
-the mode ``deaf`` it does not answer. In the mode ``log=FILE`` it writes its process and what it is told.
+the mode ``deaf`` it does not answer, in the mode ``mute`` first when it is stopped, without a line. With
+``MODE=FILE`` it writes its process and what it is told.
 """
 
 import os
@@ -44,7 +45,10 @@ def main(mode: str, known: list[list[str]]) -> None:
             overhead = int(words[-1])
         elif line.lower().startswith("setoption name best move"):
             known.sort(key=lambda each: each[0] != words[-1])
-        elif words[0] == "go" and mode != "deaf":
+        elif words == ["stop"] and mode == "mute":
+            say(f"bestmove {known[0][0].split()[0]}")
+            mode = "plain"
+        elif words[0] == "go" and mode not in ("deaf", "mute"):
             if mode == "dies" or (mode == "late" and overhead > 2):
                 sys.exit(1)
             asked = words[words.index("searchmoves") + 1 :] if "searchmoves" in words else []

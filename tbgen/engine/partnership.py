@@ -1,0 +1,75 @@
+"""The partner that the options name: started aside, and ended when they name another one."""
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tbgen.engine.loading import Loading
+
+if TYPE_CHECKING:
+    from tbgen.engine.partner import Partner
+
+
+class Partnership:
+    """At most one partner that may be asked; safe for threads.
+
+    :param note: told in a sentence how long a partner took to start, or why it does not.
+    """
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._starting, self._lock = Loading(note), threading.Lock()
+        self._named: object = None
+        """What names the partner: command, hash and options."""
+        self._turn = 0
+        """Counts the partners that have been named."""
+        self._partner: Partner | None = None
+
+    def partner(self, command: str, hash_mebibytes: int, options: Mapping[str, str]) -> "Partner | None":
+        """Return the partner; None if there is none, if it has failed, or while it starts, which begins with
+        this.
+
+        :param command: none for nobody.
+        """
+        named = command, hash_mebibytes, tuple(options.items())
+        with self._lock:
+            if named != self._named:
+                self._named = named
+                self._leave()
+            turn, partner = self._turn, self._partner
+        if command:
+            self._starting.begin(turn, "the partner", partial(self._start, turn, *named[:2], options))
+        return None if partner is None or partner.failed else partner
+
+    def wait(self) -> None:
+        """Wait until partners that have been begun with are there."""
+        self._starting.wait()
+
+    def new_game(self) -> None:
+        """Have the partner forget the game so far."""
+        with self._lock:
+            if self._partner:
+                self._partner.new_game()
+
+    def close(self) -> None:
+        """End the partner, also one that is just starting."""
+        with self._lock:
+            self._named = None
+            self._leave()
+        self.wait()
+
+    def _leave(self) -> None:
+        self._turn += 1
+        if self._partner:
+            self._partner.close()
+            self._partner = None
+
+    def _start(self, turn: int, command: str, hash_mebibytes: int, options: Mapping[str, str]) -> None:
+        from tbgen.engine.partner import Partner  # who plays alone does without
+
+        partner = Partner(command, hash_mebibytes, options)
+        with self._lock:
+            if turn == self._turn:
+                self._partner = partner
+                return
+        partner.close()
