@@ -13,8 +13,8 @@ _PLACE: Final = re.compile(rb" multipv (\d+)")
 class LastLines(UciProtocol):
     """The protocol as spoken to an engine of whose lines of play only the last one of each place counts.
 
-    They are passed on before what is no such line. (python-chess plays all moves of every line on a board,
-    which takes half a millisecond, and an engine tells some hundred in a tenth of a second.)
+    They are passed on before whatever ends the search. (python-chess plays all moves of every line on a
+    board, which was a third of the processor time that tbgen took for a move of a tenth of a second.)
     """
 
     def connection_made(self, transport: BaseTransport) -> None:

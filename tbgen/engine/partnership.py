@@ -38,7 +38,9 @@ class Partnership:
                 self._leave()
             turn, partner = self._turn, self._partner
         if command:
-            self._starting.begin(turn, "the partner", partial(self._start, turn, *named[:2], options))
+            self._starting.begin(
+                turn, "the partner", partial(self._start, turn, command, hash_mebibytes, options)
+            )
         return None if partner is None or partner.failed else partner
 
     def wait(self) -> None:

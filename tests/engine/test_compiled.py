@@ -211,9 +211,8 @@ def test_the_deepest_search_stays_within_its_room() -> None:
 
 
 def test_an_expected_answer_may_castle() -> None:
-    """Black's rook gives the check then that Black's king gives by no other move."""
-    start = "r3k3/8/8/8/8/8/7P/3K4 w q - 0 1"
-    arbiter = game(start)
+    """The kernels have the rook's square as its end, and of another king's move the king's."""
+    arbiter = game("r3k3/8/8/8/8/8/7P/3K4 w q - 0 1")
     (move,) = (move for move in arbiter.live.legal_moves if move.uci() == "h2h3")
     values = []
     for answer in ("e8c8", "e8d8", None):

@@ -143,26 +143,34 @@ def test_a_proof_ends_the_search(tmp_path: Path) -> None:
     assert said[-2] == "info string G-score G3.5 in 2 plies, from proof, accrued G4.5"
 
 
+def chosen_beside_a_partner(
+    folder: Path, answer: object, code: int = 0, solve: str = "on"
+) -> tuple[MoveChoice | None, list[str]]:
+    """The move that is chosen where a partner names e4d4 and a proof is there at once, and what is said."""
+    said: list[str] = []
+    options, tables = Options(), EngineTables([folder], said.append)
+    options.set("Solve", solve)
+    partner = Partner(fake_partner("plain", "e4d4,0,5-990-5", "g4g5,0,5-990-5"), 1)
+    thinker = Thinker(
+        said.append,
+        tables,
+        Memory(8),
+        options,
+        partner=lambda: partner,
+        start_solving=lambda *_: solved(folder, FEN, answer, code),
+    )
+    try:
+        return thinker.choose(game(FEN), timer("depth 3")), said
+    finally:
+        partner.close()
+
+
 @pytest.mark.parametrize(("wanted", "played"), [("on", "g4g5"), ("off", "e4d4")])
 def test_a_proof_stands_above_the_move_of_a_partner(tmp_path: Path, wanted: str, played: str) -> None:
     """Without one the partner's move is made."""
     moves = worst(game(FEN).board, g4g5=("G3.5", "G3.5"))
     proof = document("G3.5", "G3.5", moves, "g4g5", "h6g5")
-    options, tables = Options(), EngineTables([tmp_path], print)
-    options.set("Solve", wanted)
-    partner = Partner(fake_partner("plain", "e4d4,0,5-990-5", "g4g5,0,5-990-5"), 1)
-    choosing = Thinker(
-        lambda _: None,
-        tables,
-        Memory(8),
-        options,
-        partner=lambda: partner,
-        start_solving=lambda *_: solved(tmp_path, FEN, proof),
-    )
-    try:
-        move = choosing.choose(game(FEN), timer("movetime 100"))
-    finally:
-        partner.close()
+    move, _ = chosen_beside_a_partner(tmp_path, proof, solve=wanted)
     assert move is not None
     assert move.move.uci() == played
 
@@ -174,22 +182,7 @@ def test_a_proof_stands_above_the_move_of_a_partner(tmp_path: Path, wanted: str,
 def test_without_a_proof_that_tells_moves_apart_the_partners_move_is_made(
     tmp_path: Path, answer: object, code: int
 ) -> None:
-    said: list[str] = []
-    options, tables = Options(), EngineTables([tmp_path], print)
-    options.set("Solve", "on")
-    partner = Partner(fake_partner("plain", "e4d4,0,5-990-5", "g4g5,0,5-990-5"), 1)
-    choosing = Thinker(
-        said.append,
-        tables,
-        Memory(8),
-        options,
-        partner=lambda: partner,
-        start_solving=lambda *_: solved(tmp_path, FEN, answer, code),
-    )
-    try:
-        move = choosing.choose(game(FEN), timer("depth 3"))
-    finally:
-        partner.close()
+    move, said = chosen_beside_a_partner(tmp_path, answer, code)
     assert move is not None
     assert move.move.uci() == "e4d4"
     assert any("solved" in line or "from proof" in line for line in said)
