@@ -41,7 +41,8 @@ def pack(bounds: Bounds) -> PackedBounds:
 
 
 def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
-    """Return the bounds of a cell as they were packed, but for the depths that are not kept.
+    """Return the bounds of a cell as they were packed, but for the depths that are not kept; their ends are
+    those at which more is known than of everything.
 
     :raises ValueError: if they are not those of this cell.
     """
@@ -57,7 +58,14 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
     with shared_map(len(SIDES), cell.size) as shared:
         if not all(shared(spread, SIDES)):
             raise ValueError(f"a state of {cell} is missing")
-    return Bounds(cell, value, depth, window=Window(*map(Code, packed.window)))
+    return Bounds(cell, value, depth, _ends_known(packed), Window(*map(Code, packed.window)))
+
+
+def _ends_known(packed: PackedBounds) -> tuple[int, ...]:
+    """Return the ends at which more is known of some position than of everything."""
+    states = np.frombuffer(b"".join(side.states for side in packed.sides), "<u8")
+    codes = states >> np.uint64(48) & np.uint64(255), states >> np.uint64(32) & np.uint64(255)
+    return tuple(end for end in ENDS if (codes[end] != WORST[end]).any())
 
 
 def _packed_side(bounds: Bounds, side: Side) -> PackedSide:

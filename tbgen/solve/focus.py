@@ -72,9 +72,12 @@ class Focus:
         return self.of(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
 
     def is_answered(self, cell: Cell, end: int) -> bool:
-        """Whether a cell that is solved was solved last in a window that is enough, at one end."""
-        found = self._solved_in.get((cell, end)) or self._cells.window(cell)
-        return found.covers(self.window(cell))
+        """Whether a cell was solved last in a window that is enough, at one end: an earlier run may have kept
+        it with the other end alone."""
+        found = self._solved_in.get((cell, end))
+        if found is None and end in self._cells.ends(cell):
+            found = self._cells.window(cell)
+        return found is not None and found.covers(self.window(cell))
 
     def note(self, bounds: Bounds) -> None:
         """Take note of a solution."""

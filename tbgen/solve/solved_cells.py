@@ -62,8 +62,8 @@ class SolvedCells(ExitSource):
         self._at_work: Future[None] | None = None
         """What packs the large one among these."""
         self._added = Counter[Cell]()
-        self._windows: dict[Cell, Window] = {}
-        """Those that cells have been found to have."""
+        self._found: dict[Cell, tuple[Window, tuple[int, ...]]] = {}
+        """The windows and ends that cells have been found to have."""
 
     @property
     def nbytes(self) -> int:
@@ -97,7 +97,7 @@ class SolvedCells(ExitSource):
         if (before := self.get(cell)) is not None:
             bounds = narrower(before, bounds)
         bounds = replace(bounds, window=told)
-        self._windows[cell] = told
+        self._found[cell] = told, bounds.ends
         self._added[cell] += 1
         self._unpacked.add(cell)
         self._put(bounds)
@@ -154,7 +154,7 @@ class SolvedCells(ExitSource):
         bounds = self._read(cell) if packed is None else unpack(packed, cell)
         if bounds is not None:
             self._put(bounds)
-            self._windows[cell] = bounds.window
+            self._found[cell] = bounds.window, bounds.ends
         return bounds
 
     def _read(self, cell: Cell) -> Bounds | None:
@@ -181,9 +181,16 @@ class SolvedCells(ExitSource):
 
     def window(self, cell: Cell) -> Window:
         """Return between which scores the solution of a canonical cell tells all that could be known."""
-        if cell not in self._windows:
+        return self._found_of(cell)[0]
+
+    def ends(self, cell: Cell) -> tuple[int, ...]:
+        """Return the ends at which a canonical cell is solved."""
+        return self._found_of(cell)[1]
+
+    def _found_of(self, cell: Cell) -> tuple[Window, tuple[int, ...]]:
+        if cell not in self._found:
             self.get(cell)
-        return self._windows.get(cell, EVERYTHING)
+        return self._found.get(cell, (EVERYTHING, ()))
 
     def _is_kept(self, cell: Cell) -> bool:
         """Whether a canonical cell is on disk, and can be used."""

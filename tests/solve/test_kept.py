@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from threading import Event
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 import tbgen
 from tbgen.board.score import NONE
-from tbgen.cells.bounds import Bounds, SomeKnowledge
+from tbgen.cells.bounds import ENDS, WORST, Bounds, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, file_name, name_of
 from tbgen.cells.games import Games
@@ -259,6 +260,23 @@ def test_a_cell_that_alone_is_left_is_gone_on_from(small: Path, tmp_path: Path) 
     assert [path.name for path in alone.iterdir()] == [file_name(name_of(root))]
     again = tbgen.solve(fen, "-G3.0", tables=small, kept=KeptCells(alone))
     assert again.value == first.value
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_cell_kept_at_one_end_is_solved_at_both(end: int, four_men: Path, tmp_path: Path) -> None:
+    """A run that was stopped may have found out no more; no cell below tells that there is more to do."""
+    first = tbgen.solve(FEN, tables=four_men, kept=KeptCells(tmp_path))
+    of = Cell.of_board(chess.Board(FEN), [chess.E1, chess.C2, chess.E8]).canonical()[0]
+    whole = got(KeptCells(tmp_path), of)
+    assert whole is not None
+    value = np.where(whole.value == NONE, NONE, np.array(WORST, np.uint8)[:, None, None])
+    value[end] = whole.value[end]
+    assert put(KeptCells(tmp_path), replace(whole, value=value, ends=(end,)))
+    found = got(KeptCells(tmp_path), of)
+    assert found is not None
+    assert found.ends == (end,)
+    again = tbgen.solve(FEN, tables=four_men, kept=KeptCells(tmp_path))
+    assert again.value == first.value is not None
 
 
 class Silence:
