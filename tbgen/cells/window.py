@@ -2,9 +2,9 @@
 
 If the value of one state is known to lie between two scores, it stays the same, as far as it lies between
 them, when whatever is worse than the worse of them becomes mate on that side, and whatever is better than the
-better one mate on the other: how scores beyond are told apart does not change the best that play can reach.
-Most positions are decided at once then, by a single move that is good enough. So a cell takes the less time
-the closer the window (docs/solve.md).
+better one mate on the other: how scores beyond are told apart does not change the best that play can reach
+(section 11 of docs/theory.md). Most positions are decided at once then, by a single move that is good enough.
+So a cell takes the less time the closer the window (docs/solve.md).
 """
 
 from functools import lru_cache
