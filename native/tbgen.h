@@ -114,7 +114,7 @@ enum tbgen_error tbgen_probe(
 
 /* List all legal moves, best first. Among moves of one value those come first that reach it sooner if the
  * mover prefers it to the accrued score, and later if not; then those whose depth is not stored. Ties go by
- * the names of the moves. */
+ * the names of the moves. After an error, neither the moves nor their count mean anything. */
 enum tbgen_error tbgen_moves(
     struct tbgen_room *room, const struct tbgen_position *position, tbgen_score accrued,
     struct tbgen_move moves[TBGEN_MOST_MOVES], int *count);

@@ -9,7 +9,7 @@ from tests.support.packed_tables import PackedTables
 
 THREE = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
 FOUR = (*THREE, "KRvKN", "KBBvK", "KPPvK", "KPvKP", "KQvKP", "KQPvK")
-PACKED = ("KQvK", "KBvK", "KPvK", "KBvKN", "KPvKP")
+PACKED = ("KQvK", "KBvK", "KPvK", "KBvKN", "KPvKP", "KBBvK", "KNNvK")
 
 
 @pytest.fixture(scope="session")

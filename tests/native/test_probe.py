@@ -13,7 +13,7 @@ from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
 from tests.native.conftest import FOUR, PACKED, THREE
 from tests.support.exhaustive import sample
-from tests.support.native import SANITIZED, answers, compiled, differences, exported, states, with_score
+from tests.support.native import FAST, SANITIZED, answers, compiled, differences, exported, states, with_score
 from tests.support.packed_tables import PackedTables
 from tests.support.random_boards import en_passant_board, random_board
 
@@ -69,6 +69,18 @@ def test_en_passant_rights_that_are_no_captures_or_reset_the_score(probe: Path, 
         "8/8/8/8/3P4/8/8/K6k b - d3 0 1",
     ]
     assert differences(probe, four, asked, moves=False) == []
+
+
+def test_a_probe_allocates_nothing(some_packed: Path, tmp_path: Path) -> None:
+    wrapped = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
+    source = Path(__file__).with_name("allocations.c")
+    program = compiled(tmp_path / "allocations", source, [*FAST, *wrapped])
+    asked = states("allocations", 300, [*THREE, "KBvKN", "KPvKP"])
+    done = subprocess.run(
+        [program, some_packed / "flat"], input="\n".join(asked), capture_output=True, text=True
+    )
+    answered, during = map(int, done.stdout.split())
+    assert during == 0 < answered
 
 
 @pytest.mark.parametrize(

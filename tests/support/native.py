@@ -25,9 +25,10 @@ FAST = ("-O3",)
 COMMON = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", f"-I{NATIVE}")
 
 
-def compiler(options: Sequence[str] = ()) -> str:
-    """The compiler, clang if it is there; the test is skipped if there is none that knows the options."""
-    for name in ("clang", "cc"):
+def compiler(options: Sequence[str] = (), names: Sequence[str] = ("clang", "cc")) -> str:
+    """The first of some compilers that is there; the test is skipped if there is none that knows the
+    options."""
+    for name in names:
         if shutil.which(name):
             command = [name, *options, "-x", "c", "-", "-o", "/dev/null"]
             if subprocess.run(command, input=b"int main(void) {}", capture_output=True).returncode == 0:
@@ -35,10 +36,12 @@ def compiler(options: Sequence[str] = ()) -> str:
     pytest.skip(f"there is no C compiler with {' '.join(options)}" if options else "there is no C compiler")
 
 
-def compiled(target: Path, source: Path, options: Sequence[str]) -> Path:
-    """A program of one source and the library."""
+def compiled(
+    target: Path, source: Path, options: Sequence[str], compilers: Sequence[str] = ("clang", "cc")
+) -> Path:
+    """A program of one source and the library, by the first of some compilers that is there."""
     command: list[str | Path] = [
-        compiler(options),
+        compiler(options, compilers),
         *COMMON,
         *options,
         source,
