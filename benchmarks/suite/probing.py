@@ -2,6 +2,7 @@
 
 import random
 import time
+from pathlib import Path
 from typing import Any
 
 from suite.material import packed, random_boards, tables
@@ -99,6 +100,54 @@ class Packed:
 
     def time_many_accrued(self, material: str) -> None:
         list(self.tables.probe_many(self.fens, self.scores))
+
+
+class Arrays:
+    """Random positions in arrays, half to two thirds of them legal; 262,144 by the clock, all threads."""
+
+    params = MATERIALS
+    param_names = ("material",)
+    positions = 1 << 18
+
+    def setup(self, material: str) -> None:
+        import numpy as np
+
+        import tbgen
+
+        rng = np.random.default_rng(0)
+        white, black = material.split("v")
+        self.men = white + black.lower()
+        self.squares = rng.integers(0, 64, (self.positions, len(self.men)), np.uint8)
+        self.side = rng.integers(0, 2, self.positions, np.uint8)
+        rank = rng.integers(2, 32, self.positions)
+        self.accrued = np.where(rng.random(self.positions) < 0.5, rank, 255 - rank).astype(np.uint8)
+        self.tables: Any = tbgen.open_tablebase(self.directory(material))
+        self.tables.probe_arrays(
+            self.men, self.squares[:99], self.side[:99], self.accrued[:99]
+        )  # loads kernels
+
+    def directory(self, material: str) -> Path:
+        """Where the table lies, and those that it rests on."""
+        return tables()
+
+    def teardown(self, material: str) -> None:
+        self.tables.close()
+
+    def time_fresh(self, material: str) -> None:
+        self.tables.probe_arrays(self.men, self.squares, self.side)
+
+    def time_accrued(self, material: str) -> None:
+        self.tables.probe_arrays(self.men, self.squares, self.side, self.accrued)
+
+
+class PackedArrays(Arrays):
+    """The same in packed tables."""
+
+    params = ("KRvKN", "KPvKP")
+
+    def directory(self, material: str) -> Path:
+        """Where the table lies, and those that it rests on."""
+        return packed(material)
 
 
 class Moves(Probing):
