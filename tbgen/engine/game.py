@@ -15,7 +15,7 @@ from tbgen.games.referee.arbiter import Arbiter, PlayedPosition
 from tbgen.games.settings import FiftyMoveRule, GameSettings
 
 _FEW_PLIES: Final = 40
-"""Of the moves without progress, where they do not end the game, so many are told to an engine for chess."""
+"""So many moves are told to an engine for chess at least, as long as they are quiet ones."""
 _EXPECTED: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
 
 
@@ -30,12 +30,13 @@ class SearchGame(Arbiter):
     def for_chess(self) -> chess.Board:
         """Return the current position for an engine that goes by the 50-move rule of chess.
 
-        Its clock is that of the game, in which other moves may be progress too, and its moves are those since
-        then: repetitions of positions before that are not seen. Without a 50-move rule the clock stays low.
+        Its clock is that of the game, in which other moves may be progress too, or none counts, and its moves
+        are those since then; but there are enough of them for it not to repeat positions that it does not
+        see, and the clock cannot be lower than their number.
         """
-        board, clock = self._board, self.clock
-        if self._rule is FiftyMoveRule.NONE:
-            clock = min(clock, _FEW_PLIES)
+        board = self._board
+        clock = 0 if self._rule is FiftyMoveRule.NONE else self.clock
+        clock = max(clock, min(board.halfmove_clock, len(board.move_stack), _FEW_PLIES))
         if board.halfmove_clock == clock:
             return board.copy()
         since = min(clock, len(board.move_stack))

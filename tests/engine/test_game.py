@@ -1,6 +1,7 @@
 """What ``position`` describes, and what a search asks of it."""
 
 import random
+from itertools import pairwise
 
 import chess
 import pytest
@@ -140,16 +141,16 @@ def test_the_state_has_the_clock_under_a_fifty_move_rule_only() -> None:
     ("rule", "clock", "seen"),
     [
         # The first move leaves Black fewer moves than he has had: progress.
-        (FiftyMoveRule.IMPROVING, 90, [0, 1, 2]),
+        (FiftyMoveRule.IMPROVING, 90, [1, 2, 3]),
         (FiftyMoveRule.LEGACY, 90, [91, 92, 93]),
-        (FiftyMoveRule.NONE, 38, [39, 40, 40]),
-        (FiftyMoveRule.NONE, 250, [40, 40, 40]),
+        (FiftyMoveRule.NONE, 0, [1, 2, 3]),
+        (FiftyMoveRule.NONE, 250, [1, 2, 3]),
     ],
 )
 def test_an_engine_for_chess_sees_the_clock_of_the_game(
     rule: FiftyMoveRule, clock: int, seen: list[int]
 ) -> None:
-    """And the moves since it was 0, so that it knows of repetitions."""
+    """As far as that is not less than there are moves, which it needs to know of repetitions."""
     moves, found = ["f6g6", "h8g8", "a1b1"], []
     arbiter = read_game(["fen", *f"7k/8/5K2/8/8/8/8/R7 w - - {clock} 150 G3.5".split()], rule=rule)
     for number, move in enumerate(moves, 1):
@@ -163,3 +164,16 @@ def test_an_engine_for_chess_sees_the_clock_of_the_game(
             told.pop()
         assert told.halfmove_clock == seen[number - 1] - made
     assert found == seen
+
+
+def test_an_engine_for_chess_sees_forty_plies() -> None:
+    """Of 48 without a capture or pawn move, and those that a 50-move rule counts: one was progress."""
+    files = ["abcde", "edcba"] * 2 + ["abcde"]
+    path = [file + str(rank) for rank, row in enumerate(files, 1) for file in row]
+    rook = [start + stop for start, stop in pairwise(path)]
+    moves = [uci for number, move in enumerate(rook) for uci in (move, ("h8g8", "g8h8")[number % 2])]
+    words = ["fen", *["7k/8/5K2/8/8/8/8/R7", "w", "-", "-", "0", "1"], "moves", *moves]
+    for rule, plies in ((FiftyMoveRule.NONE, 40), (FiftyMoveRule.IMPROVING, 47), (FiftyMoveRule.LEGACY, 48)):
+        told = read_game(words, rule=rule).for_chess()
+        assert told.halfmove_clock == len(told.move_stack) == plies
+        assert [each.uci() for each in told.move_stack] == moves[-plies:]

@@ -250,7 +250,7 @@ def test_a_partner_sees_the_clock_of_the_game(tmp_path: Path) -> None:
         fen = STALEMATE.replace(" 0 60", " 90 160")
         assert engine.move(f"position fen {fen} moves f7f8 h8h7 f8f7 h7h8", "go movetime 100") == "f7f8"
     (position,) = told(log, "position")
-    assert position == f"position fen {STALEMATE.replace(' 0 60', ' 36 160')} moves f7f8 h8h7 f8f7 h7h8"
+    assert position == f"position fen {STALEMATE.replace(' 0 60', ' 0 160')} moves f7f8 h8h7 f8f7 h7h8"
 
 
 def test_a_partner_is_told_of_new_games(tmp_path: Path) -> None:
