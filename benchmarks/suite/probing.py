@@ -141,7 +141,7 @@ class Arrays:
 
 
 class PackedArrays(Arrays):
-    """The same in packed tables."""
+    """The same in packed tables; no block stays decoded."""
 
     params = ("KRvKN", "KPvKP")
 

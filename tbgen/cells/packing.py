@@ -23,7 +23,7 @@ from tbgen.cells.file import PackedBounds, PackedSide
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.kernels.states import Flags, Numbers, number_states, renumber, spread_states
 from tbgen.cells.sharing import shared_map
-from tbgen.cells.window import Window
+from tbgen.cells.window import EVERYTHING, Window
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
 
@@ -61,10 +61,18 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
     return Bounds(cell, value, depth, _ends_known(packed), Window(*map(Code, packed.window)))
 
 
+def tells_all(packed: PackedBounds) -> bool:
+    """Whether packed bounds are those of both ends, with all scores told apart."""
+    return _ends_known(packed) == ENDS and packed.window == EVERYTHING
+
+
 def _ends_known(packed: PackedBounds) -> tuple[int, ...]:
-    """Return the ends at which more is known of some position than of everything."""
+    """Return the ends at which more is known of some position than of everything; both if all bounds are
+    values."""
     states = np.frombuffer(b"".join(side.states for side in packed.sides), "<u8")
     codes = states >> np.uint64(48) & np.uint64(255), states >> np.uint64(32) & np.uint64(255)
+    if (codes[0] == codes[1]).all():
+        return ENDS
     return tuple(end for end in ENDS if (codes[end] != WORST[end]).any())
 
 

@@ -31,8 +31,8 @@ class SearchGame(Arbiter):
         """Return the current position for an engine that goes by the 50-move rule of chess.
 
         Its clock is that of the game, in which other moves may be progress too, or none counts, and its moves
-        are those since then; but there are enough of them for it not to repeat positions that it does not
-        see, and the clock cannot be lower than their number.
+        are those since then; but at least 40 quiet plies are told, where there are so many, so that it sees
+        repetitions, and the clock is not less than their number.
         """
         board = self._board
         clock = 0 if self._rule is FiftyMoveRule.NONE else self.clock

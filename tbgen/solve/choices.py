@@ -159,7 +159,9 @@ class Chooser:
         return None if cells is None else self._choice(cells, {self._root})._replace(ahead=True)
 
     def _is_ahead(self, cell: Cell, end: int) -> bool:
-        return end in self._ahead.get(cell, ())
+        if end in self._ahead.get(cell, ()):
+            return True
+        return cell in self._known.cells and self._focus.is_answered(cell, end)
 
     def _in_time(self, cells: Iterable[ToSolve]) -> list[ToSolve] | None:
         """Return cells if there is time for all of them."""

@@ -72,12 +72,17 @@ class Focus:
         return self.of(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
 
     def is_answered(self, cell: Cell, end: int) -> bool:
-        """Whether a cell was solved last in a window that is enough, at one end: an earlier run may have kept
-        it with the other end alone."""
+        """Whether a cell was solved last in a window that is enough, at one end.
+
+        An earlier run may have kept it with the other end alone. If this run has found that, the chooser and
+        promotions know what is still to do.
+        """
         found = self._solved_in.get((cell, end))
-        if found is None and end in self._cells.ends(cell):
+        if found is None:
+            if (cell, 1 - end) not in self._solved_in and end not in self._cells.ends(cell):
+                return False
             found = self._cells.window(cell)
-        return found is not None and found.covers(self.window(cell))
+        return found.covers(self.window(cell))
 
     def note(self, bounds: Bounds) -> None:
         """Take note of a solution."""

@@ -95,6 +95,8 @@ class SolvedCells(ExitSource):
         if self._kept is not None and self._kept.changed(cell) and (other := self._read(cell)):
             bounds = narrower(other, bounds)
         if (before := self.get(cell)) is not None:
+            if set(before.ends) - set(bounds.ends):  # what was known there was told in its own window
+                told = told.within(before.window)
             bounds = narrower(before, bounds)
         bounds = replace(bounds, window=told)
         self._found[cell] = told, bounds.ends

@@ -167,13 +167,14 @@ def test_an_engine_for_chess_sees_the_clock_of_the_game(
 
 
 def test_an_engine_for_chess_sees_forty_plies() -> None:
-    """Of 48 without a capture or pawn move, and those that a 50-move rule counts: one was progress."""
+    """Or those that a 50-move rule counts: what leaves a king one move is progress under one of them."""
     files = ["abcde", "edcba"] * 2 + ["abcde"]
     path = [file + str(rank) for rank, row in enumerate(files, 1) for file in row]
     rook = [start + stop for start, stop in pairwise(path)]
     moves = [uci for number, move in enumerate(rook) for uci in (move, ("h8g8", "g8h8")[number % 2])]
+    moves += ["e5g5", "h8h7"]
     words = ["fen", *["7k/8/5K2/8/8/8/8/R7", "w", "-", "-", "0", "1"], "moves", *moves]
-    for rule, plies in ((FiftyMoveRule.NONE, 40), (FiftyMoveRule.IMPROVING, 47), (FiftyMoveRule.LEGACY, 48)):
+    for rule, plies in ((FiftyMoveRule.NONE, 40), (FiftyMoveRule.IMPROVING, 40), (FiftyMoveRule.LEGACY, 50)):
         told = read_game(words, rule=rule).for_chess()
         assert told.halfmove_clock == len(told.move_stack) == plies
         assert [each.uci() for each in told.move_stack] == moves[-plies:]

@@ -13,7 +13,7 @@ from typing import Final
 from tbgen.cells.bounds import NoCodeError
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
-from tbgen.cells.window import EVERYTHING
+from tbgen.cells.packing import tells_all
 from tbgen.errors import TbgenError
 from tbgen.solve.cluster.graph import solved_with
 from tbgen.solve.kept import KeptCells
@@ -26,15 +26,15 @@ _APPEARANCE: Final = 90.0
 
 
 def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
-    """Solve a canonical cell and keep it in a directory, unless it is there, solved for all scores; return
-    whether values have room for its scores.
+    """Solve a canonical cell and keep it in a directory, unless it is there with all that can be told of
+    it; return whether values have room for its scores.
 
     :param rests_on: cells of the directory that it rests on, waited for if they are not seen yet.
     :raises TbgenError: if one of these does not appear, or the cell cannot be kept.
     """
     notes: list[str] = []
     kept = KeptCells(directory, None, notes.append)
-    if cell in kept and (packed := kept.get(cell)) is not None and packed.window == EVERYTHING:
+    if cell in kept and (packed := kept.get(cell)) is not None and tells_all(packed):
         return True
     for each in rests_on:
         _await(kept, each)

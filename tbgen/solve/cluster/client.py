@@ -18,6 +18,7 @@ from distributed import Client, Future, KilledWorker
 from tbgen import __version__
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import name_of
+from tbgen.cells.packing import tells_all
 from tbgen.errors import TbgenError
 from tbgen.files import remove_leftovers
 from tbgen.generator.cluster.task import MEMORY, first_line
@@ -68,7 +69,7 @@ def solve_on_cluster(
     kept = KeptCells(directory, None)
     with Tablebase(*tables) as opened:
         before = tasks_below(roots, Tables(opened).has_cell)
-    solved = {cell for cell in before if kept.get(cell) is not None}
+    solved = {cell for cell in before if (packed := kept.get(cell)) is not None and tells_all(packed)}
     if len(solved) == len(before):
         return len(solved)
     work = None
