@@ -1630,6 +1630,10 @@ outcome tbgen_probe(
     return find_result(room, &b, &moves, accrued, result);
 }
 
+int tbgen_compare(tbgen_score one, tbgen_score other) {
+    return merit(WHITE, one) - merit(WHITE, other);
+}
+
 /* How a mover who holds `accrued` likes two moves: negative if he likes the first one better. */
 static int
 compare(const struct tbgen_move *one, const struct tbgen_move *other, int side, tbgen_score accrued) {
@@ -1757,14 +1761,25 @@ static bool read_counter(const char *text, int *counter) {
     return true;
 }
 
+/* Whether a side with a right to castle has king and rook on its first rank: else there is no such right. */
+static bool can_castle(const struct tbgen_position *position, const char *rights) {
+    for (; *rights; rights++) {
+        squares home = *rights < 'a' ? position->white & 0xff : position->black & 0xff00000000000000;
+        if (home & position->kings && home & position->rooks) return true;
+    }
+    return false;
+}
+
 static bool read_fields(int count, char *field[], struct tbgen_position *position, int *clock) {
     int number;
     const char *castling = count > 2 ? field[2] : "-", *ep = count > 3 ? field[3] : "-";
     if (count < 2 || count > 7 || !read_board(field[0], position)) return false;
     if (strcmp(field[1], "w") && strcmp(field[1], "b")) return false;
     position->black_to_move = field[1][0] == 'b';
-    position->castling = strcmp(castling, "-");
-    if (position->castling && strspn(castling, "KQABCDEFGHkqabcdefgh") != strlen(castling)) return false;
+    if (strcmp(castling, "-")) {
+        if (strspn(castling, "KQABCDEFGHkqabcdefgh") != strlen(castling)) return false;
+        position->castling = can_castle(position, castling);
+    }
     if (strcmp(ep, "-")) {
         if (strlen(ep) != 2 || ep[0] < 'a' || ep[0] > 'h' || ep[1] < '1' || ep[1] > '8') return false;
         position->ep_square = (uint8_t)(8 * (ep[1] - '1') + ep[0] - 'a');
@@ -1797,7 +1812,7 @@ const char *tbgen_sentence(outcome error) {
         [TBGEN_NO_DIRECTORY] = "the directory cannot be read",
         [TBGEN_NO_TABLES] = "the directory has no flat files for these rules: write some with tbgen export",
         [TBGEN_NO_MEMORY] = "there is not enough memory",
-        [TBGEN_MISSING] = "a table that this takes is missing: write it with tbgen export",
+        [TBGEN_MISSING] = "a table that this takes is missing: build it, and write it with tbgen export",
         [TBGEN_DAMAGED] =
             "a table that this takes is damaged, unreadable or of another version: export it again",
         [TBGEN_NO_FEN] = "the text is not a FEN of two to seven fields that can be read",

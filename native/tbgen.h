@@ -27,7 +27,7 @@ enum tbgen_error {
     TBGEN_DAMAGED,
     TBGEN_NO_FEN, /* input */
     TBGEN_NO_SCORE,
-    TBGEN_ENDED,
+    TBGEN_ENDED, /* an accrued score below G1.0 where the game goes on */
     TBGEN_TOO_MANY_MEN,
     TBGEN_OVERLAP,
     TBGEN_KINGS,
@@ -43,8 +43,9 @@ enum tbgen_rules {
     TBGEN_WHOLE_GAME /* nothing resets the accrued score */
 };
 
-/* A G-score. White's score of rank r is r, Black's is -1 - r; the rank is twice the number of moves of the
- * side that has been left with them, plus 1 if it is not in check: G3.5 is 7, -G3.5 is -8. */
+/* A G-score, from White's view whoever is to move. White's score of rank r is r, Black's is -1 - r; the rank
+ * is twice the number of moves of the side that has been left with them, plus 1 if it is not in check: G3.5
+ * is 7, -G3.5 is -8. White likes 0 best, then 1, 2 and so on to -3, -2, -1: see tbgen_compare(). */
 typedef int tbgen_score;
 
 enum {
@@ -82,8 +83,8 @@ struct tbgen_move {
 struct tbgen;      /* the tables of a directory */
 struct tbgen_room; /* what one thread works with: 2 MiB */
 
-/* Open all flat files of a directory for one set of rules. A file that is damaged is an error only when it
- * is probed. */
+/* Open all flat files of a directory for one set of rules; after an error `tables` receives NULL. A file that
+ * is damaged is an error only when it is probed. */
 enum tbgen_error tbgen_open(const char *directory, enum tbgen_rules rules, struct tbgen **tables);
 
 /* Close what tbgen_open() has opened; all rooms must be closed before. NULL is welcome. */
@@ -96,7 +97,7 @@ int tbgen_count(const struct tbgen *tables);
  * of the first table that is damaged. */
 enum tbgen_error tbgen_check(const struct tbgen *tables, const char **name);
 
-/* Make a room for one thread; NULL without memory. */
+/* Make a room for one thread; NULL without memory, which tbgen_room_close() welcomes. */
 struct tbgen_room *tbgen_room_open(const struct tbgen *tables);
 void tbgen_room_close(struct tbgen_room *room);
 
@@ -107,17 +108,22 @@ const char *tbgen_table(const struct tbgen_room *room);
 
 /* Look a position up. `accrued` is the score accrued since the last capture or pawn move, or TBGEN_FRESH; the
  * position's own is folded in. In mate and stalemate, and for r-mobility where an en passant capture is
- * legal, it is ignored. */
+ * legal, it is ignored. After an error the result means nothing. */
 enum tbgen_error tbgen_probe(
     struct tbgen_room *room, const struct tbgen_position *position, tbgen_score accrued,
     struct tbgen_result *result);
 
-/* List all legal moves, best first. Among moves of one value those come first that reach it sooner if the
- * mover prefers it to the accrued score, and later if not; then those whose depth is not stored. Ties go by
- * the names of the moves. After an error, neither the moves nor their count mean anything. */
+/* List all legal moves, best first; the tables of all captures and promotions must be there. Among moves of
+ * one value those come first that reach it sooner if the mover prefers it to the accrued score, and later if
+ * not; then those whose depth is not stored. Ties go by the names of the moves. After an error, neither the
+ * moves nor their count mean anything. */
 enum tbgen_error tbgen_moves(
     struct tbgen_room *room, const struct tbgen_position *position, tbgen_score accrued,
     struct tbgen_move moves[TBGEN_MOST_MOVES], int *count);
+
+/* Return a number above 0 if the first score is better for White, below 0 if it is worse, and 0 if both are
+ * the same. */
+int tbgen_compare(tbgen_score one, tbgen_score other);
 
 /* Read a FEN. `accrued` receives its seventh field, or TBGEN_FRESH: without that field, and for r-mobility
  * where the halfmove clock is 0, or left out. */

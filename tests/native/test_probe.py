@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.board.material import all_materials
+from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
 from tests.native.conftest import FOUR, PACKED, THREE
@@ -71,6 +72,14 @@ def test_en_passant_rights_that_are_no_captures_or_reset_the_score(probe: Path, 
     assert differences(probe, four, asked, moves=False) == []
 
 
+@pytest.mark.parametrize("rights", ["K", "k", "Hh"])
+def test_rights_to_castle_that_cannot_be_are_none(rights: str, probe: Path, three: Path) -> None:
+    """The king has moved, or there is no rook."""
+    asked = [f"8/8/8/8/8/6k1/4K3/7R w {each} - 0 1" for each in (rights, "-")]
+    first, second = answers(probe, three / "flat", asked)
+    assert first == second == "G0.0 21"
+
+
 def test_a_probe_allocates_nothing(some_packed: Path, tmp_path: Path) -> None:
     wrapped = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
     source = Path(__file__).with_name("allocations.c")
@@ -131,7 +140,8 @@ def test_the_table_that_is_missing_is_named(probe: Path, three: Path) -> None:
     told = answers(probe, three / "flat", [fen for each in asked for fen in (each, "none")])
     assert told[1::2] == ["error: the text is not a FEN of two to seven fields that can be read"] * len(names)
     assert told[::2] == [
-        f"error: {name}: a table that this takes is missing: write it with tbgen export" for name in names
+        f"error: {name}: a table that this takes is missing: build it, and write it with tbgen export"
+        for name in names
     ]
 
 
@@ -176,6 +186,27 @@ def test_two_hundred_thousand_states(fast_probe: Path, tables: Path, tmp_path: P
     names = sorted(path.name.split(".")[0] for path in tables.glob("*.r.h5"))
     place = exported(tables, tmp_path, names)
     assert differences(fast_probe, place, states("many", 200_000, names, en_passant=True)) == []
+
+
+def test_the_order_of_scores(tmp_path: Path) -> None:
+    """That of :class:`GScore`, from White's view."""
+    scores = [GScore(rank, white) for rank in (0, 1, 2, 7, 8, 1999) for white in (True, False)]
+    numbers = [score.rank if score.white else -1 - score.rank for score in scores]
+    listed = ", ".join(map(str, numbers))
+    (tmp_path / "main.c").write_text(
+        '#include "tbgen.h"\n#include <stdio.h>\n'
+        "int main(void) {\n"
+        f"    const tbgen_score scores[] = {{{listed}}};\n"
+        f"    for (int one = 0; one < {len(numbers)}; one++)\n"
+        f"        for (int other = 0; other < {len(numbers)}; other++) {{\n"
+        "            int better = tbgen_compare(scores[one], scores[other]);\n"
+        '            printf("%d ", (better > 0) - (better < 0));\n'
+        "        }\n"
+        "}\n"
+    )
+    program = compiled(tmp_path / "main", tmp_path / "main.c", SANITIZED)
+    told = subprocess.run([program], capture_output=True, text=True).stdout.split()
+    assert list(map(int, told)) == [(one > other) - (one < other) for one in scores for other in scores]
 
 
 def test_scores_that_no_state_has(three: Path, tmp_path: Path) -> None:
