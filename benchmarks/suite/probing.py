@@ -105,7 +105,7 @@ class Packed:
 class Arrays:
     """Random positions in arrays, half to two thirds of them legal; 262,144 by the clock, all threads."""
 
-    params = MATERIALS
+    params: tuple[str, ...] = MATERIALS
     param_names = ("material",)
     positions = 1 << 18
 
