@@ -52,9 +52,9 @@ OFFER = """async () => {
 Asked = tuple[str, dict[str, str]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def visit(api: TestClient, browser: Browser, site: Path) -> Iterator[Visit]:
-    """The page of a site; the server is asked by itself."""
+    """The page of a site, which most tests only ask, one after the other; the server is asked by itself."""
     with hosting(site) as host:
         visit = Visit(browser, host.address)
         expect(visit.page.locator("#sentence")).to_contain_text("in 4 plies")
