@@ -161,14 +161,15 @@ class Partner:
         try:
             (best,) = self._analyse(game, allowed, timer, _limit(timer, _SHARE if drawn else 1), 1)
             seconds = timer.elapsed - began
-            self._drawn = _wdl(best, board).draws >= _DRAWN
+            self._drawn = "score" in best and _wdl(best, board).draws >= _DRAWN
             self._low = self._drawn and not few and game.accrued_after(best["pv"]).rank <= _LOW.rank
             lines: tuple[InfoDict, ...] = ()
             if drawn and self._drawn and not timer.over():
                 glimpse = _further(timer, _GLIMPSE, seconds)
-                lines = self._analyse(game, allowed, timer, glimpse, self._lines)
+                glanced = self._analyse(game, allowed, timer, glimpse, self._lines)
+                lines = tuple(line for line in glanced if "score" in line)
         except (chess.engine.EngineError, TimeoutError) as error:
-            raise self._failure(error, timer) from None
+            raise self._failure(error) from None
         costs = [_cost(line, lines[0], board) for line in lines]
         most = _MOST_COST if few else _LESS_COST
         known = [(line["pv"], cost) for line, cost in zip(lines, costs, strict=True) if cost <= most]
@@ -192,16 +193,16 @@ class Partner:
         try:
             (line,) = self._analyse(game, [move], timer, look, 1)
         except (chess.engine.EngineError, TimeoutError) as error:
-            raise self._failure(error, timer) from None
+            raise self._failure(error) from None
+        if "score" not in line:
+            return False
         deep = line.get("depth", 0) >= min(judged.found.get("depth", 0) - _LESS_DEPTH, _DEEP)
         return deep and _cost(line, judged.found, game.live) <= judged.kept[move].cost + _DOUBT
 
-    def _failure(self, error: Exception, timer: Timer) -> PartnerError:
-        """Give the partner up, unless it has just been stopped before it could say anything."""
-        ended = isinstance(error, chess.engine.EngineTerminatedError | TimeoutError)
-        if ended or not timer.stopped:
-            self.failed = True
-            self._engine.close()
+    def _failure(self, error: Exception) -> PartnerError:
+        """Give the partner up."""
+        self.failed = True
+        self._engine.close()
         return PartnerError(f"the partner {self._name} has failed{_because(error)}")
 
     def _analyse(
@@ -212,7 +213,8 @@ class Partner:
         limit: chess.engine.Limit,
         lines: int,
     ) -> tuple[InfoDict, ...]:
-        """Return what the partner finds about the best moves, at least one.
+        """Return what the partner finds about the best moves, at least one; of this only the move if its time
+        was over before it could say anything.
 
         :raises EngineError: if it names no move that is allowed.
         :raises TimeoutError: if it does not stop.
@@ -236,8 +238,10 @@ class Partner:
             found = tuple(line for line in analysis.multipv if line.get("pv") and "score" in line)
             chosen = waiting.result()
         best = chosen.move
-        if not found or best is None or best not in allowed:
+        if best is None or best not in allowed:
             raise chess.engine.EngineError(f"it names no move in {board.fen()}")
+        if not found:
+            return (InfoDict(pv=[best]),)
         if lines == 1 and best != found[0]["pv"][0]:  # as where it is to play less well than it can
             found[0]["pv"] = [best]
         return found[:lines]

@@ -73,6 +73,8 @@ def of_partner(game: SearchGame, judged: "Judgement", seconds: float) -> Iterato
         moves = " ".join(game.live.uci(move) for move in judged.kept)
         yield f"info string a draw in chess for the partner, which these moves keep: {moves}"
     line = judged.found
+    if "score" not in line:
+        return
     score = line["score"].pov(game.live.turn)
     mate = score.mate()
     told = f"cp {score.score()}" if mate is None else f"mate {mate}"

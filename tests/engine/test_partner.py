@@ -53,6 +53,16 @@ def test_with_little_time_the_partner_moves() -> None:
         assert engine.move(f"position fen {STALEMATE}", "go wtime 9000 btime 1500") == "g5g6"
 
 
+@pytest.mark.parametrize("mode", ["wordless", "brief"])
+def test_a_partner_that_has_no_time_to_say_anything_goes_on(mode: str) -> None:
+    """Its move is made: nothing is known of others."""
+    with partnered(mode, *DRAWS) as engine:
+        for _ in range(3):
+            assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
+        assert not any("failed" in line for line in engine.said)
+        assert bool(kept(engine)) == (mode == "brief")
+
+
 def test_a_win_is_the_partners_move() -> None:
     with partnered("plain", *WINS) as engine:
         for _ in range(2):

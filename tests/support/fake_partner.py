@@ -3,7 +3,8 @@
 The lines, moves with blanks between, are those of the only position that it is asked about, the best one
 first. In the mode ``dies`` it ends at the first question, in the mode ``late`` if it is to answer earlier
 than it has to. In the mode ``simple`` it knows no option, in the mode ``slow`` it takes a second to start, in
-the mode ``deaf`` it does not answer, in the mode ``mute`` first when it is stopped, without a line. With
+the mode ``deaf`` it does not answer, in the mode ``mute`` first when it is stopped, without a line. In the
+mode ``wordless`` it says no lines, in the mode ``brief`` none where moves to search are named. With
 ``MODE=FILE`` it writes its process and what it is told.
 """
 
@@ -53,7 +54,8 @@ def main(mode: str, known: list[list[str]]) -> None:
                 sys.exit(1)
             asked = words[words.index("searchmoves") + 1 :] if "searchmoves" in words else []
             told = [each for each in known if not asked or each[0].split()[0] in asked]
-            for place, (moves, points, shares) in enumerate(told[:lines], 1):
+            silent = mode == "wordless" or (mode == "brief" and asked)
+            for place, (moves, points, shares) in enumerate([] if silent else told[:lines], 1):
                 wdl = shares.replace("-", " ")
                 say(f"info depth 9 multipv {place} score cp {points} wdl {wdl} nodes 99 time 1 pv {moves}")
             say(f"bestmove {told[0][0].split()[0]}")
