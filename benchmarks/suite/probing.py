@@ -122,9 +122,8 @@ class Arrays:
         rank = rng.integers(2, 32, self.positions)
         self.accrued = np.where(rng.random(self.positions) < 0.5, rank, 255 - rank).astype(np.uint8)
         self.tables: Any = tbgen.open_tablebase(self.directory(material))
-        self.tables.probe_arrays(
-            self.men, self.squares[:99], self.side[:99], self.accrued[:99]
-        )  # loads kernels
+        # Kernels are loaded.
+        self.tables.probe_arrays(self.men, self.squares[:99], self.side[:99], self.accrued[:99])
 
     def directory(self, material: str) -> Path:
         """Where the table lies, and those that it rests on."""

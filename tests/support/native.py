@@ -22,10 +22,11 @@ from tests.support.random_boards import en_passant_board, random_board
 NATIVE = ROOT / "native"
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 FAST = ("-O3",)
+COMPILERS = ("clang", "cc")
 COMMON = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", f"-I{NATIVE}")
 
 
-def compiler(options: Sequence[str] = (), names: Sequence[str] = ("clang", "cc")) -> str:
+def compiler(options: Sequence[str] = (), names: Sequence[str] = COMPILERS) -> str:
     """The first of some compilers that is there; the test is skipped if there is none that knows the
     options."""
     for name in names:
@@ -37,7 +38,7 @@ def compiler(options: Sequence[str] = (), names: Sequence[str] = ("clang", "cc")
 
 
 def compiled(
-    target: Path, source: Path, options: Sequence[str], compilers: Sequence[str] = ("clang", "cc")
+    target: Path, source: Path, options: Sequence[str], compilers: Sequence[str] = COMPILERS
 ) -> Path:
     """A program of one source and the library, by the first of some compilers that is there."""
     command: list[str | Path] = [
