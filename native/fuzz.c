@@ -157,6 +157,7 @@ int main(int count, char *arguments[]) {
         const char *name = names[chance((uint64_t)files)];
         int file = openat(dirfd(stream), name, O_RDWR);
         if (file < 0 || fstat(file, &about)) return perror(name), 1;
+        if (about.st_size < HEADER) return fprintf(stderr, "fuzz: %s is no flat file\n", name), 1;
         int found = play_round(arguments[1], name, file, about.st_size);
         if (found < 0) return printf("round %ld: a wrong answer from a damaged %s\n", round, name), 1;
         errors += found;

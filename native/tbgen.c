@@ -589,8 +589,6 @@ static bool read_header(const struct tbgen *tables, struct table *t) {
 /* Read what is needed to find positions; false if the file is damaged. */
 static bool read_table(const struct tbgen *tables, struct table *t) {
     if (!read_header(tables, t)) return false;
-    t->checked = calloc(t->size / PAGE + 1, 1);
-    if (!t->checked) return false;
     for (enum section section = 0; section < VALUE; section++)
         if (!sound(tables, t, section, 0, t->of[section].size, 1)) return false;
     uint64_t placements = 1;
@@ -650,25 +648,27 @@ static struct entry *entry_of(const struct tbgen *tables, uint32_t key) {
     return (struct entry *)&tables->entry[at];
 }
 
-/* Add the table of a file, if its name is that of one. */
-static void add_table(struct tbgen *tables, const char *directory, const char *file) {
+/* Add the table of a file, if its name is that of one; false if there is not enough memory. */
+static bool add_table(struct tbgen *tables, const char *directory, const char *file) {
     char path[4096];
     const char *ending = tables->rules == TBGEN_R_MOBILITY ? ".r.flat" : ".wg.flat", *dot = strchr(file, '.');
-    if (!dot || strcmp(dot, ending) || dot - file >= NAME_SIZE || tables->count >= ENTRIES / 4) return;
+    if (!dot || strcmp(dot, ending) || dot - file >= NAME_SIZE || tables->count >= ENTRIES / 4) return true;
     struct table *t = &tables->tables[tables->count];
     int men[2][KINDS];
     memset(t, 0, sizeof *t);
     memcpy(t->name, file, (size_t)(dot - file));
-    if (!lay_out(t, men)) return;
+    if (!lay_out(t, men)) return true;
     if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, file) < sizeof path)
         t->map = map_file(path, &t->size);
-    t->good = t->map && read_table(tables, t);
+    if (t->map) t->checked = calloc(t->size / PAGE + 1, 1);
+    t->good = t->checked && read_table(tables, t);
     for (int turn = 0; turn < 2; turn++) {
         uint32_t key = key_of(men[turn], men[1 - turn]);
         struct entry *entry = entry_of(tables, key);
         if (entry->table < 0) *entry = (struct entry){key, (int16_t)tables->count, turn};
     }
     tables->count++;
+    return t->checked || !t->map;
 }
 
 outcome tbgen_open(const char *directory, enum tbgen_rules rules, struct tbgen **opened) {
@@ -685,11 +685,13 @@ outcome tbgen_open(const char *directory, enum tbgen_rules rules, struct tbgen *
     tables->rules = rules;
     make_crc(tables->crc);
     for (int at = 0; at < ENTRIES; at++) tables->entry[at].table = -1;
-    for (struct dirent *file; (file = readdir(stream));) add_table(tables, directory, file->d_name);
+    bool enough = true;
+    for (struct dirent *file; enough && (file = readdir(stream));)
+        enough = add_table(tables, directory, file->d_name);
     closedir(stream);
-    if (!tables->count) {
+    if (!enough || !tables->count) {
         tbgen_close(tables);
-        return TBGEN_NO_TABLES;
+        return enough ? TBGEN_NO_TABLES : TBGEN_NO_MEMORY;
     }
     *opened = tables;
     return TBGEN_OK;
@@ -1761,15 +1763,6 @@ static bool read_counter(const char *text, int *counter) {
     return true;
 }
 
-/* Whether a side with a right to castle has king and rook on its first rank: else there is no such right. */
-static bool can_castle(const struct tbgen_position *position, const char *rights) {
-    for (; *rights; rights++) {
-        squares home = *rights < 'a' ? position->white & 0xff : position->black & 0xff00000000000000;
-        if (home & position->kings && home & position->rooks) return true;
-    }
-    return false;
-}
-
 static bool read_fields(int count, char *field[], struct tbgen_position *position, int *clock) {
     int number;
     const char *castling = count > 2 ? field[2] : "-", *ep = count > 3 ? field[3] : "-";
@@ -1778,7 +1771,7 @@ static bool read_fields(int count, char *field[], struct tbgen_position *positio
     position->black_to_move = field[1][0] == 'b';
     if (strcmp(castling, "-")) {
         if (strspn(castling, "KQABCDEFGHkqabcdefgh") != strlen(castling)) return false;
-        position->castling = can_castle(position, castling);
+        position->castling = true;
     }
     if (strcmp(ep, "-")) {
         if (strlen(ep) != 2 || ep[0] < 'a' || ep[0] > 'h' || ep[1] < '1' || ep[1] > '8') return false;

@@ -3,7 +3,8 @@
  * Copyright (C) 2026 The tbgen developers
  * Licence: GPL-3.0-or-later, see LICENSE.
  *
- * docs/native.md explains this interface; docs/theory.md what the values mean. C11, POSIX, libc alone.
+ * docs/native.md explains this interface; docs/theory.md what the values mean. C11, POSIX or Windows,
+ * libc alone.
  *
  * Every function that can fail returns an enum tbgen_error, which tbgen_sentence() puts into words.
  * A struct tbgen may be used by any number of threads at once; each takes a room of its own, so that a

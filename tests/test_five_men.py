@@ -19,6 +19,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 from tbgen.verify.proofs import Proofs
+from tests.support.native import FAST, NATIVE, compiled, differences, exported, states
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.paths import ROOT
 
@@ -97,6 +98,12 @@ def test_colours_and_symmetries(five: Path) -> None:
             for turn in (chess.flip_horizontal, chess.flip_vertical, chess.flip_diagonal):
                 image = tablebase.probe(board.transform(turn))
                 assert (image.value, image.depth) == (expected.value, expected.depth)
+
+
+def test_the_library_in_c_says_the_same(five: Path, tmp_path: Path) -> None:
+    place = exported(five, tmp_path, [NAME, "KQQvK", "KQvK", "KvK"])
+    program = compiled(tmp_path / "probe", NATIVE / "probe.c", FAST)
+    assert differences(program, place, states("five", 20_000, [NAME])) == []
 
 
 def test_a_described_queen_is_a_queen(five: Path) -> None:

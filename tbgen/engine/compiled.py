@@ -118,7 +118,7 @@ class CompiledSearch:
                 for place in range(1, self._places + 1):
                     self._iterate(iteration, place, tell)
                     while iteration <= _AGAIN and not self._stopped and self._told_more():
-                        self._room.keys[:] = 0  # what has been found without
+                        self._room.control[at.FORGOTTEN] += 1  # what has been found without them
                         self._iterate(iteration, place, tell)
                 if self._candidates is not None and iteration <= _NEAR and not self._stopped:
                     self._told_more()
@@ -145,9 +145,10 @@ class CompiledSearch:
         last = len(played) - 1
         room.rows[last, row.QUIET] = min(game.live.halfmove_clock, last)
         rule = game.settings.fifty_move_rule
-        generation = control[at.GENERATION] + 1
+        generation, forgotten = control[at.GENERATION] + 1, control[at.FORGOTTEN]
         control[:] = 0
-        control[at.GENERATION], control[at.MOST_NODES], control[at.ROOT] = generation, _NO_LIMIT, last
+        control[at.GENERATION], control[at.FORGOTTEN] = generation, forgotten
+        control[at.MOST_NODES], control[at.ROOT] = _NO_LIMIT, last
         control[at.RULE] = rule is not FiftyMoveRule.NONE
         control[at.LIMIT], control[at.LAST] = _LIMITS.get(rule, 0), _LAST.get(rule, 0)
         control[at.BARE_KINGS] = game.settings.bare_kings

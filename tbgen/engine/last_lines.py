@@ -1,6 +1,7 @@
 """Reading of another UCI engine only what it says last: to read a line costs time that its search needs."""
 
 import re
+import time
 from asyncio import BaseTransport
 from typing import Final
 
@@ -8,13 +9,16 @@ from chess.engine import UciProtocol
 
 _LINE: Final = re.compile(rb"info (?!string )(?=.* score ).* pv ")
 _PLACE: Final = re.compile(rb" multipv (\d+)")
+_KEPT_SECONDS: Final = 1.0
+"""How long lines are kept for others to come."""
 
 
 class LastLines(UciProtocol):
     """The protocol as spoken to an engine of whose lines of play only the last one of each place counts.
 
-    They are passed on before whatever ends the search. (python-chess plays all moves of every line on a
-    board, which was a third of the processor time that tbgen took for a move of a tenth of a second.)
+    They are passed on before whatever ends the search, and every second. (python-chess plays all moves of
+    every line on a board, which was a third of the processor time that tbgen took for a move of a tenth of a
+    second.)
     """
 
     def connection_made(self, transport: BaseTransport) -> None:
@@ -22,6 +26,7 @@ class LastLines(UciProtocol):
         super().connection_made(transport)
         self._rest = b""
         self._last: dict[bytes, bytes] = {}
+        self._since = 0.0
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
         """Read what the engine writes to a pipe."""
@@ -32,10 +37,16 @@ class LastLines(UciProtocol):
         for line in lines:
             if _LINE.match(line):
                 place = _PLACE.search(line)
+                self._since = self._since if self._last else time.perf_counter()
                 self._last[place[1] if place else b"1"] = line
                 continue
             if not line.startswith(b"info"):
-                for last in self._last.values():
-                    super().pipe_data_received(fd, last + b"\n")
-                self._last.clear()
+                self._pass_on()
             super().pipe_data_received(fd, line + b"\n")
+        if self._last and time.perf_counter() > self._since + _KEPT_SECONDS:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        for line in self._last.values():
+            super().pipe_data_received(1, line + b"\n")
+        self._last.clear()

@@ -55,7 +55,7 @@ class LeafValues:
         room, control = self._room, self._room.control
         while not self._closed.wait(_PAUSE):
             first, last = int(control[at.ANSWERED]), int(control[at.ASKED])
-            if first < last:
+            if first < last and tables.can_tell:
                 asked = room.asked[np.arange(first, last) % len(room.asked)]
                 _, places = np.unique(asked[:, row.KEY], return_index=True)
                 self._answer(asked[places], tables)

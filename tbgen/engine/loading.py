@@ -1,5 +1,6 @@
 """Compiled code made ready aside, while the engine plays by what it has."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -17,6 +18,7 @@ class Loading:
         self._say = say
         self._threads: dict[Hashable, threading.Thread] = {}
         self._done: set[Hashable] = set()
+        self._failed: set[Hashable] = set()
 
     def begin(self, key: Hashable, name: str, work: Callable[[], object]) -> None:
         """Begin with something if that has not been done.
@@ -32,19 +34,24 @@ class Loading:
         """Tell whether something is there."""
         return key in self._done
 
-    def wait(self) -> None:
-        """Wait until all that has been begun with is there."""
+    def has_failed(self, key: Hashable) -> bool:
+        """Tell whether something will never be there."""
+        return key in self._failed
+
+    def wait(self, seconds: float = math.inf) -> None:
+        """Wait until all that has been begun with is there, or so long."""
+        until = time.perf_counter() + seconds
         for thread in list(self._threads.values()):
-            thread.join()
+            thread.join(None if seconds == math.inf else max(until - time.perf_counter(), 0))
 
     def _load(self, key: Hashable, name: str, work: Callable[[], object]) -> None:
         began = time.perf_counter()
         try:
             work()
-        except TbgenError as error:
-            self._say(str(error))
         except Exception as error:  # the engine plays on by what it has
-            self._say(f"{name} cannot be loaded: {error}")
+            self._failed.add(key)
+            expected = isinstance(error, TbgenError)
+            self._say(str(error) if expected else f"{name} cannot be loaded: {error}")
         else:
             self._done.add(key)
             self._say(f"loading {name} took {seconds_since(began)}")

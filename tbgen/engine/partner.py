@@ -7,8 +7,8 @@ and r-mobility chooses among them.
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +31,8 @@ _MULTI_PV: Final = "MultiPV"
 _OVERHEAD: Final = "Move Overhead"
 _GLANCE: Final = 0.01
 """Seconds between two looks at the timer."""
+_SHOWN: Final = 1.0
+"""Seconds between two lines that are shown while it thinks."""
 _LINES: Final = 10
 """Moves that the partner judges where the game is a draw."""
 _MOST_MEN: Final = 10
@@ -145,13 +147,20 @@ class Partner:
         self._engine.close()
         self._waiting.shutdown()
 
-    def judge(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Judgement:
+    def judge(
+        self,
+        game: SearchGame,
+        allowed: Sequence[chess.Move],
+        timer: Timer,
+        show: Callable[[InfoDict], None] = lambda line: None,
+    ) -> Judgement:
         """Return which moves to choose among.
 
         Once it has seen a draw with few men, or one by a line to a low score, or in a position that has been
         on the board before, the partner has a part of the time for its move, then it glances at others.
 
         :param allowed: the moves to choose among.
+        :param show: told what the partner has found, every second while it looks for its move.
         :raises PartnerError: if the partner fails.
         """
         board, began = game.live, timer.elapsed
@@ -159,7 +168,7 @@ class Partner:
         chosen_among = few or game.occurrences > 1 or self._low
         drawn = self._drawn and chosen_among and timer.left > _ENOUGH_SECONDS
         try:
-            (best,) = self._analyse(game, allowed, timer, _limit(timer, _SHARE if drawn else 1), 1)
+            (best,) = self._analyse(game, allowed, timer, _limit(timer, _SHARE if drawn else 1), 1, show)
             seconds = timer.elapsed - began
             self._drawn = "score" in best and _wdl(best, board).draws >= _DRAWN
             self._low = self._drawn and not few and game.accrued_after(best["pv"]).rank <= _LOW.rank
@@ -212,31 +221,47 @@ class Partner:
         timer: Timer,
         limit: chess.engine.Limit,
         lines: int,
+        show: Callable[[InfoDict], None] = lambda line: None,
     ) -> tuple[InfoDict, ...]:
         """Return what the partner finds about the best moves, at least one; of this only the move if its time
         was over before it could say anything.
 
-        :raises EngineError: if it names no move that is allowed.
-        :raises TimeoutError: if it does not stop.
+        :raises EngineError: if it ends, or names no move that is allowed.
+        :raises TimeoutError: if it does not begin or does not stop.
         """
-        board, until = game.live, math.inf
+        board, until, shown = game.live, math.inf, timer.elapsed
         among = None if len(allowed) == board.legal_moves.count() else allowed
-        with self._engine.analysis(
-            game.for_chess(),
-            limit,
-            multipv=min(lines, len(allowed)),
-            root_moves=among,
-            game=(self._games, board.root().fen()),
-        ) as analysis:
-            waiting = self._waiting.submit(analysis.wait)
+        begun: list[chess.engine.SimpleAnalysisResult] = []
+
+        def search() -> chess.engine.BestMove:
+            """Search in another thread, for a partner may not even begin."""
+            analysis = self._engine.analysis(
+                game.for_chess(),
+                limit,
+                multipv=min(lines, len(allowed)),
+                root_moves=among,
+                game=(self._games, board.root().fen()),
+            )
+            begun.append(analysis)
+            return analysis.wait()
+
+        waiting = self._waiting.submit(search)
+        try:
             while not wait([waiting], _GLANCE).done:
                 if timer.stopped or timer.elapsed > timer.left or (timer.fixed and timer.over()):
-                    analysis.stop()
+                    for analysis in begun:
+                        analysis.stop()
                     until = min(until, timer.elapsed + min(_STOP_SECONDS, timer.left / 2))
                 if timer.elapsed > until:
-                    raise TimeoutError("it does not stop")
-            found = tuple(line for line in analysis.multipv if line.get("pv") and "score" in line)
+                    raise TimeoutError
+                if begun and timer.elapsed > shown + _SHOWN:
+                    shown = timer.elapsed
+                    for line in begun[0].multipv[:1]:
+                        show(line)
             chosen = waiting.result()
+        except CancelledError:
+            raise chess.engine.EngineError("it has ended") from None
+        found = tuple(line for line in begun[0].multipv if line.get("pv") and "score" in line)
         best = chosen.move
         if best is None or best not in allowed:
             raise chess.engine.EngineError(f"it names no move in {board.fen()}")

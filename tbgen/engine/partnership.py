@@ -3,12 +3,15 @@
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tbgen.engine.loading import Loading
 
 if TYPE_CHECKING:
     from tbgen.engine.partner import Partner
+
+_PATIENCE: Final = 5.0
+"""Seconds to wait for one that is starting, to end it; else it ends when nobody talks to it."""
 
 
 class Partnership:
@@ -54,11 +57,11 @@ class Partnership:
                 self._partner.new_game()
 
     def close(self) -> None:
-        """End the partner, also one that is just starting."""
+        """End the partner, also one that is just starting, unless that takes long."""
         with self._lock:
             self._named = None
             self._leave()
-        self.wait()
+        self._starting.wait(_PATIENCE)
 
     def _leave(self) -> None:
         self._turn += 1

@@ -17,6 +17,8 @@ from tbgen.engine.search import RootLine, TreeSearch
 from tbgen.text import plies as plies_text
 
 if TYPE_CHECKING:
+    from chess.engine import InfoDict
+
     from tbgen.engine.compiled import CompiledSearch
     from tbgen.engine.partner import Judgement
 
@@ -72,8 +74,12 @@ def of_partner(game: SearchGame, judged: "Judgement", seconds: float) -> Iterato
     if len(judged.kept) > 1:
         moves = " ".join(game.live.uci(move) for move in judged.kept)
         yield f"info string a draw in chess for the partner, which these moves keep: {moves}"
-    line = judged.found
-    if "score" not in line:
+    yield from of_partners_line(game, judged.found, seconds)
+
+
+def of_partners_line(game: SearchGame, line: "InfoDict", seconds: float) -> Iterator[str]:
+    """Yield the UCI line about a line of the partner, if it has said one."""
+    if "score" not in line or "pv" not in line:
         return
     score = line["score"].pov(game.live.turn)
     mate = score.mate()

@@ -23,15 +23,16 @@ CLOCK_TOLD: Final = 70
 ENTRY_BYTES: Final = 16
 """What a state takes in the transposition table."""
 STOP, NODES, MOST_NODES, ROOT, ITERATION, DEEPEST, ASKED, ANSWERED, HITS, ABORTED = range(10)
-GENERATION, PLAIN, RULE, LIMIT, LAST, BARE_KINGS, TABLE_MEN, DRAWN, EVEN, HOPE = range(10, 20)
-_CONTROL: Final = 20
+GENERATION, PLAIN, RULE, LIMIT, LAST, BARE_KINGS, TABLE_MEN, DRAWN, EVEN, HOPE, FORGOTTEN = range(10, 21)
+_CONTROL: Final = 21
 """Places of orders and counts: whether to stop; nodes, and how many at most; row of the current position;
 plies of the iteration, and most plies looked ahead; positions asked for and answered, and how often an
 answer was met; whether the search was stopped; number of the search; whether to do without what is not
 exact; whether there is a 50-move rule, the rank below which an improvement is progress, and which scores
 count at its end (0 for all, 1 for mate and stalemate, 2 for none); whether bare kings end the game; most
 men of positions to ask for; whether the game is known to be drawn in chess (1 with White to move, 2 with
-Black), White's lead in hundredths of a pawn where the search begins, and what a drawn game may come to."""
+Black), White's lead in hundredths of a pawn where the search begins, what a drawn game may come to, and how
+often all that was known of states has been forgotten."""
 
 
 PLAIN_WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(LAST_RANK + 1)])

@@ -8,6 +8,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ class BackgroundProof:
     :param directories: where tables lie; the first one is used.
     :param seconds: what it may take; None for an hour.
     :param command: what solves, with the arguments of ``tbgen solve``.
+    :raises OSError: if it cannot be started.
     """
 
     def __init__(
@@ -44,18 +46,20 @@ class BackgroundProof:
         command: Sequence[str] = COMMAND,
     ) -> None:
         self._board = game.live.copy(stack=False)
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the attempt
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         time = f"{max(int(seconds), _LEAST_SECONDS)}s" if seconds is not None else "60m"
         words = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MEMORY]
         words += ["--dir", str(directories[0].absolute())]
         substitute()  # shared by the process, which would leave behind its own
-        self._process = subprocess.Popen(
-            [*command, self._board.fen(), *words],
-            stdin=subprocess.DEVNULL,
-            stdout=self._output,
-            stderr=self._errors,
-        )
+        with ExitStack() as files:
+            self._output = files.enter_context(tempfile.TemporaryFile())
+            self._errors = files.enter_context(tempfile.TemporaryFile())
+            self._process = subprocess.Popen(
+                [*command, self._board.fen(), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._errors,
+            )
+            self._files = files.pop_all()
 
     def done(self) -> bool:
         """Tell whether there is an answer, or will be none."""
@@ -65,8 +69,7 @@ class BackgroundProof:
         """End it, whether it has answered or not."""
         self._process.kill()
         self._process.wait()
-        self._output.close()
-        self._errors.close()
+        self._files.close()
 
     def advice(self, allowed: Sequence[chess.Move]) -> Advice:
         """Return what has been proved, once it is done.

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import chain, permutations
+from itertools import permutations
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -90,10 +90,18 @@ class EngineTables:
         """Wait for what other threads read, and let them read no more: they would keep the program alive."""
         self._aside.acquire()
 
+    @property
+    def can_tell(self) -> bool:
+        """Whether the code of :meth:`values` is there, or never will be; else it is being made ready."""
+        self.load(wait=False)
+        code = asking.ensure_compiled
+        return self._loading.is_done(code) or self._loading.has_failed(code)
+
     def values(
         self, men: str, squares: NDArray[np.int64], side: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]] | None:
-        """Return codes of values and depths in plies of many states, None if tables do not tell them at once.
+        """Return codes of values and depths in plies of many states, None if tables do not tell them, or not
+        yet (:attr:`can_tell`).
 
         The arguments are those of :meth:`tbgen.Tablebase.probe_arrays`.
         """
@@ -103,7 +111,6 @@ class EngineTables:
         if material not in self.there or material in self._lost:
             return None
         if not self._loading.is_done(asking.ensure_compiled):
-            self._begin_loading_arrays(chain([material], self.there))
             return None
         try:
             with self._aside:
@@ -122,7 +129,10 @@ class EngineTables:
         if board.occupied.bit_count() > MAX_MEN or board.castling_rights:
             return None
         material, _ = Material.of_board(board)
-        if material not in self.there or material in self._lost or not self._is_ready(game):
+        if material not in self.there or material in self._lost:
+            return None
+        code = self._code(game)
+        if code and not self._loading.is_done(code):
             return None
         try:
             result = self._base.probe(board, game.accrued)
@@ -154,9 +164,10 @@ class EngineTables:
         if material not in self.there:
             self._say_once(MissingTableError(material.name, self._base.directory))
             return None
-        while not self._is_ready(game):
-            if timer.half():
-                self._say("the code that reads this table is still being made ready: searching instead")
+        code = self._code(game)
+        while code and not self._loading.is_done(code):
+            if timer.half() or self._loading.has_failed(code):
+                self._say("the code that reads this table is not ready: searching instead")
                 return None
             time.sleep(_WAIT)
         try:
@@ -232,17 +243,18 @@ class EngineTables:
         ]
         return most_tempting(game, kept, answers) if kept else None
 
-    def _is_ready(self, game: SearchGame) -> bool:
-        """Tell whether the code that a position takes is there; else it is being made ready from now on."""
+    def _code(self, game: SearchGame) -> _Compile | None:
+        """Return what compiles the code that a position takes, which is made ready from now on; None if it
+        takes none."""
         board = game.live
         if board.castling_rights:
             compiled = _compile_cells
         elif self._is_packed(Material.of_board(board)[0]):
             compiled = asking.ensure_compiled
         else:
-            return True
+            return None
         self._begin_loading(compiled, [(board.copy(stack=False), game.accrued)])
-        return self._loading.is_done(compiled)
+        return compiled
 
     def _begin_loading_arrays(self, materials: Iterable[Material]) -> None:
         """Have the code loaded that looks many states up, in plain tables too, by the first readable one."""

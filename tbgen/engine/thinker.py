@@ -144,7 +144,12 @@ class Thinker:
         if partner is None:
             return None
         try:
-            judged = partner.judge(game, allowed, timer)
+            judged = partner.judge(
+                game,
+                allowed,
+                timer,
+                lambda line: self._tell(report.of_partners_line(game, line, timer.elapsed)),
+            )
             self._tell(report.of_partner(game, judged, timer.elapsed))
             for _ in range(_TRIES):
                 if len(judged.kept) == 1 or timer.over() or self.room() is None:
@@ -223,7 +228,11 @@ class Thinker:
         known_game = game.settings.fifty_move_rule is FiftyMoveRule.NONE and not game.live.castling_rights
         if not wanted or self.tables is None or not known_game:
             return None
-        return self.start_solving(game, self.tables.directories, timer.share)
+        try:
+            return self.start_solving(game, self.tables.directories, timer.share)
+        except OSError as error:
+            self.say(f"info string solving cannot be started: {error.strerror or error}")
+            return None
 
     def _place(self, place: int) -> int | None:
         """Return the place of a move among the best ones, if several are reported."""

@@ -14,7 +14,7 @@ from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.kernels.board import NOISY, enter, make
 from tbgen.engine.kernels.estimate import estimate, estimate_drawn
 from tbgen.engine.kernels.search import INFINITE, _node, search_root
-from tbgen.engine.room import DRAWN_WORTH, EVEN, HOPE, ITERATION, PLAIN, PLIES, ROOT, SearchRoom
+from tbgen.engine.room import DRAWN_WORTH, EVEN, FORGOTTEN, HOPE, ITERATION, PLAIN, PLIES, ROOT, SearchRoom
 from tbgen.engine.scale import MATE, REACH, mate_plies, worth
 from tbgen.engine.search import RootLine
 from tbgen.games.settings import FiftyMoveRule
@@ -240,6 +240,18 @@ def test_so_many_nodes_are_enough() -> None:
         best = search.run(None, lambda: False, lambda _: None)
         assert arbiter.live.is_legal(best.line[0])
         assert nodes < search.nodes < nodes + 3 or best.depth == 1
+
+
+def test_what_is_known_of_states_is_remembered_until_it_is_forgotten() -> None:
+    """It is when tables have told values that were not known."""
+    arbiter, nodes = game(chess.STARTING_FEN), []
+    ROOM.keys[:] = 0
+    for forgotten in (0, 0, 1):
+        search = CompiledSearch(arbiter, list(arbiter.live.legal_moves), ROOM, None, lambda _: False)
+        ROOM.control[FORGOTTEN] += forgotten
+        search.run(4, lambda: False, lambda _: None)
+        nodes.append(search.nodes)
+    assert nodes[1] < min(nodes[0], nodes[2]) / 2
 
 
 def test_a_stopped_search_has_a_move() -> None:

@@ -46,3 +46,21 @@ def test_the_last_line_of_each_place_is_passed_on(size: int, monkeypatch: pytest
     asyncio.run(hear())
     lines = SAID.decode().splitlines()
     assert heard == [lines[number] for number in PASSED_ON]
+
+
+def test_they_are_passed_on_every_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While others are to come: whoever watches wants to see them."""
+    heard: list[str] = []
+    monkeypatch.setattr(UciProtocol, "line_received", lambda _, line: heard.append(line))
+    lines = [f"info depth {depth} score cp 5 pv e2e4" for depth in range(8)]
+
+    async def hear() -> None:
+        protocol = LastLines()
+        protocol.connection_made(Process())
+        for number, line in enumerate(lines):
+            now = 7 + 0.4 * number
+            monkeypatch.setattr("tbgen.engine.last_lines.time.perf_counter", lambda now=now: now)
+            protocol.pipe_data_received(1, line.encode() + b"\n")
+
+    asyncio.run(hear())
+    assert heard == [lines[3], lines[7]]

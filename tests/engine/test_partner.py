@@ -201,8 +201,9 @@ def test_a_search_takes_what_a_closer_look_leaves_of_a_fixed_time(
     assert least < judged.search_seconds < most
 
 
-def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on() -> None:
-    with partnered("dies", *DRAWS) as engine:
+@pytest.mark.parametrize("mode", ["dies", "leaves"])
+def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on(mode: str) -> None:
+    with partnered(mode, *DRAWS) as engine:
         assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
         assert any("has failed" in line for line in engine.said), engine.said
         assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
@@ -288,21 +289,31 @@ def test_a_partner_without_options_names_one_move() -> None:
             assert not any("has failed" in line for line in engine.said), engine.said
 
 
+@pytest.mark.parametrize("mode", ["deaf", "asleep"])
 @pytest.mark.parametrize("words", ["infinite", "movetime 100", "wtime 2500"])
-def test_a_partner_that_does_not_stop_is_given_up(
-    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_partner_that_does_not_answer_is_given_up(
+    words: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = tmp_path / "log"
     monkeypatch.setattr("tbgen.engine.partner._STOP_SECONDS", 0.1)
-    with partnered(f"deaf={log}", *DRAWS) as engine:
+    with partnered(f"{mode}={log}", *DRAWS) as engine:
         if words == "infinite":
             engine.say(f"position fen {STALEMATE}", "go infinite")
             assert engine.move("stop")
         else:
             assert engine.move(f"position fen {STALEMATE}", f"go {words}")
-        assert any("has failed (it does not stop)" in line for line in engine.said), engine.said
+        assert any("has failed (it does not answer)" in line for line in engine.said), engine.said
         assert ends(log)
         assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
+
+
+def test_what_a_partner_finds_is_shown_while_it_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("partner._SHOWN", "last_lines._KEPT_SECONDS"):
+        monkeypatch.setattr(f"tbgen.engine.{name}", 0.3)
+    with partnered("watched", "f7f8 h8h7,5") as engine:
+        engine.say(f"position fen {STALEMATE}", "go infinite")
+        engine.hear("score cp 5 .* pv f7f8 h8h7")
+        assert engine.move("stop") == "f7f8"
 
 
 def test_a_partner_that_is_stopped_before_it_has_a_move_is_not_given_up() -> None:

@@ -16,6 +16,7 @@ from tbgen.engine.compiled import CompiledSearch
 from tbgen.engine.evaluation import estimate
 from tbgen.engine.game import SearchGame
 from tbgen.engine.memory import Memory
+from tbgen.engine.room import SearchRoom
 from tbgen.engine.scale import mate_plies, nearest, worth
 from tbgen.engine.search import RootLine, TreeSearch
 from tbgen.engine.tables import EngineTables
@@ -163,6 +164,22 @@ def test_a_capture_into_a_table_is_known(tables: Path) -> None:
     assert promised.value == GScore("G0.0")
     assert (found.line[0].uci(), mate_plies(found.value)) == ("a1b2", 1 + known(promised.depth))
     assert search.hits > 0
+
+
+def test_what_was_asked_before_tables_could_tell_is_told_later(
+    tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that begins while their code is loaded."""
+    leaves, room = EngineTables([tables], print), SearchRoom.of(1)
+    leaves.load(wait=True)
+    arbiter = game("8/8/8/8/3k4/8/1r6/K1RB4 w - - 0 1")
+    moves = list(arbiter.live.legal_moves)
+    for loaded in (False, True):
+        monkeypatch.setattr(EngineTables, "can_tell", loaded)
+        search = CompiledSearch(arbiter, moves, room, leaves, lambda _: False)
+        found = search.run(3, lambda: False, lambda _: None)
+        assert (search.hits > 0) == loaded
+    assert mate_plies(found.value) is not None
 
 
 def test_moves_are_legal_and_lines_can_be_played(searched: Searched) -> None:

@@ -211,6 +211,12 @@ def test_a_failure_is_said(tmp_path: Path) -> None:
     assert "info string the position is not solved: no luck" in said
 
 
+def test_without_room_to_solve_it_is_said_and_the_search_decides(tmp_path: Path) -> None:
+    _, said = chosen(tmp_path, "depth 2", [str(tmp_path / "nobody")])
+    assert "info string solving cannot be started: No such file or directory" in said
+    assert any(line.startswith("info depth 2 ") for line in said)
+
+
 @pytest.mark.parametrize(("solve", "words"), [("off", "movetime 60000"), ("auto", "movetime 1000")])
 def test_it_is_not_tried_without_need(tmp_path: Path, solve: str, words: str) -> None:
     chosen(tmp_path, f"{words} depth 1", answering(tmp_path, {}), solve)

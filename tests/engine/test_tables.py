@@ -260,7 +260,7 @@ def test_until_compiled_code_is_there_the_move_is_searched_for(
     assert playing.known(arbiter) is not None
     assert told[:2] == [
         "compiling the kernels",
-        "the code that reads this table is still being made ready: searching instead",
+        "the code that reads this table is not ready: searching instead",
     ]
     (loaded,) = told[2:]
     assert loaded.startswith("loading the code that looks positions up in tables took ")

@@ -388,6 +388,17 @@ def test_without_waiting_it_is_ready_at_once(tables: Path, monkeypatch: pytest.M
         assert engine.said[-1] == "readyok"
 
 
+def test_code_that_cannot_be_loaded_is_not_waited_for(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
+    monkeypatch.setattr(asking, "ensure_compiled", fail)
+    with talk(tables, ready=False) as engine:
+        assert engine.move(f"position fen {KBK}", "go depth 2") in ("g5h4", "g5h5", "g5h6")
+        assert any("no room" in line for line in engine.said)
+
+
 def test_tables_of_described_men_are_passed_over(tables: Path, tmp_path: Path) -> None:
     """No game has such men."""
     shutil.copy(tables / "KvK.r.h5", tmp_path / "K[WF]vK.r.h5")

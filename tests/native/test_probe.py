@@ -72,14 +72,6 @@ def test_en_passant_rights_that_are_no_captures_or_reset_the_score(probe: Path, 
     assert differences(probe, four, asked, moves=False) == []
 
 
-@pytest.mark.parametrize("rights", ["K", "k", "Hh"])
-def test_rights_to_castle_that_cannot_be_are_none(rights: str, probe: Path, three: Path) -> None:
-    """The king has moved, or there is no rook."""
-    asked = [f"8/8/8/8/8/6k1/4K3/7R w {each} - 0 1" for each in (rights, "-")]
-    first, second = answers(probe, three / "flat", asked)
-    assert first == second == "G0.0 21"
-
-
 def test_a_probe_allocates_nothing(some_packed: Path, tmp_path: Path) -> None:
     wrapped = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
     source = Path(__file__).with_name("allocations.c")
@@ -119,6 +111,7 @@ def test_a_probe_allocates_nothing(some_packed: Path, tmp_path: Path) -> None:
         ("8/8/8/4Kk2/8/8/8/8 w - - 0 1", "in check"),
         ("8/8/8/4KBk1/8/8/8/8 b - d3 0 1", "en passant"),
         ("8/8/8/8/8/8/6k1/4K2R w K - 0 1", "castling"),
+        ("8/8/8/8/8/6k1/4K3/7R w K - 0 1", "castling"),
         ("8/8/8/4KBk1/8/8/8/Q7 b - - 0 1", "KQBvK: a table that this takes is missing"),
     ],
 )

@@ -1,5 +1,6 @@
 """The engine's parts as tests use them."""
 
+import re
 import shlex
 import sys
 import threading
@@ -50,11 +51,11 @@ class Talk:
     def __init__(self, *directories: Path, ready: bool = True) -> None:
         self.said: list[str] = []
         self._moved = threading.Condition()
-        self.engine = UciEngine(self._hear, directories)
+        self.engine = UciEngine(self._write, directories)
         if ready:
             self.say("isready")
 
-    def _hear(self, line: str) -> None:
+    def _write(self, line: str) -> None:
         with self._moved:
             self.said.append(line)
             self._moved.notify_all()
@@ -70,11 +71,17 @@ class Talk:
         """Give commands, the last of which asks for a move, and return the move."""
         self.say(*lines)
         with self._moved:
-            assert self._moved.wait_for(self._has_moved, timeout=300), self.said
-        return self.said[-1].split()[1]
+            assert self._moved.wait_for(self._moves, timeout=300), self.said
+        return self._moves()[0].split()[1]
 
-    def _has_moved(self) -> bool:
-        return bool(self.said) and self.said[-1].startswith("bestmove ")
+    def hear(self, pattern: str) -> None:
+        """Wait until a line is said that a regular expression is found in."""
+        with self._moved:
+            told = self._moved.wait_for(lambda: any(map(re.compile(pattern).search, self.said)), timeout=300)
+        assert told, self.said
+
+    def _moves(self) -> list[str]:
+        return [line for line in self.said if line.startswith("bestmove ")]
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 """A UCI engine that says what it is told: ``fake_partner.py MODE LINE,CP,WINS-DRAWS-LOSSES ...``.
 
 The lines, moves with blanks between, are those of the only position that it is asked about, the best one
-first. In the mode ``dies`` it ends at the first question, in the mode ``late`` if it is to answer earlier
-than it has to. In the mode ``simple`` it knows no option, in the mode ``slow`` it takes a second to start, in
-the mode ``deaf`` it does not answer, in the mode ``mute`` first when it is stopped, without a line. In the
-mode ``wordless`` it says no lines, in the mode ``brief`` none where moves to search are named. With
-``MODE=FILE`` it writes its process and what it is told.
+first. In the mode ``dies`` it ends at the first question, in the mode ``leaves`` when a game begins, in the
+mode ``late`` if it is to answer earlier than it has to. In the mode ``simple`` it knows no option, in the
+mode ``slow`` it takes a second to start, in the mode ``deaf`` it does not answer, in the mode ``asleep`` it
+is not even ready, in the mode ``mute`` it answers first when it is stopped, without a line, in the mode
+``watched`` after three seconds with many. In the mode ``wordless`` it says no lines, in the mode ``brief``
+none where moves to search are named. With ``MODE=FILE`` it writes its process and what it is told.
 """
 
 import os
@@ -39,16 +40,23 @@ def main(mode: str, known: list[list[str]]) -> None:
                 say("option name Best Move type string default <empty>")
             say("uciok")
         elif words[0] == "isready":
-            say("readyok")
+            if mode == "leaves":
+                sys.exit(1)
+            if mode != "asleep":
+                say("readyok")
         elif words[:3] == ["setoption", "name", "MultiPV"]:
             lines = int(words[-1])
         elif words[:4] == ["setoption", "name", "Move", "Overhead"]:
             overhead = int(words[-1])
         elif line.lower().startswith("setoption name best move"):
             known.sort(key=lambda each: each[0] != words[-1])
-        elif words == ["stop"] and mode == "mute":
+        elif words == ["stop"] and mode in ("mute", "watched"):
             say(f"bestmove {known[0][0].split()[0]}")
             mode = "plain"
+        elif words[0] == "go" and mode == "watched":
+            for depth in range(1, 30):
+                time.sleep(0.1)
+                say(f"info depth {depth} score cp {known[0][1]} nodes 99 time 1 pv {known[0][0]}")
         elif words[0] == "go" and mode not in ("deaf", "mute"):
             if mode == "dies" or (mode == "late" and overhead > 2):
                 sys.exit(1)

@@ -41,6 +41,7 @@ from tbgen.engine.room import (
     ABORTED,
     DRAWN,
     EVEN,
+    FORGOTTEN,
     GENERATION,
     HOPE,
     ITERATION,
@@ -61,6 +62,7 @@ _LOWER, _UPPER = 1, 2
 _MARGIN = MATE // 12
 """What a ply may change, where the search looks only a few plies further."""
 _FEW_PLIES = 4
+_FORGETTING = np.uint64(0xC2B2AE3D27D4EB4F)
 _RESETS = 12
 """Per cent: where what has accrued counts for less, one estimate is much like the next."""
 
@@ -101,6 +103,12 @@ def _store(room: SearchRoom, key: Word, depth: int, value: int, bound: int, move
 
 
 @inlined
+def _entry_key(room: SearchRoom, at: int) -> Word:
+    """Return the key of a state in the transposition table, another one once all has been forgotten."""
+    return state_key(room, at) ^ np.uint64(room.control[FORGOTTEN]) * _FORGETTING
+
+
+@inlined
 def _can_pass(rows: Rows, at: int) -> bool:
     ours = rows[at, OF_WHITE + int64(rows[at, TURN])]
     men = rows[at, KNIGHTS] | rows[at, BISHOPS] | rows[at, ROOKS] | rows[at, QUEENS]
@@ -133,7 +141,7 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
     if depth >= 0 and (check or count <= _FEW_MOVES) and ply < 2 * control[ITERATION] and not plain:
         depth += 1
     quiet = depth <= 0 or ply >= PLIES - 2
-    key = state_key(room, at)
+    key = _entry_key(room, at)
     hint = int64(0)
     if not quiet:
         place = int64(key & np.uint64(len(room.keys) - 1))
@@ -215,7 +223,7 @@ def begin(room: SearchRoom, root: int) -> int:
         for start in range(64):
             for target in range(64):
                 room.history[turn, start, target] >>= 1
-    key = state_key(room, root)
+    key = _entry_key(room, root)
     place = int64(key & np.uint64(len(room.keys) - 1))
     hint = room.entries[place] >> 42 & HINT if room.keys[place] == key else int64(0)
     rank_moves(room, root, int64(0), count, hint)
@@ -316,5 +324,5 @@ def search_root(room: SearchRoom, depth: int, first: int, count: int) -> int:
             for place in range(number, first, -1):
                 room.moves[0, place] = room.moves[0, place - 1]
             room.moves[0, first] = move
-    _store(room, state_key(room, at), depth, best, _LOWER | _UPPER, int64(room.moves[0, first]))
+    _store(room, _entry_key(room, at), depth, best, _LOWER | _UPPER, int64(room.moves[0, first]))
     return best
