@@ -44,9 +44,9 @@ from tbgen.cli.main import main as tbgen
 from tbgen.errors import MissingTableError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.cluster.cells import solve_cell
-from tbgen.solve.cluster.graph import roots_of, tasks_below
+from tbgen.solve.cluster.graph import tasks_below
 from tbgen.solve.kept import KeptCells
-from tbgen.solve.plan import job_of, root_of
+from tbgen.solve.plan import job_of, roots_of
 from tbgen.solve.results import open_results
 from tbgen.solve.structures import Structures
 from tbgen.solve.tables import Tables
@@ -56,8 +56,8 @@ from tbgen.text import counted
 if TYPE_CHECKING:
     from distributed import LocalCluster
 
-POSITIONS: Final = ("8/8/4k3/4p3/4P3/4K3/8/8 w - - 3 40", "7k/p7/P7/8/8/8/2B5/K7 w - - 0 1 -G3.0")
-"""What the solver solves, with two and three mobile men."""
+POSITIONS: Final = ("8/8/4k3/4p3/4P3/4K3/8/8 w - - 3 40 G6.0", "7k/p7/P7/8/8/8/2B5/K7 w - - 1 1 -G3.0")
+"""What the solver solves, with two and three mobile men, and with accrued scores."""
 BELOW: Final = "8/2k5/2p5/2P5/8/3R4/8/3K4 w - - 0 1"
 """The workers solve what this position rests on."""
 MOST_KILLS: Final = 8
@@ -97,7 +97,7 @@ def agree(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
 
 def cells_of(text: str) -> Iterable[Cell]:
     """Return all cells that solving a position may come to."""
-    root = root_of(parse_fen(text).board, MEMORY)
+    root, *_ = roots_of(parse_fen(text).board, MEMORY)
     return Structures.of(root, lambda cell: cell.men <= MEN, promotions=True).below
 
 

@@ -1,5 +1,6 @@
 """Numbers as readers want them: with nouns, as shares, sizes and times; and rows as CSV files want them."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -109,7 +110,10 @@ def parse_size(text: str) -> int:
     if match[2] is None:
         raise UsageError(f"{quote(text)} is a size without a unit: {example}")
     base = 1000 if (match[3] or "").upper() == "B" else 1024
-    return int(float(match[1]) * base ** ("KMGT".index(match[2].upper()) + 1))
+    size = float(match[1]) * base ** ("KMGT".index(match[2].upper()) + 1)
+    if not 1 <= size < math.inf:
+        raise UsageError(f"{quote(text)} is too {'small' if size < 1 else 'great'} a size: {example}")
+    return int(size)
 
 
 def parse_duration(text: str) -> float:

@@ -52,7 +52,10 @@ class Games:
         if self._one_is_both:  # for all scores, so that those who look this cell up have one game only, too
             ends, window = ends[:1], EVERYTHING
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
-        self._games = dict(zip(ends, (BoundsGame(frame, pool) for pool in pools), strict=True))
+        games = [BoundsGame(frame, pool) for pool in pools]
+        self._games = (
+            dict.fromkeys(ENDS, games[0]) if self._one_is_both else dict(zip(ends, games, strict=True))
+        )
         self._windows = dict.fromkeys(ENDS, window)
         self._nbytes = pools[0].value.nbytes + pools[0].depth.nbytes
         # In small cells no thread is worth its start.
@@ -66,7 +69,7 @@ class Games:
     @property
     def ends(self) -> set[int]:
         """The ends whose games these are."""
-        return set(ENDS if self._one_is_both else self._games)
+        return set(self._games)
 
     def add(self, before: "Games") -> None:
         """Add games of the same cell at other ends that were there before."""
@@ -82,7 +85,9 @@ class Games:
         """
         stopped = Event()
         with Crew(self._threads, Stages()) if self._shared else nullcontext() as crew:
-            bounds = self._bounds(lambda end, into: self._games[end].solve(stopped, into, crew), stopped.set)
+            bounds = self._bounds(
+                lambda end, into: self._games[end].solve(stopped, into, crew), self._one_is_both, stopped.set
+            )
         for end in set(ENDS) - self.ends:
             bounds.value[end] = WORST[end]
             bounds.value[end][bounds.value[1 - end] == NONE] = NONE
@@ -98,34 +103,37 @@ class Games:
             fresh = Block(bounds.value[end], bounds.depth[end])
             return self._games[end].layer(fresh, accrued, into=into)
 
-        layers = self._bounds(layer)
+        # Where the exits are exact now, bounds may still be those of a time when they were not.
+        layers = self._bounds(layer, self._one_is_both and bounds.same_ends)
         for end in set(ENDS) - self.ends:
             layers.value[end] = NONE
         return layers
 
     def _bounds(
-        self, of_end: Callable[[int, Block], Block], stop: Callable[[], None] = lambda: None
+        self, of_end: Callable[[int, Block], Block], once: bool, stop: Callable[[], None] = lambda: None
     ) -> Bounds:
         """Return the bounds of these ends by a function that puts the values of one's game into a block; of
         other ends, there is only room for values.
 
+        :param once: whether both ends are the same.
         :param stop: called if it fails, or is interrupted, before what is still at work is waited for.
         """
-        value, depth = empty_block((1 if self._one_is_both else len(ENDS), 2, self.cell.size))
+        ends = ENDS[:1] if once else tuple(self._games)
+        value, depth = empty_block((1 if once else len(ENDS), 2, self.cell.size))
 
         def fill(end: int) -> None:
             of_end(end, Block(value[end], depth[end]))
             if self._windows[end] != EVERYTHING:
                 self._windows[end].tell(end, value[end], depth[end])
 
-        with shared_map(min(self._threads, len(self._games)), self.cell.size) as shared:
+        with shared_map(min(self._threads, len(ends)), self.cell.size) as shared:
             try:
-                list(shared(fill, self._games))
+                list(shared(fill, ends))
             except BaseException:
                 stop()
                 raise
         window = self._windows[min(self._games)]
-        if self._one_is_both:
+        if once:
             value, depth = _twice(value), _twice(depth)
         for end in set(ENDS) - self.ends:
             depth[end] = 0

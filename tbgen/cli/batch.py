@@ -106,9 +106,11 @@ class PositionBatch:
             watch.solver = solver = self.means.solver(watch, results)
             if self.stopped:
                 solver.stop()
-            worst = self._solve(texts, tables, solver, watch)
-        if self.as_list:
-            print_json([document for _, document in sorted(self._documents.items())])
+            try:
+                worst = self._solve(texts, tables, solver, watch)
+            finally:  # also where results can no longer be kept
+                if self.as_list:
+                    print_json([document for _, document in sorted(self._documents.items())])
         say(f"tbgen: {self._summary()}")
         if watch.interrupted and self.results is not None:
             say(f"tbgen: what has been proved is in {self.results}: the same command goes on from there")

@@ -11,7 +11,7 @@ from tbgen.cli.streams import error_document, print_json, say
 from tbgen.errors import TbgenError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.estimate import MOST_CELLS, SolveEstimate, squares_of
-from tbgen.solve.plan import job_of, root_of
+from tbgen.solve.plan import job_of, roots_of
 from tbgen.solve.sets import Mobile
 from tbgen.text import counted, duration, number, size_text
 
@@ -32,13 +32,13 @@ def print_estimate(
 
     :raises TbgenError: if there is an error in the only position.
     """
-    roots: list[Cell] = []
+    roots: list[list[Cell]] = []
     errors: list[dict[str, Any]] = []
     worst = 0
     with Tablebase(directory) as tables:
         for text in texts:
             try:
-                roots.append(root_of(job_of(text, accrued, tables).board, memory, mobile))
+                roots.append(roots_of(job_of(text, accrued, tables).board, memory, mobile))
             except TbgenError as error:
                 if len(texts) == 1:
                     raise

@@ -1,14 +1,15 @@
 """``tbgen solve``: the value of a position beyond the tables, or an interval that is proved."""
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import chess
 
 from tbgen.board.fen import parse_fen
+from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
 from tbgen.cli.batch import PositionBatch, positions_in
 from tbgen.cli.estimate import print_estimate
@@ -34,8 +35,13 @@ from tbgen.cli.streams import print_json
 from tbgen.errors import TbgenError, UsageError, needs_extra, quote
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.kept import DEFAULT_BYTES, KeptCells
+from tbgen.solve.plan import roots_of
+from tbgen.solve.results import open_results
 from tbgen.solve.sets import Mobile
 from tbgen.text import counted
+
+_ONE: Final = "one position: leave it out, or give one FEN"
+_MANY: Final = "many positions: leave it out, or give a file of them"
 
 
 def _mobile(text: str) -> Mobile:
@@ -124,23 +130,25 @@ def run(
     texts = positions_of(words) if lines is None else lines
     if estimate:
         return print_estimate(texts, accrued, mobile, memory, threads, directory, json)
-    halt = None
+    many = lines is not None or len(texts) > 1
+    alone = {"mobile": mobile, "verify": verify, "line": line, "svg": svg, "stream": stream}
+    misplaced = alone if many else {"total": total, "results": results}
+    for name in (name for name, value in misplaced.items() if value):
+        raise UsageError(f"--{name} is for {_ONE if many else _MANY}")
+    halt, most_kept = None, DEFAULT_BYTES if scheduler is None else None
     if scheduler is not None:
         if cells is None or verify:
             raise UsageError("--scheduler needs --cells, a directory that all workers share, and no --verify")
+        with nullcontext() if results is None else open_results(results, "--results"):
+            pass  # what is wrong with it is said before there is any work
         halt = _solve_below(texts, scheduler, cells, memory, mobile, directory)
-    if lines is not None or len(texts) > 1:
-        alone = {"mobile": mobile, "verify": verify, "line": line, "svg": svg, "stream": stream}
-        for name in (name for name, value in alone.items() if value):
-            raise UsageError(f"--{name} is for one position: leave it out, or give one FEN")
-        means = Means(time, total, memory, threads, cells, syzygy)
+    if many:
+        means = Means(time, total, memory, threads, cells, syzygy, most_kept)
         stopped = halt is not None
         code = PositionBatch(means, results, accrued, points.scoring, directory, json, stopped).run(texts)
         if halt is not None:
             raise halt
         return code
-    for name in (name for name, value in (("total", total), ("results", results)) if value):
-        raise UsageError(f"--{name} is for many positions: leave it out, or give a file of them")
     # What takes compiled code is imported now, for an estimate does without.
     from tbgen.cli.holds import hold_text
     from tbgen.cli.pictures import write_pictures
@@ -158,7 +166,7 @@ def run(
                 tables=directory,
                 budget=Budget(seconds, memory, cells=most, threads=threads),
                 mobile=mobile,
-                kept=None if cells is None else KeptCells(cells, None if scheduler else DEFAULT_BYTES),
+                kept=None if cells is None else KeptCells(cells, most_kept),
                 syzygy=syzygy,
                 verify=verify,
                 line=line,
@@ -176,10 +184,12 @@ def run(
         if mobile is not None:
             for hold in solution.holds:
                 print("", *hold_text(fen.board, hold), sep="\n")
-    if svg is not None:
-        write_pictures(svg, fen.board, solution)
-    if halt is not None:
-        raise halt
+    try:
+        if svg is not None:
+            write_pictures(svg, fen.board, solution)
+    finally:  # an interruption counts, whatever there is to show
+        if halt is not None:
+            raise halt
     return 0
 
 
@@ -192,12 +202,13 @@ def _solve_below(
     """
     with needs_extra("solving with --scheduler", "cluster"):
         from tbgen.solve.cluster.client import StoppedClusterError, solve_on_cluster
-    from tbgen.solve.cluster.graph import roots_of
 
     roots = []
     for text in texts:
         with suppress(UsageError):
-            roots += roots_of(parse_fen(text).board, memory, mobile)
+            board = parse_fen(text).board
+            validate(board)
+            roots += roots_of(board, memory, mobile)
     try:
         with ProgressLine() as shown:
             solve_on_cluster(

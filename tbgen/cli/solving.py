@@ -16,6 +16,7 @@ from tbgen.probe.syzygy import Syzygy
 from tbgen.progress import SolveStage
 from tbgen.solve.budget import Budget
 from tbgen.solve.budgeted import FIRST_SECONDS, CellProver, Course, Solver
+from tbgen.solve.kept import DEFAULT_BYTES
 from tbgen.solve.plan import Job
 from tbgen.solve.results import SolveResults, open_results
 from tbgen.text import counted, duration, number
@@ -94,10 +95,12 @@ class Means:
     cells: Path | None
     """A directory in which cells are kept."""
     syzygy: Syzygy | None
+    most_kept: int | None = DEFAULT_BYTES
+    """Bytes that kept cells may take, None for any number."""
 
     def solver(self, watch: "Watch", results: SolveResults | None) -> Solver:
         """Return a solver that tells its progress."""
-        prover = CellProver(self.cells, self.syzygy)
+        prover = CellProver(self.cells, self.syzygy, self.most_kept)
         return Solver(
             seconds=self.seconds,
             memory=self.memory,
@@ -109,6 +112,7 @@ class Means:
             interrupted=watch.interrupt,
             prove=prover,
             solved=prover.solved,
+            prepare=prover.prepare,
         )
 
 

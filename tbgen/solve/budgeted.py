@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import chess
 
 from tbgen.board.interval import ANYTHING, ProvedValue, ScoreInterval
+from tbgen.board.material import MAX_MEN
 from tbgen.board.score import GScore
 from tbgen.cells.cell import Cell
 from tbgen.errors import TbgenError
@@ -20,7 +21,7 @@ from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.solve.kept import KeptCells
+from tbgen.solve.kept import DEFAULT_BYTES, KeptCells
 from tbgen.solve.plan import Job, JobCosts, merged, never
 from tbgen.solve.results import Effort, SolveResults, StateName
 
@@ -56,12 +57,15 @@ class CellProver:
 
     :param cells: a directory in which cells are kept.
     :param syzygy: Syzygy files that may be used.
+    :param most: bytes that kept cells may take, None for any number.
     :raises UsageError: if the directory is something else.
     :raises TbgenError: if it cannot be made.
     """
 
-    def __init__(self, cells: Path | None = None, syzygy: Syzygy | None = None) -> None:
-        self._kept = None if cells is None else KeptCells(cells)
+    def __init__(
+        self, cells: Path | None = None, syzygy: Syzygy | None = None, most: int | None = DEFAULT_BYTES
+    ) -> None:
+        self._kept = None if cells is None else KeptCells(cells, most)
         self._syzygy = syzygy
         self._known: Known | None = None
 
@@ -84,6 +88,13 @@ class CellProver:
         known = self._known = self._knowledge(tables, budget)
         found = solve(board, accrued, tables=tables, budget=budget, known=known, progress=progress)
         return SolveProof(found.proved, found.stopped_by)
+
+    def prepare(self, board: chess.Board) -> None:
+        """Compile what solving a position takes, if that is still to do: it is no part of solving it."""
+        if chess.popcount(board.occupied) > MAX_MEN:
+            from tbgen.cells.warmup import compile_kernels
+
+            compile_kernels()
 
     def solved(self, cell: Cell) -> bool:
         """Tell whether a canonical cell is in memory or kept, as far as is known without opening it."""
@@ -153,6 +164,7 @@ class Solver:
         results; if it does not raise it, as it does by default, no other position is worked on.
     :param prove: what solves it; a :class:`CellProver` if None.
     :param solved: whether a canonical cell need not be solved any more.
+    :param prepare: called with each position before its time begins.
     """
 
     def __init__(
@@ -168,6 +180,7 @@ class Solver:
         interrupted: Callable[[KeyboardInterrupt], None] = _again,
         prove: Prove | None = None,
         solved: Callable[[Cell], bool] = lambda _: False,
+        prepare: Callable[[chess.Board], object] = lambda _: None,
     ) -> None:
         self.course = Course()
         self.turn: JobTurn | None = None
@@ -177,7 +190,7 @@ class Solver:
         self._results = SolveResults() if results is None else results
         self._progress, self._interrupted = progress, interrupted
         self._prove: Prove = CellProver() if prove is None else prove
-        self._solved = solved
+        self._solved, self._prepare = solved, prepare
         self._stops: dict[StateName, Stop | None] = {}
         """Why the last attempt on a state ended."""
         self._errors: dict[StateName, TbgenError] = {}
@@ -306,6 +319,7 @@ class Solver:
             return
         known = self._results.proved(job.state)
         self._progress(SolveStage(*(known.bounds if known else ANYTHING)))
+        self._prepare(job.board)
         began, interrupt = time.perf_counter(), None
         try:
             budget = Budget(allowed, self._memory, threads=self._threads)

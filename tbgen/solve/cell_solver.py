@@ -161,10 +161,12 @@ class CellSolver:
     def _solve_granted(self, wanted: ToSolve) -> bool:
         cell = wanted.cell
         began, again = time.perf_counter(), cell in self._known.cells
-        games = self._games_of(wanted)
-        ready = time.perf_counter()
         try:
+            games = self._games_of(wanted)
+            ready = time.perf_counter()
             bounds = games.solve()
+        except MemoryError:  # there is less than was allowed
+            raise OutOfBudgetError(Stop.MEMORY) from None
         except NoCodeError:
             if cell == self._root and not again:
                 raise

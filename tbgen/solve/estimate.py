@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, NamedTuple
 
 import chess
@@ -89,9 +90,10 @@ class SolveEstimate:
     threads: int
 
     @classmethod
-    def of(cls, roots: Sequence[Cell], tables: Tablebase, threads: int, most: int) -> SolveEstimate:
-        """Return what it takes to solve positions of canonical cells.
+    def of(cls, roots: Sequence[Sequence[Cell]], tables: Tablebase, threads: int, most: int) -> SolveEstimate:
+        """Return what it takes to solve positions.
 
+        :param roots: the canonical cells in which each of them is solved.
         :param threads: as :class:`tbgen.solve.budget.Budget` has them; more than there are processors do not
             count.
         :param most: stop counting at so many cells.
@@ -102,7 +104,7 @@ class SolveEstimate:
 
         cells: set[Cell] = set()
         complete = True
-        for root in roots:
+        for root in chain.from_iterable(roots):
             if not held(root):
                 found = Structures.of(root, lambda cell: cell in cells or held(cell), most=most - len(cells))
                 cells.update(found.below)

@@ -21,6 +21,7 @@ from tbgen.cells.file import (
     bytes_of,
     check_directory,
     file_name,
+    is_file_name,
     name_of,
     read_cell,
 )
@@ -62,7 +63,7 @@ class KeptCells:
         """Files that were read or written last..."""
         self._unusable: dict[Cell, _Stamp] = {}
         """...and those that cannot be used."""
-        self._full = False
+        self.full = False
         """Whether nothing more can be written."""
         if earlier := sum(1 for _ in directory.glob(_EARLIER)):
             note(f"{directory} has {earlier} cells of an earlier version, which are of no use: remove them")
@@ -107,14 +108,14 @@ class KeptCells:
 
     def put(self, cell: Cell, bounds: PackedBounds) -> bool:
         """Keep the bounds of a canonical cell; return whether they are kept, which small ones are not."""
-        if cell.size < LEAST_SLOTS or self._full:
+        if cell.size < LEAST_SLOTS or self.full:
             return False
         path = self.path(cell)
         try:
             with written_aside(path, remedy=_REMEDY) as temporary, write_errors(path, remedy=_REMEDY):
                 temporary.write_bytes(bytes_of(name_of(cell), bounds))
         except TbgenError as error:
-            self._full = True
+            self.full = True
             self._note(f"{error}; solving goes on, and keeps no further cells")
             return False
         if (stamp := _stamp(path)) is not None:
@@ -132,8 +133,9 @@ class KeptCells:
             return
         files = []
         for path in self.directory.glob(f"*{SUFFIX}"):
-            with suppress(FileNotFoundError):  # another process has removed it
-                files.append((path, path.stat()))
+            with suppress(OSError):  # another process has removed it
+                if is_file_name(path.name):
+                    files.append((path, path.stat()))
         size = sum(stat.st_size for _, stat in files)
         for path, stat in sorted(files, key=lambda each: (each[0] == newest, each[1].st_atime_ns)):
             if size <= self._most:

@@ -20,7 +20,7 @@ from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import CellFrame, frame_of_cell
 from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPosition
-from tbgen.cells.routes import Route, routes_of
+from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.solve.exits import ExitSource, both
 from tbgen.solve.promoted_cells import PromotedCells
 from tbgen.solve.solved_cells import SolvedCells, end_of
@@ -100,7 +100,7 @@ class Known:
         routes = [after for after in own if self._knows(after, end)]
         if not routes:
             return None
-        rests_on = tuple((after.number, self.cells.times_added(after)) for after in routes)
+        rests_on = tuple((after.number, self.cells.version(home_of_route(after))) for after in routes)
         ply = self._plies.get((cell, side))
         if ply is None or ply[0] != rests_on:
             ply = rests_on, self._best_exits(frame, routes, end)

@@ -32,7 +32,8 @@ class CellLayers:
         self, known: Known, meter: Meter, root: Cell, made: Callable[[Bounds, Bounds, GScore], None] | None
     ) -> None:
         self._known, self._meter, self._root, self._made = known, meter, root, made
-        self._layers: dict[tuple[Cell, Code], Bounds] = {}
+        self._layers: dict[tuple[Cell, Code], tuple[int, Bounds]] = {}
+        """With the versions of the fresh bounds that they were made from."""
         self._games: dict[Cell, Games] = {}
         """The one of the root last."""
         self._keeps_games = made is None
@@ -41,7 +42,8 @@ class CellLayers:
 
     def is_made(self, cell: Cell, accrued: Code) -> bool:
         """Whether a layer is there."""
-        return (cell, accrued) in self._layers
+        version, _ = self._layers.get((cell, accrued), (None, None))
+        return version is not None and version == self._known.cells.version(cell)
 
     def layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         """Return what is known of the positions of a cell with an accrued score, ``NONE`` where it does not
@@ -50,17 +52,18 @@ class CellLayers:
         :raises UnmadeLayerError: if it is not there, and is not to be made.
         """
         key = fresh.cell, accrued
-        if key not in self._layers:
+        if not self.is_made(*key):
             if fresh.cell.size > self.largest:
                 raise UnmadeLayerError
             games = self._games_of(fresh)
             if not self._meter.allows(self._kept + fresh.nbytes):
                 self._layers.clear()
             score = GScore.from_code(accrued)
-            self._layers[key] = layer = games.accrued(fresh, score)
+            layer = games.accrued(fresh, score)
+            self._layers[key] = self._known.cells.version(fresh.cell), layer
             if self._made is not None:
                 self._made(fresh, layer, score)
-        return self._layers[key]
+        return self._layers[key][1]
 
     def renew(self, games: Games) -> None:
         """Forget the layers of a cell, and make them by these games, since it has been solved."""
@@ -124,5 +127,5 @@ class CellLayers:
     @property
     def _kept(self) -> int:
         """Bytes of the layers, of the games, and of what is known."""
-        layers = sum(layer.nbytes for layer in self._layers.values())
+        layers = sum(layer.nbytes for _, layer in self._layers.values())
         return self._known.nbytes + layers + sum(games.nbytes for games in self._games.values())

@@ -139,7 +139,7 @@ class JobCosts:
     def _structures_of(self, job: Job) -> Structures | None:
         """Return the cells that a position rests on; None for one that takes none, or cannot be solved."""
         try:
-            root = root_of(job.board, self._memory)
+            root, *_ = roots_of(job.board, self._memory)
         except UsageError:
             return None
         if held_by(job.tables, root):
@@ -147,14 +147,15 @@ class JobCosts:
         return Structures.of(root, lambda cell: held_by(job.tables, cell), most=_MOST_CELLS)
 
 
-def root_of(board: chess.Board, memory: int, mobile: Mobile = None) -> Cell:
-    """Return the canonical cell of a position that is solved first.
+def roots_of(board: chess.Board, memory: int, mobile: Mobile = None) -> list[Cell]:
+    """Return the canonical cells in which a position is solved, one for each set of mobile men, in the order
+    in which these are tried.
 
     :param memory: bytes to solve it with.
     :raises UsageError: if the position cannot be solved.
     """
     sets, _ = sets_to_try(board, memory, mobile)
-    return Cell.of_board(board, sets[0]).canonical()[0]
+    return [Cell.of_board(board, men).canonical()[0] for men in sets]
 
 
 def held_by(tables: Tablebase, cell: Cell) -> bool:

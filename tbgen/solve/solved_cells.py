@@ -61,7 +61,7 @@ class SolvedCells(ExitSource):
         """...and those that are packed now, or next."""
         self._at_work: Future[None] | None = None
         """What packs the large one among these."""
-        self._added = Counter[Cell]()
+        self._versions = Counter[Cell]()
         self._found: dict[Cell, tuple[Window, tuple[int, ...]]] = {}
         """The windows and ends that cells have been found to have."""
 
@@ -100,7 +100,7 @@ class SolvedCells(ExitSource):
             bounds = narrower(before, bounds)
         bounds = replace(bounds, window=told)
         self._found[cell] = told, bounds.ends
-        self._added[cell] += 1
+        self._versions[cell] += 1
         self._unpacked.add(cell)
         self._put(bounds)
         if self._kept is not None:
@@ -153,6 +153,8 @@ class SolvedCells(ExitSource):
         if (bounds := self._packing.get(cell)) is not None:
             return bounds
         packed = self._packed.get(cell)
+        if packed is None and cell in self._found and self._kept is not None and self._kept.changed(cell):
+            self._versions[cell] += 1  # another process knows more of it now
         bounds = self._read(cell) if packed is None else unpack(packed, cell)
         if bounds is not None:
             self._put(bounds)
@@ -170,9 +172,9 @@ class SolvedCells(ExitSource):
             self._kept.refuse(cell, str(error))
             return None
 
-    def times_added(self, route: Route) -> int:
-        """Return how often bounds were added of the cell that a route leads to."""
-        return self._added[home_of_route(route).canonical()[0]]
+    def version(self, cell: Cell) -> int:
+        """Return a number that is another one whenever more is known of a cell, canonical or not."""
+        return self._versions[cell.canonical()[0]]
 
     def __contains__(self, cell: Cell) -> bool:
         """Whether a cell, canonical or not, is solved."""

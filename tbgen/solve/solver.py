@@ -15,6 +15,7 @@ from tbgen.board.score import GScore
 from tbgen.board.signed import code_of
 from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
+from tbgen.cells.bounds import NoCodeError
 from tbgen.cells.interval import Interval
 from tbgen.cells.memory import MEMORY
 from tbgen.cells.position import CellPosition
@@ -163,7 +164,12 @@ def _by_cells(
 
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
-        collection.add(Search(known, root, collection.accrued, meter, report, prover))
+        try:
+            collection.add(Search(known, root, collection.accrued, meter, report, prover))
+        except NoCodeError:
+            if not collection.found:
+                raise
+            continue  # other sets have proved something
         if collection.answer.value.exact or collection.interrupt is not None:
             break
     solution = collection.solution(line)

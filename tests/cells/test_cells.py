@@ -139,6 +139,21 @@ def test_one_game_is_enough_where_all_exits_are_exact(
     assert not different.same_ends
 
 
+def test_bounds_from_before_the_exits_were_exact_have_a_layer_for_each_end() -> None:
+    """As where a cell was kept while the cells below it had not been solved."""
+    for board, mobile in cells(8, 3):
+        cell = Cell.of_board(board, mobile)
+        before = Games(cell, MadeUp()).solve()
+        assert not before.same_ends
+        for score in ("G3.0", "-G2.5"):
+            told, untold = (
+                Games(cell, Exact(told=told)).accrued(before, GScore(score)) for told in (True, False)
+            )
+            assert not untold.same_ends
+            assert np.array_equal(told.value, untold.value)
+            assert np.array_equal(told.depth, untold.depth)
+
+
 def test_what_nobody_waits_for_is_not_finished() -> None:
     """After an interruption, between two ranks."""
     (board, mobile), *_ = cells(4, 2)

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from tbgen.board.interval import ProvedValue
 from tbgen.cli.main import main
+from tbgen.errors import TbgenError
 from tbgen.solve.budget import Budget
+from tbgen.solve.results import Effort, SolveResults, StateName
 from tests.support.commands import failure
 from tests.support.processes import end, started, wait_for
 from tests.support.solving import CASTLING, FEW, LOCKED, PIECES, WALL, Cells
@@ -114,6 +117,26 @@ def test_results_are_kept(
     assert [state for state in cells.asked if not state.startswith(refused)] == asked
     again, _ = printed(capsys)
     assert sorted(map(str, again)) == sorted(map(str, documents))
+
+
+@pytest.mark.usefixtures("cells")
+def test_what_is_known_is_printed_where_results_can_no_longer_be_kept(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right, added = SolveResults.add, list[object]()
+
+    def add(results: SolveResults, state: StateName, found: ProvedValue, effort: Effort) -> None:
+        added.append(state)
+        if len(added) > 1:
+            raise TbgenError("the disk is full")
+        right(results, state, found, effort)
+
+    monkeypatch.setattr(SolveResults, "add", add)
+    words = ["solve", str(file), "--results", str(tmp_path / "results.jsonl"), "--json", "--time", "1s"]
+    assert main(words) == 1
+    output = capsys.readouterr()
+    assert output.err.splitlines()[-1] == "tbgen: the disk is full"
+    assert sum("error" not in document for document in json.loads(output.out)) >= 1
 
 
 @pytest.mark.usefixtures("cells")

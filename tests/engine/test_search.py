@@ -176,7 +176,8 @@ def test_what_was_asked_before_tables_could_tell_is_told_later(
     moves = list(arbiter.live.legal_moves)
     for loaded in (False, True):
         monkeypatch.setattr(EngineTables, "can_tell", loaded)
-        search = CompiledSearch(arbiter, moves, room, leaves, lambda _: False)
+        patience = 60.0 if loaded else 0.01
+        search = CompiledSearch(arbiter, moves, room, leaves, lambda _: False, patience=patience)
         found = search.run(3, lambda: False, lambda _: None)
         assert (search.hits > 0) == loaded
     assert mate_plies(found.value) is not None

@@ -116,6 +116,26 @@ def test_layers_are_the_same_whatever_goes_for_want_of_memory(
 
 
 @pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_less_memory_than_was_allowed_ends_the_search_with_what_is_proved(
+    after: int, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right, solved = Games.solve, []
+
+    def solve(games: Games) -> Bounds:
+        solved.append(games)
+        if len(solved) > after:
+            raise MemoryError
+        return right(games)
+
+    monkeypatch.setattr(Games, "solve", solve)
+    solution = tbgen.solve("4k3/2p5/2P5/8/8/8/2B5/4K3 w - - 0 1", tables=own, budget=Budget(seconds=60))
+    assert solution.value is None
+    assert solution.cells == after
+    assert solution.stopped_by is Stop.MEMORY
+
+
+@pytest.mark.usefixtures("compiled")
 def test_what_can_be_read_again_goes_for_want_of_memory(own: Path) -> None:
     """What is known is the same afterwards."""
     board = chess.Board("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40")

@@ -36,7 +36,7 @@ def test_cells_that_matter(tmp_path: Path) -> None:
     tables = Tablebase(tmp_path)
     cells = by_moves(root(PAWNS), 0)
     assert root(OTHER) in cells
-    estimate = SolveEstimate.of([root(PAWNS), root(OTHER)], tables, 1, 100)
+    estimate = SolveEstimate.of([[root(PAWNS)], [root(OTHER)]], tables, 1, 100)
     assert estimate.cells == cells
     assert (estimate.positions, estimate.complete) == (2, True)
     promoted = {home for cell in cells for home in reached(cell, promotions=True)} - cells
@@ -54,14 +54,14 @@ def test_cells_that_matter(tmp_path: Path) -> None:
 
 def test_what_tables_hold_does_not_count(own: Path) -> None:
     tables = Tablebase(own)
-    assert SolveEstimate.of([root(PAWNS)], tables, 1, 100).cells == by_moves(root(PAWNS), 3)
-    nothing = SolveEstimate.of([root("4k3/8/8/8/8/P7/8/4K3 w - - 0 1")], tables, 1, 100)
+    assert SolveEstimate.of([[root(PAWNS)]], tables, 1, 100).cells == by_moves(root(PAWNS), 3)
+    nothing = SolveEstimate.of([[root("4k3/8/8/8/8/P7/8/4K3 w - - 0 1")]], tables, 1, 100)
     assert (nothing.cells, nothing.seconds_of(nothing.sizes), nothing.disk) == (frozenset(), 0, 0)
 
 
 def test_counting_ends(tmp_path: Path) -> None:
     tables = Tablebase(tmp_path)
-    some = SolveEstimate.of([root(PAWNS), root(OTHER)], tables, 1, most=5)
+    some = SolveEstimate.of([[root(PAWNS)], [root(OTHER)]], tables, 1, most=5)
     assert (len(some.cells), some.complete) == (5, False)
     assert some.cells < by_moves(root(PAWNS), 0)
 
@@ -72,7 +72,7 @@ def test_squares() -> None:
 
 def test_promotions_beside_two_pieces(tmp_path: Path) -> None:
     """The pawn becomes one of four pieces, and then there are no pawns."""
-    estimate = SolveEstimate.of([root("k7/7P/8/8/8/8/r7/K6R w - - 0 1")], Tablebase(tmp_path), 1, 100)
+    estimate = SolveEstimate.of([[root("k7/7P/8/8/8/8/r7/K6R w - - 0 1")]], Tablebase(tmp_path), 1, 100)
     assert {cell.size for cell in estimate.wholes} == {64**5}
     assert len(estimate.wholes) == 4
     seconds, memory = estimate.wholes_take()
@@ -81,6 +81,6 @@ def test_promotions_beside_two_pieces(tmp_path: Path) -> None:
     assert (document.cells, document.seconds, document.memory) == (4, seconds, memory)
     assert seconds > 4 * 60
     assert memory > 12 << 30
-    one = SolveEstimate.of([root(PAWNS)], Tablebase(tmp_path), 1, 100)
+    one = SolveEstimate.of([[root(PAWNS)]], Tablebase(tmp_path), 1, 100)
     assert not one.wholes
     assert one.document().wholes is None

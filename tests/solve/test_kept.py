@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import tbgen
-from tbgen.board.score import NONE
+from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import ENDS, WORST, Bounds, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, file_name, name_of
@@ -28,7 +28,11 @@ from tbgen.exchange.sources import DirectorySource
 from tbgen.solve import solved_cells
 from tbgen.solve.budget import Budget
 from tbgen.solve.kept import KeptCells
+from tbgen.solve.knowledge import Known
+from tbgen.solve.layers import CellLayers
+from tbgen.solve.meter import Meter
 from tbgen.solve.solved_cells import SolvedCells
+from tbgen.solve.tables import Tables
 from tests.support.disks import small_disk
 
 FEN = "4k3/2p5/2P5/8/8/8/2B5/4K3 w - - 0 1"
@@ -245,6 +249,33 @@ def test_what_others_have_proved_since_counts(tmp_path: Path) -> None:
     assert found is not None
     assert np.array_equal(found.value, best)
     assert same(got(KeptCells(tmp_path), cell()), found)
+
+
+def test_layers_are_made_again_where_others_have_proved_more_since(tmp_path: Path) -> None:
+    """A cell that is opened again may be another than the one that its layers were made from."""
+    of, accrued = cell(), GScore("G3.0").code
+    with tbgen.open_tablebase(tmp_path) as tables:
+        known = Known(Tables(tables), SolvedCells(KeptCells(tmp_path / "cells")))
+        known.cells.add(Games(of, known).solve())
+        layers = CellLayers(known, Meter(Budget()), of, None)
+        for expected in (False, True, True):
+            fresh = known.cells.get(of)
+            assert fresh is not None
+            assert layers.is_made(of, accrued) == expected
+            layers.layer(fresh, accrued)
+            known.cells.forget()
+        somebody = SolvedCells(KeptCells(tmp_path / "cells"))
+        somebody.add(bounds(of))
+        somebody.settle()
+        assert known.cells.get(of) is not None
+        assert not layers.is_made(of, accrued)
+
+
+def test_only_cells_are_counted_and_go(tmp_path: Path) -> None:
+    other = tmp_path / "mine.cell"
+    other.write_bytes(b"mine" * 1000)
+    put(KeptCells(tmp_path, most=1), bounds(cell()))
+    assert list(tmp_path.iterdir()) == [other]
 
 
 def test_a_cell_that_alone_is_left_is_gone_on_from(small: Path, tmp_path: Path) -> None:

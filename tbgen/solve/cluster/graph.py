@@ -4,22 +4,9 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from graphlib import TopologicalSorter
 
-import chess
-
 from tbgen.cells.cell import Cell
 from tbgen.solve.kept import LEAST_SLOTS
-from tbgen.solve.sets import Mobile, sets_to_try
 from tbgen.solve.structures import Structures, homes_below
-
-
-def roots_of(board: chess.Board, memory: int, mobile: Mobile) -> list[Cell]:
-    """Return the canonical cells in which a position is solved, none with castling rights.
-
-    The parameters are those of :func:`tbgen.solve.sets.sets_to_try`, which says what it raises.
-    """
-    if board.clean_castling_rights():
-        return []
-    return [Cell.of_board(board, men).canonical()[0] for men in sets_to_try(board, memory, mobile)[0]]
 
 
 def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cell, tuple[Cell, ...]]:

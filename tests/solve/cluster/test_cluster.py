@@ -6,6 +6,7 @@ import random
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -14,7 +15,10 @@ import chess
 import pytest
 
 import tbgen
+from tbgen.board.score import NONE
+from tbgen.cells.bounds import LOWER, UPPER, WORST
 from tbgen.cells.cell import Cell
+from tbgen.cells.packing import pack, unpack
 from tbgen.cli.main import main
 from tbgen.cli.progress import ProgressLine
 from tbgen.errors import TbgenError
@@ -22,8 +26,9 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget
 from tbgen.solve.cluster.cells import solve_cell
 from tbgen.solve.cluster.client import StoppedClusterError, solve_on_cluster
-from tbgen.solve.cluster.graph import roots_of, tasks_below
+from tbgen.solve.cluster.graph import tasks_below
 from tbgen.solve.kept import KeptCells
+from tbgen.solve.plan import roots_of
 from tbgen.solve.structures import homes_below
 from tbgen.solve.tables import Tables
 from tests.support.paths import ROOT
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from distributed import LocalCluster
 
 FEN = "8/2k5/2p5/2P5/8/3R4/8/3K4 w - - 0 1"
+OTHER = "8/2k5/2p5/2P5/8/3B4/8/3K4 w - - 0 1"
 MEMORY = 8 << 30
 OFTEN = int(os.environ.get("TBGEN_TEST_OFTEN", "2"))
 """Kills of workers."""
@@ -183,10 +189,82 @@ def test_a_cluster_that_cannot_go_on(
     assert output.err.splitlines()[-1] == "tbgen: the scheduler is gone"
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--results", "r.jsonl"], "--results is for many positions"),
+        (["--total", "5m"], "--total is for many positions"),
+        ([OTHER, "--line"], "--line is for one position"),
+        ([OTHER, "--results", "."], "--results"),
+    ],
+)
+def test_what_is_wrong_is_said_before_workers_begin(
+    options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody answers at this address."""
+    assert main(["solve", FEN, *options, "--cells", str(tmp_path), "--scheduler", "tcp://127.0.0.1:1"]) in (
+        1,
+        2,
+    )
+    assert said in capsys.readouterr().err
+
+
+def test_positions_that_mean_nothing_are_told_and_the_rest_goes_on(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without kings, or with a pawn on the last rank, there are no cells to solve; kept cells stay."""
+    asked: list[list[Cell]] = []
+    limits: list[int | None] = []
+    monkeypatch.setattr(
+        "tbgen.solve.cluster.client.solve_on_cluster", lambda roots, *_: asked.append([*roots])
+    )
+
+    def kept(directory: Path, most: int | None) -> KeptCells:
+        limits.append(most)
+        return KeptCells(directory, most)
+
+    monkeypatch.setattr("tbgen.solve.budgeted.KeptCells", kept)
+    wrong = [
+        "8/pp3ppp/8/8/8/8/PP3PPP/8 w - - 0 1",
+        "P3k3/8/8/8/8/8/PPP5/4K3 w - - 0 1",
+        "4k3/8/8/8/8/8/8/8 w",
+    ]
+    (tmp_path / "positions.fen").write_text("\n".join([*wrong, FEN]))
+    words = ["solve", str(tmp_path / "positions.fen"), "--dir", str(small), "--json", "--time", "1s"]
+    assert main([*words, "--cells", str(tmp_path / "cells"), "--scheduler", "tcp://x:1"]) == 2
+    answers = json.loads(capsys.readouterr().out)
+    assert ["error" in answer for answer in answers] == [True, True, True, False]
+    assert (asked, limits) == ([roots()], [None])
+
+
 @pytest.mark.parametrize("options", [[], ["--cells", "x", "--verify"]])
 def test_options(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", FEN, "--scheduler", "tcp://x:1", *options]) == 2
     assert "--scheduler needs --cells" in capsys.readouterr().err
+
+
+def test_a_cell_that_cannot_be_kept_is_not_done(
+    small: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where an older file is there that tells less, and stays."""
+    with Tablebase(small) as opened:
+        tables = Tables(opened)
+        cell = next(iter(tasks_below(roots(), tables.has_cell)))
+        whole = KeptCells(alone).get(cell)
+        assert whole is not None
+        bounds = unpack(whole, cell)
+        value = bounds.value.copy()
+        value[UPPER][value[UPPER] != NONE] = WORST[UPPER]
+        KeptCells(tmp_path).put(cell, pack(replace(bounds, value=value, ends=(LOWER,))))
+        before = contents(tmp_path)
+
+        def refused(*_: object) -> int:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr("tbgen.files.os.open", refused)
+        with pytest.raises(TbgenError, match="no permission to write"):
+            solve_cell(cell, (), tables, tmp_path, 1)
+    assert contents(tmp_path) == before
 
 
 def test_a_task_comes_after_all_that_it_may_rest_on(small: Path) -> None:
