@@ -715,8 +715,9 @@ outcome tbgen_check(const struct tbgen *tables, const char **name) {
         bool good = t->good;
         uint64_t pages = good ? (uint64_t)(t->of[CHECKS].at - t->map) / PAGE : 0;
         for (uint64_t page = 1; good && page < pages; page++) good = check_page(tables, t, page);
+        if (good) continue;
         if (name) *name = t->name;
-        if (!good) return TBGEN_DAMAGED;
+        return TBGEN_DAMAGED;
     }
     return TBGEN_OK;
 }

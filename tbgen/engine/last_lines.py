@@ -42,6 +42,8 @@ class LastLines(UciProtocol):
                 continue
             if not line.startswith(b"info"):
                 self._pass_on()
+            elif not line.startswith(b"info string "):  # what move it is at, at which depth
+                continue
             super().pipe_data_received(fd, line + b"\n")
         if self._last and time.perf_counter() > self._since + _KEPT_SECONDS:
             self._pass_on()

@@ -255,9 +255,9 @@ class Partner:
                 if timer.elapsed > until:
                     raise TimeoutError
                 if begun and timer.elapsed > shown + _SHOWN:
-                    shown = timer.elapsed
                     for line in begun[0].multipv[:1]:
                         show(line)
+                        shown = timer.elapsed
             chosen = waiting.result()
         except CancelledError:
             raise chess.engine.EngineError("it has ended") from None
@@ -275,6 +275,8 @@ class Partner:
 def _because(error: Exception) -> str:
     """Return the reason of an error and what follows, as the end of a sentence."""
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or "it does not answer"
+    if "event loop dead" in reason:  # it ended while it was not asked
+        reason = "it has ended"
     return f" ({reason}): the engine plays on alone"
 
 

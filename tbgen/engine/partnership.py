@@ -51,10 +51,17 @@ class Partnership:
         self._starting.wait()
 
     def new_game(self) -> None:
-        """Have the partner forget the game so far."""
+        """Have the partner forget the game so far; start one that has failed again when it is asked for."""
+        self.try_again()
         with self._lock:
             if self._partner:
                 self._partner.new_game()
+
+    def try_again(self) -> None:
+        """Start a partner that has failed again when it is asked for."""
+        with self._lock:
+            if self._partner and self._partner.failed:
+                self._named = None
 
     def close(self) -> None:
         """End the partner, also one that is just starting, unless that takes long."""

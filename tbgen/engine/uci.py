@@ -51,6 +51,8 @@ class UciEngine:
         self._new_game([])
         self._deaf = False
         self._thinking: tuple[threading.Thread, Timer] | None = None
+        self._moved = threading.Event()
+        """Set when the move that was thought about last is about to be told."""
         self._commands: dict[str, Callable[[list[str]], None]] = {
             "uci": self._uci,
             "isready": self._is_ready,
@@ -122,6 +124,8 @@ class UciEngine:
                 self._memory = Memory(self._options.hash)
             case "Directory":
                 self._tables_open = False
+            case "Partner" | "PartnerOptions":
+                self._partnership.try_again()
 
     def _new_game(self, _words: list[str]) -> None:
         self._memory = Memory(self._options.hash)
@@ -160,6 +164,7 @@ class UciEngine:
             self._note(f"go {word} wants a whole number after it, and is passed over")
         timer = Timer(go, game.live.turn, self._options.overhead)
         thread = threading.Thread(target=self._think, args=(thinker, game, timer), daemon=True)
+        self._moved.clear()
         self._thinking = thread, timer
         thread.start()
 
@@ -174,11 +179,12 @@ class UciEngine:
             if self._game is game:  # which may be left somewhere in the search
                 self._game = None
         timer.wait()
+        self._moved.set()  # commands may follow at once
         self._say(_NO_MOVE if chosen is None else _best_move(board, chosen))
 
     @property
     def _is_thinking(self) -> bool:
-        return self._thinking is not None and self._thinking[0].is_alive()
+        return self._thinking is not None and not self._moved.is_set()
 
     def _stop(self) -> None:
         """End thinking, and wait for the move."""

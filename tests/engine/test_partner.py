@@ -208,6 +208,12 @@ def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on(mode: str) ->
         assert any("has failed" in line for line in engine.said), engine.said
         assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
         assert not any("has failed" in line for line in engine.said)
+        command = engine.engine._options.partner
+        for words in ("ucinewgame", f"setoption name Partner value {command}"):
+            said = engine.say(words, "isready")
+            assert any(line.startswith("info string loading the partner") for line in said)
+            assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
+            assert any("has failed" in line for line in engine.said), engine.said
 
 
 def test_a_partner_that_is_not_there_is_named(tmp_path: Path) -> None:
