@@ -7,7 +7,8 @@ from typing import Final
 
 from chess.engine import UciProtocol
 
-_LINE: Final = re.compile(rb"info (?!string )(?=.* score ).* pv ")
+_LINE: Final = re.compile(rb"info(?! string )(?=.* score ).* pv ")
+_PART: Final = re.compile(rb"info.* (string|score|pv) ")
 _PLACE: Final = re.compile(rb" multipv (\d+)")
 _KEPT_SECONDS: Final = 1.0
 """How long lines are kept for others to come."""
@@ -42,7 +43,7 @@ class LastLines(UciProtocol):
                 continue
             if not line.startswith(b"info"):
                 self._pass_on()
-            elif not line.startswith(b"info string "):  # what move it is at, at which depth
+            elif not _PART.match(line):  # it says what move it is at, at which depth
                 continue
             super().pipe_data_received(fd, line + b"\n")
         if self._last and time.perf_counter() > self._since + _KEPT_SECONDS:

@@ -58,9 +58,9 @@ class Partnership:
                 self._partner.new_game()
 
     def try_again(self) -> None:
-        """Start a partner that has failed again when it is asked for."""
+        """Start a partner that has failed, or has not started, again when it is asked for."""
         with self._lock:
-            if self._partner and self._partner.failed:
+            if (self._partner and self._partner.failed) or self._starting.has_failed(self._turn):
                 self._named = None
 
     def close(self) -> None:

@@ -70,21 +70,25 @@ class EngineTables:
         self._loading = Loading(self._say)
         self._aside = threading.Lock()
         """Held while another thread than that of the move reads tables."""
-        self._opened = False
+        self._opened, self._opening = False, threading.Lock()
 
     def load(self, wait: bool) -> None:
         """Open all tables, have the code of packed ones loaded or compiled, and say how long it takes.
 
         :param wait: whether to return only when the code is there.
         """
-        if not self._opened:
-            self._opened, began = True, time.perf_counter()
-            packed_first = sorted(self.there, key=lambda each: (not self._is_packed(each), each))
-            if packed_first:
-                self._say(f"opening {counted(len(self.there), 'table')} took {seconds_since(began)}")
-                self._begin_loading_arrays(packed_first)
+        with self._opening:  # the thread that looks leaves up may have begun with it
+            if not self._opened:
+                self._open_all()
         if wait:
             self._loading.wait()
+
+    def _open_all(self) -> None:
+        self._opened, began = True, time.perf_counter()
+        packed_first = sorted(self.there, key=lambda each: (not self._is_packed(each), each))
+        if packed_first:
+            self._say(f"opening {counted(len(self.there), 'table')} took {seconds_since(began)}")
+            self._begin_loading_arrays(packed_first)
 
     def close(self) -> None:
         """Wait for what other threads read, and let them read no more: they would keep the program alive."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import chess
 
 from tbgen.board.interval import ANYTHING, ProvedValue, ScoreInterval
-from tbgen.board.material import MAX_MEN
+from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import GScore
 from tbgen.cells.cell import Cell
 from tbgen.errors import TbgenError
@@ -89,9 +89,11 @@ class CellProver:
         found = solve(board, accrued, tables=tables, budget=budget, known=known, progress=progress)
         return SolveProof(found.proved, found.stopped_by)
 
-    def prepare(self, board: chess.Board) -> None:
+    def prepare(self, board: chess.Board, tables: Tablebase) -> None:
         """Compile what solving a position takes, if that is still to do: it is no part of solving it."""
-        if chess.popcount(board.occupied) > MAX_MEN:
+        few = chess.popcount(board.occupied) <= MAX_MEN
+        is_held = few and Material.of_board(board)[0] in tables.materials
+        if not is_held and not board.clean_castling_rights():
             from tbgen.cells.warmup import compile_kernels
 
             compile_kernels()
@@ -180,7 +182,7 @@ class Solver:
         interrupted: Callable[[KeyboardInterrupt], None] = _again,
         prove: Prove | None = None,
         solved: Callable[[Cell], bool] = lambda _: False,
-        prepare: Callable[[chess.Board], object] = lambda _: None,
+        prepare: Callable[[chess.Board, Tablebase], object] = lambda board, tables: None,
     ) -> None:
         self.course = Course()
         self.turn: JobTurn | None = None
@@ -319,9 +321,10 @@ class Solver:
             return
         known = self._results.proved(job.state)
         self._progress(SolveStage(*(known.bounds if known else ANYTHING)))
-        self._prepare(job.board)
         began, interrupt = time.perf_counter(), None
         try:
+            self._prepare(job.board, job.tables)
+            began = time.perf_counter()
             budget = Budget(allowed, self._memory, threads=self._threads)
             proof = self._prove(job.board, job.accrued, job.tables, budget, self._show)
         except SolvingInterruptedError as error:

@@ -37,7 +37,7 @@ _EARLIER: Final = "*.cell.h5"
 _REMEDY: Final = "choose another directory for cells"
 
 _logger = logging.getLogger(__name__)
-_Stamp: TypeAlias = tuple[int, int, int]
+Stamp: TypeAlias = tuple[int, int, int]
 """What tells a file from the one that replaces it: number, size and time of the last change."""
 
 
@@ -59,9 +59,9 @@ class KeptCells:
         check_directory(directory)
         make_directory(directory, remedy=_REMEDY)
         self.directory, self._most, self._note = directory, most, note
-        self._seen: dict[Cell, _Stamp] = {}
+        self._seen: dict[Cell, Stamp] = {}
         """Files that were read or written last..."""
-        self._unusable: dict[Cell, _Stamp] = {}
+        self._unusable: dict[Cell, Stamp] = {}
         """...and those that cannot be used."""
         self.full = False
         """Whether nothing more can be written."""
@@ -73,9 +73,14 @@ class KeptCells:
         stamp = None if cell.size < LEAST_SLOTS else _stamp(self.path(cell))
         return stamp is not None and stamp != self._unusable.get(cell)
 
+    def seen(self, cell: Cell) -> Stamp | None:
+        """Return what tells the file of a cell that was read or written here last from others, None if none
+        was."""
+        return self._seen.get(cell)
+
     def changed(self, cell: Cell) -> bool:
         """Whether somebody else has written a cell since it was read or written here, if it ever was."""
-        return cell in self and _stamp(self.path(cell)) != self._seen.get(cell)
+        return cell in self and _stamp(self.path(cell)) != self.seen(cell)
 
     def get(self, cell: Cell) -> PackedBounds | None:
         """Return the bounds of a canonical cell, if they are kept and can be used."""
@@ -145,7 +150,7 @@ class KeptCells:
             size -= stat.st_size
 
 
-def _stamp(path: Path) -> _Stamp | None:
+def _stamp(path: Path) -> Stamp | None:
     """Return what tells a file from others under its name, None if there is none."""
     try:
         found = path.stat()

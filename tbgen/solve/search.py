@@ -113,6 +113,9 @@ class Search:
                     return (self._refused or Stop.NOTHING_LEFT) if left else self._budget.shortage
         except OutOfBudgetError as error:
             return error.stop
+        except MemoryError:  # there is less than was allowed
+            self.layers.drop_all()
+            return Stop.MEMORY
         return None
 
     def answer(self, step: Step | None = None) -> Answer:

@@ -153,9 +153,10 @@ class SolvedCells(ExitSource):
         if (bounds := self._packing.get(cell)) is not None:
             return bounds
         packed = self._packed.get(cell)
-        if packed is None and cell in self._found and self._kept is not None and self._kept.changed(cell):
-            self._versions[cell] += 1  # another process knows more of it now
+        seen = None if self._kept is None else self._kept.seen(cell)
         bounds = self._read(cell) if packed is None else unpack(packed, cell)
+        if seen is not None and self._kept is not None and seen != self._kept.seen(cell):
+            self._versions[cell] += 1  # another process knows more of it now
         if bounds is not None:
             self._put(bounds)
             self._found[cell] = bounds.window, bounds.ends

@@ -1,6 +1,7 @@
 """Lines of a UCI engine that are passed over, since what they say is said again."""
 
 import asyncio
+import math
 
 import pytest
 from chess.engine import UciProtocol
@@ -18,9 +19,11 @@ info depth 1 score cp 1 pv b2b3
 info string the score of this pv is low
 info depth 1 multipv 1 score cp 2 pv a2a3
 info pv a2a3 a7a6
+info score cp 3 pv a2a3
+info pv a2a4 score cp 4 multipv 2
 bestmove a2a3
 """
-PASSED_ON = [0, 5, 4, 6, 8, 9, 11]
+PASSED_ON = [0, 5, 4, 6, 8, 10, 11, 12, 13]
 
 
 class Process(asyncio.SubprocessTransport):
@@ -35,6 +38,7 @@ class Process(asyncio.SubprocessTransport):
 def test_the_last_line_of_each_place_is_passed_on(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
     monkeypatch.setattr(UciProtocol, "line_received", lambda _, line: heard.append(line))
+    monkeypatch.setattr("tbgen.engine.last_lines._KEPT_SECONDS", math.inf)
 
     async def hear() -> None:
         protocol = LastLines()

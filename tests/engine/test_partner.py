@@ -224,6 +224,8 @@ def test_a_partner_that_is_not_there_is_named(tmp_path: Path) -> None:
         assert sentence.endswith(
             "nobody' does not start (No such file or directory): the engine plays on alone"
         )
+        assert not any("partner" in line for line in engine.say("isready"))
+        assert any("does not start" in line for line in engine.say("ucinewgame", "isready"))
         assert chess.Board().is_legal(chess.Move.from_uci(engine.move("position startpos", "go depth 1")))
 
 

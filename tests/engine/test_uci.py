@@ -388,6 +388,14 @@ def test_without_waiting_it_is_ready_at_once(tables: Path, monkeypatch: pytest.M
         assert engine.said[-1] == "readyok"
 
 
+def test_who_has_moved_is_ready_for_commands(tables: Path) -> None:
+    """Else what has changed since would be loaded during the next move."""
+    with talk(tables) as engine:
+        for _ in range(20):
+            engine.move(f"position fen {KBK}", "go depth 1")
+            assert not engine.engine._is_thinking
+
+
 def test_code_that_cannot_be_loaded_is_not_waited_for(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: object) -> None:
         raise OSError("no room")

@@ -147,8 +147,8 @@ def test_the_total_time_ends_it(tables: Tablebase, monkeypatch: pytest.MonkeyPat
         now[0] += budget.seconds
         return SolveProof(proved("-G4.5 G2.0"), Stop.TIME)
 
-    def prepare(board: chess.Board) -> None:
-        assert board == BOARD
+    def prepare(board: chess.Board, given: Tablebase) -> None:
+        assert (board, given) == (BOARD, tables)
         now[0] += 1000.0  # compiling does not count
 
     results = SolveResults()
