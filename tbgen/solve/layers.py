@@ -42,8 +42,8 @@ class CellLayers:
 
     def is_made(self, cell: Cell, accrued: Code) -> bool:
         """Whether a layer is there."""
-        version, _ = self._layers.get((cell, accrued), (None, None))
-        return version is not None and version == self._known.cells.version(cell)
+        made = self._layers.get((cell, accrued))
+        return made is not None and made[0] == self._known.cells.version(cell)
 
     def layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         """Return what is known of the positions of a cell with an accrued score, ``NONE`` where it does not

@@ -263,12 +263,9 @@ class Search:
                 self.known.cells.add(bounds)
                 self.focus.note(bounds)
                 self._solver.note([bounds.cell], self.solved + len(cells), bounds.ends)
-        except MemoryError:
-            self._refused = Stop.MEMORY
-            self._refused_promotions.add(home)
-            return False
-        except (OutOfBudgetError, NoCodeError) as error:
-            self._refused = error.stop if isinstance(error, OutOfBudgetError) else self._refused
+        except (OutOfBudgetError, NoCodeError, MemoryError) as error:
+            if not isinstance(error, NoCodeError):
+                self._refused = error.stop if isinstance(error, OutOfBudgetError) else Stop.MEMORY
             self._refused_promotions.add(home)
             return False
         self._solver.solved += len(cells)
