@@ -85,10 +85,8 @@ def _claims_text(board: chess.Board, solution: Solution) -> Iterator[str]:
 
 def _frozen_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     """Yield which kings and pieces stand still in the cells that prove what each side can be sure of."""
-    if not any(solution.mobile):
-        return
     for name, claim, mobile in zip(("White", "Black"), claims(solution), solution.mobile, strict=True):
-        frozen = [square for square in mobile_squares(board) if square not in mobile]
+        frozen = [square for square in mobile_squares(board) if mobile and square not in mobile]
         if claim and frozen:
             men = (
                 f"{chess.piece_symbol(board.piece_type_at(square) or 0).upper()}{chess.square_name(square)}"

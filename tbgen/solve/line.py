@@ -17,6 +17,7 @@ from tbgen.cells.bounds import LOWER, UPPER, WORST
 from tbgen.cells.position import CellPosition, Step
 from tbgen.errors import MissingLayerError, MissingTableError
 from tbgen.probe.line import LinePly
+from tbgen.solve.checks import CheckProof
 from tbgen.solve.layers import UnmadeLayerError
 from tbgen.solve.search import Search
 from tbgen.solve.states import carried
@@ -83,9 +84,18 @@ class Lines:
         """Return the play that shows one end of what is known with an accrued score."""
         return _counted(self._moves(accrued, end, end))
 
-    def plan(self, accrued: Code, end: int, exact: bool) -> Plan:
+    def of_checks(self, accrued: Code, proof: CheckProof) -> Line:
+        """Return the play that shows a bound by checks, until a position comes about again."""
+        return _counted(self._checks(accrued, proof))
+
+    def plan(self, accrued: Code, end: int, exact: bool, proof: CheckProof | None) -> Plan:
         """Return how the line of one end begins, or best play if the value is known: as far as that is known
-        without making layers."""
+        without making layers.
+
+        :param proof: the checks that prove the end, if it is not a search.
+        """
+        if proof is not None:
+            return tuple(islice(self._checks(accrued, proof), PLAN))
         plan: list[PlanMove] = []
         with contextlib.suppress(UnmadeLayerError):
             plan.extend(islice(self._moves(accrued, UPPER if exact else end, LOWER if exact else end), PLAN))
@@ -122,6 +132,15 @@ class Lines:
             if not all(step.inside or step.zeroing for step in steps.values()):
                 return
             here = {each: step.after for each, step in steps.items()}
+
+    def _checks(self, accrued: Code, proof: CheckProof) -> Iterator[PlanMove]:
+        """Yield play that shows a bound by checks."""
+        here = self._found[LOWER].given
+        for move in proof.line():
+            step = self._step(here, move)
+            accrued = step.after.own if step.zeroing else carried(step, accrued)
+            yield PlanMove(move, here.board.san(move), GScore.from_code(accrued))
+            here = step.after
 
     def _ends(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
         """Return one end of each state, by ends."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+import chess
 import numpy as np
 
 from tbgen.board.kinds import KING
@@ -24,6 +25,8 @@ from tbgen.cells.wins import Wins
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES
 from tbgen.solve.cell_proof import CellProof, prove_by_ply
+from tbgen.solve.check_proof import CheckProver
+from tbgen.solve.checks import CheckProof
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
 from tbgen.solve.win_proof import prove_wins
@@ -101,6 +104,17 @@ class Prover:
             states=self.proof.states + states,
             sampled=self.proof.sampled + 1,
         )
+        self._meter.prolong(time.perf_counter() - began)
+
+    def checks(self, board: chess.Board, accrued: Code, proof: CheckProof) -> None:
+        """Prove a bound by checks.
+
+        :param accrued: of the given state.
+        :raises WrongChecksError: if it does not follow from the checks.
+        """
+        began = time.perf_counter()
+        prover = CheckProver(board, GScore.from_code(accrued), self._known.tables.tablebase)
+        self.proof = replace(self.proof, states=self.proof.states + prover.prove(proof))
         self._meter.prolong(time.perf_counter() - began)
 
     def layer(self, bounds: Bounds, layer: Bounds, accrued: GScore) -> None:

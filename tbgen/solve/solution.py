@@ -1,5 +1,6 @@
 """What is proved about a state, collected from the cells of one set of mobile men after the other."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,10 +16,12 @@ from tbgen.cells.interval import Interval
 from tbgen.errors import build_command
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Budget, Stop
+from tbgen.solve.checks import CheckProof, CheckSearch
 from tbgen.solve.gaps import Gap, Gaps, Narrowing
 from tbgen.solve.hold import Hold, holds
 from tbgen.solve.line import Line, Lines, Plan
-from tbgen.solve.proof import ForwardProof
+from tbgen.solve.meter import Meter
+from tbgen.solve.proof import ForwardProof, Prover
 from tbgen.solve.search import Search
 
 _OF_GAPS: Final = 64**2
@@ -68,7 +71,9 @@ class Solution:
         but for those that others rest on.
     :ivar build: the shell command that builds all of them; empty if none is missing.
     :ivar mobile: the men that are mobile in the cell which proves the lower end, and in that of the upper
-        end.
+        end; none for an end that is proved by checks.
+    :ivar by_checks: whether the lower end is proved by White giving check, move after move, and whether the
+        upper end is by Black.
     :ivar holds: how one man holds another, if the ends are proved with one mobile man of each side, and the
         mobile men were chosen.
     :ivar plans: how play begins that shows the lower and the upper end; the same, which is best play, if the
@@ -78,11 +83,12 @@ class Solution:
     :ivar narrowing: what the cells take that would tell more of the gaps; None if there are none.
     :ivar proof: what has been proved forward; None if that was not asked for.
     :ivar line: best play of both sides up to where the accrued score is the value, or where Syzygy files
-        alone go on; None if it was not asked for, if only an interval is known, or if it takes depths that
-        tables do not store.
+        alone go on; None if it was not asked for, if only an interval is known, if an end is proved by
+        checks, or if it takes depths that tables do not store.
     :ivar lines: play that shows the ends of an interval, lower end first: White as he proves the lower end,
         or Black the upper one, against the replies that concede least; up to where the accrued score is that
-        end, or where nothing more is known. None if they were not asked for, or the value is known.
+        end, or where nothing more is known; where that side only gives check, until a position comes about
+        again. None if they were not asked for, or if there is a line of best play.
     """
 
     position_score: GScore
@@ -96,6 +102,7 @@ class Solution:
     missing: tuple[str, ...] = ()
     build: str = ""
     mobile: tuple[tuple[chess.Square, ...], tuple[chess.Square, ...]] = ((), ())
+    by_checks: tuple[bool, bool] = (False, False)
     holds: tuple[Hold, ...] = ()
     plans: tuple[Plan, Plan] = ((), ())
     gaps: tuple[Gap, ...] = ()
@@ -135,7 +142,9 @@ class Collection:
         self._moves: dict[chess.Move, Answer] = {}
         self._holds: list[tuple[Hold, ...]] = [(), ()]
         self.found: list[Search] = []
-        """The searches that prove the lower and the upper end."""
+        """The searches that prove the lower and the upper end, where checks prove no more."""
+        self._checks: list[CheckProof | None] = [None, None]
+        """The checks that prove the lower and the upper end."""
         self.cells = 0
         """How many cells were solved."""
 
@@ -143,7 +152,7 @@ class Collection:
         """Run a search and take what it proves, also if it is interrupted."""
         over = search.given.over
         try:
-            stop = None if over else search.run()
+            stop = None if over or self.interrupt else search.run()
             search.tell()
         except KeyboardInterrupt as interrupt:
             stop, self.interrupt = Stop.INTERRUPT, interrupt
@@ -156,11 +165,45 @@ class Collection:
         held = holds(search) if better and self._with_holds else ()
         for end in better:
             self.found[end] = search
+            if before.value[end] != self.answer.value[end]:
+                self._checks[end] = None
             self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
         for step in () if over else search.steps():
             answer = search.answer(step)
             self._moves[step.move] = self._moves.get(step.move, answer).within(answer)
         search.layers.release()
+
+    def run_checks(self, search: CheckSearch, most: int, meter: Meter, seconds: float = math.inf) -> None:
+        """Run a search for a bound by checks; an interrupt ends it.
+
+        :param most: positions to keep.
+        :param meter: the rest of the budget.
+        :param seconds: how much of it may be taken.
+        """
+        least = meter.left - seconds if seconds < meter.left else 0.0
+        try:
+            search.run(most, lambda: meter.left > least)
+        except KeyboardInterrupt as interrupt:
+            self.interrupt = interrupt
+            self._stops.add(Stop.INTERRUPT)
+
+    def add_checks(self, search: CheckSearch) -> None:
+        """Take what a search has proved by checks."""
+        if search.best is None:
+            return
+        end = LOWER if search.white else UPPER
+        known = Answer(Interval(*(search.best.bound if each == end else WORST[each] for each in ENDS)))
+        before, self.answer = self.answer, self.answer.within(known)
+        if before.value[end] != self.answer.value[end]:
+            self._checks[end] = search.best
+        for move in search.best.moves():
+            self._moves[move] = self._moves.get(move, known).within(known)
+
+    def prove_checks(self, prover: Prover) -> None:
+        """Prove forward what is proved by checks."""
+        for proof in self._checks:
+            if proof is not None:
+                prover.checks(self._board, self.accrued, proof)
 
     def solution(self, line: bool) -> Solution:
         """Return all that is proved, with lines if they are asked for."""
@@ -170,7 +213,10 @@ class Collection:
             SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(after.value), after.depth)
             for move, after in ranked
         )
-        lower, upper = (tuple(chess.scan_forward(search.given.mobile)) for search in self.found)
+        lower, upper = (
+            () if proof else tuple(chess.scan_forward(search.given.mobile))
+            for search, proof in zip(self.found, self._checks, strict=True)
+        )
         own, accrued = own_score(board), GScore.from_code(self.accrued)
         exact, tables = answer.value.exact, self.found[LOWER].known.tables
         missing = () if exact else tuple(material.name for material in tables.missing)
@@ -180,6 +226,7 @@ class Collection:
             missing=missing,
             build=build_command(missing, tables.tablebase.directory) if missing else "",
             mobile=(lower, upper),
+            by_checks=(self._checks[LOWER] is not None, self._checks[UPPER] is not None),
             holds=(*self._holds[LOWER], *self._holds[UPPER]),
         )
         solution = replace(self._explained(solution), plans=self._plans(solution))
@@ -187,17 +234,21 @@ class Collection:
             return solution
         self._make_layers(64**MOST_MOBILE)
         lines = Lines(self.found)
-        if exact:
+        if exact and not any(self._checks):
             return replace(solution, line=lines.exact(self.accrued))
-        return replace(solution, lines=(lines.of_end(self.accrued, LOWER), lines.of_end(self.accrued, UPPER)))
+        lower_line, upper_line = (
+            lines.of_end(self.accrued, end) if proof is None else lines.of_checks(self.accrued, proof)
+            for end, proof in zip(ENDS, self._checks, strict=True)
+        )
+        return replace(solution, lines=(lower_line, upper_line))
 
     def _plans(self, solution: Solution) -> tuple[Plan, Plan]:
         """Return how both ends are shown, as far as that takes no more work."""
         self._make_layers(_OF_PLANS)
-        lines, exact = Lines(self.found), solution.value is not None
+        lines, exact = Lines(self.found), solution.value is not None and not any(self._checks)
         lower, upper = (
-            () if self.answer.value[end] == WORST[end] else lines.plan(self.accrued, end, exact)
-            for end in ENDS
+            () if self.answer.value[end] == WORST[end] else lines.plan(self.accrued, end, exact, proof)
+            for end, proof in zip(ENDS, self._checks, strict=True)
         )
         return lower, upper
 

@@ -28,6 +28,7 @@ from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
 from tbgen.solve.budget import Budget, SolvingInterruptedError
+from tbgen.solve.checks import CheckSearch
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
@@ -41,6 +42,12 @@ from tbgen.solve.tables import Tables
 from tbgen.text import duration, size_text
 from tbgen.verify.warmup import ensure_compiled
 
+_CHECKS_AT_ONCE: Final = 2_000
+"""Positions of play by checks that are kept before cells are solved: a second or two..."""
+_CHECKS: Final = 50_000
+"""...and at most: about 100 MiB, and a minute."""
+_SHARE_OF_CHECKS: Final = 1 / 8
+"""Of the time that is left, for either side."""
 _SHARE_OPEN: Final = 4
 """The part of the memory in which solved cells may be open."""
 _logger = logging.getLogger(__name__)
@@ -162,6 +169,20 @@ def _by_cells(
         lower, upper = scores(collection.answer.value.within(interval))
         progress(SolveStage(lower, upper, collection.cells + cells, left, seconds))
 
+    def try_checks(most: int, share: float = 1.0, *, take: bool = True) -> None:
+        for search in searches:
+            if not (collection.answer.value.exact or collection.interrupt):
+                collection.run_checks(search, most, meter, meter.left * share)
+                if take:
+                    collection.add_checks(search)
+                    report(collection.answer.value, 0)
+
+    attackers = [] if mobile not in (None, "auto") or GScore.of_board(board).rank < 2 else chess.COLORS
+    searches = [CheckSearch(board, score, white, known.tables.fresh_value) for white in attackers]
+    # Where cells tell as much, they tell depths as well; they may tell little of more men than can be mobile.
+    try_checks(_CHECKS_AT_ONCE, take=False)
+    if len(sets) > 1:
+        try_checks(_CHECKS, _SHARE_OF_CHECKS)
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
         try:
@@ -172,6 +193,9 @@ def _by_cells(
             continue  # other sets have proved something
         if collection.answer.value.exact or collection.interrupt is not None:
             break
+    try_checks(_CHECKS)
+    if prover is not None:
+        collection.prove_checks(prover)
     solution = collection.solution(line)
     if prover is not None:
         solution = replace(solution, proof=prover.proof)

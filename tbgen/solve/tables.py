@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tbgen.board.history import FRESH
 from tbgen.board.material import MAX_MEN, Material, closure
 from tbgen.board.score import NONE, Code
-from tbgen.board.signed import code_of, of_gscore
+from tbgen.board.signed import Signed, code_of, of_gscore
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import Block, Bounds, side_after
 from tbgen.cells.cell import Cell, piece_of
@@ -163,6 +163,12 @@ class Tables(ExitSource):
             return None
         code = code_of(of_gscore(self.tablebase.probe(position.board, FRESH).value))
         return Interval(code, code)
+
+    def fresh_value(self, board: chess.Board) -> Signed | None:
+        """Return the fresh value of any position, if a table has it."""
+        if chess.popcount(board.occupied) > MAX_MEN or self._file(Material.of_board(board)[0]) is None:
+            return None
+        return of_gscore(self.tablebase.probe(board, FRESH).value)
 
     def _is_open(self, cell: Cell) -> bool:
         """Whether positions of a cell can be had that promotions lead to."""

@@ -1,0 +1,341 @@
+"""Bounds that a side proves by giving check, move after move, with any number of men.
+
+The *attacker* looks at checks only, and at captures that lead into tables; the other side may answer as it
+likes. A check that leaves few moves is a score, so a perpetual check is a bound, whatever else is on the
+board.
+
+After its first few checks the attacker has to hold at least what it wants to prove. Play without an end is
+worth that, too, since the accrued score changes a limited number of times. So a position counts as good as
+long as it is not refuted: this is a safety game, whose winning positions are a greatest fixed point [1]. Play
+is followed that has one check for each position and all answers; once it comes to nothing that has not been
+looked at, the bound is proved. The check that leaves the fewest positions to look at is preferred, a
+best-first search in a graph of moves and answers [2].
+
+[1] Thomas, On the synthesis of strategies in infinite games, 1995
+[2] Nilsson, Principles of Artificial Intelligence, 1980, section 3.2
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+import chess
+
+from tbgen.board.material import MAX_MEN
+from tbgen.board.mobility import mobility
+from tbgen.board.score import MAX_CODED_RANK, Code, GScore
+from tbgen.board.signed import Signed, code_of, fold, merit, to_gscore
+
+Worth: TypeAlias = Callable[[chess.Board], Signed | None]
+"""Tells the value of a position that a capture or pawn move has led to, where a table has it."""
+_Key: TypeAlias = tuple[int | None, ...]
+_FEW: Final = 4
+"""Positions that are looked at before play is followed again..."""
+_PART: Final = 32
+"""...or such a part of those that it came to, if that is more."""
+_PATIENCE: Final = 3
+"""The first checks, after which the attacker may still hold less than it wants to prove."""
+
+
+class Check(NamedTuple):
+    """A move of the attacker.
+
+    :ivar move: the move.
+    :ivar score: the accrued score after it; the value, where it mates or leads into a table.
+    :ivar answers: what the other side may play.
+    """
+
+    move: chess.Move
+    score: Signed
+    answers: "list[Reply]"
+
+
+class Reply(NamedTuple):
+    """A move of the other side, None before the attacker's first move, and the position after it."""
+
+    move: chess.Move | None
+    after: "Attack"
+
+
+@dataclass(eq=False, slots=True)
+class Attack:
+    """A position with the attacker to move.
+
+    :ivar board: the position.
+    :ivar accrued: the accrued score, without the position's own; None after a capture or pawn move.
+    :ivar patience: after how many more checks less may have accrued than what is to be proved.
+    :ivar checks: the moves that have not been refuted; None if it has not been looked at.
+    :ivar value: its value, where a table has it.
+    :ivar above: the positions from which moves lead here.
+    """
+
+    board: chess.Board
+    accrued: Signed | None
+    patience: int
+    checks: list[Check] | None = None
+    value: Signed | None = None
+    above: "list[Attack]" = field(default_factory=list)
+
+    @property
+    def held(self) -> Signed:
+        """The accrued score with the position's own."""
+        own = _own(self.board)
+        return own if self.accrued is None else fold(self.accrued, own)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether no move is good enough."""
+        return self.checks == [] and self.value is None
+
+    @property
+    def check(self) -> Check:
+        """The move that play goes on with."""
+        assert self.checks, "of a position that is not refuted and has no value"
+        return min(self.checks, key=_effort)
+
+
+def _effort(check: Check) -> tuple[int, int]:
+    """Sort key of a check: answers that have not been looked at, and all."""
+    new = sum(reply.after.checks is None for reply in check.answers)
+    return new, len(check.answers)
+
+
+@dataclass(frozen=True)
+class CheckProof:
+    """Play that proves a bound.
+
+    :ivar white: whether White attacks.
+    :ivar bound: code of what the attacker gets at least.
+    :ivar roots: the given position, or those after each of its moves if the other side is to move in it.
+    """
+
+    white: bool
+    bound: Code
+    roots: list[Reply]
+
+    def moves(self) -> Iterator[chess.Move]:
+        """Yield the moves of the given position after which the bound holds."""
+        yield from (after.check.move if move is None else move for move, after in self.roots)
+
+    def choices(self) -> Iterator[tuple[chess.Board, GScore, chess.Move]]:
+        """Yield the positions that play comes to with the attacker to move, the accrued score, its own
+        included, and the attacker's move."""
+        for attack in _followed(self.roots):
+            if attack.value is None:
+                yield attack.board, to_gscore(attack.held), attack.check.move
+
+    def line(self) -> Iterator[chess.Move]:
+        """Yield play until a position comes about again, or tables go on."""
+        seen: set[Attack] = set()
+        answers = self.roots
+        while answers:
+            move, here = next((reply for reply in answers if reply.after not in seen), answers[0])
+            if move is not None:
+                yield move
+            if here in seen or here.value is not None:
+                return
+            seen.add(here)
+            yield here.check.move
+            answers = here.check.answers
+
+
+class CheckSearch:
+    """Looks for the best bound that a side can prove by checks.
+
+    :param board: the given position, without castling rights.
+    :param accrued: its accrued score.
+    :param white: whether White attacks.
+    :param worth: what tables say.
+    """
+
+    def __init__(self, board: chess.Board, accrued: Signed, white: bool, worth: Worth) -> None:
+        self._board, self._accrued, self.white, self._worth = board.copy(stack=False), accrued, white, worth
+        worst = Signed(MAX_CODED_RANK if white else ~MAX_CODED_RANK)
+        self._goal = merit(worst, white)
+        """What has to be proved, as a merit."""
+        self._attacks: dict[_Key, Attack] = {}
+        self._roots = self._begin()
+        self.best: CheckProof | None = None
+        """The best proof that has been found."""
+        self.done = False
+        """Whether there is nothing left to try."""
+
+    def run(self, most: int, has_time: Callable[[], bool]) -> None:
+        """Look for better and better bounds; the next call goes on.
+
+        :param most: positions to keep, those included that have not been looked at.
+        :param has_time: tells whether there is time for more.
+        """
+        while not self.done and (found := self._is_proved(most, has_time)) is not None:
+            if not found:
+                self.done, self._attacks = True, {}
+                break
+            bound = self._worst()
+            self.best = CheckProof(self.white, code_of(bound), self._roots)
+            self._goal = merit(bound, self.white) + 1
+            self._attacks = {}
+            self._roots = self._begin()
+
+    def _begin(self) -> list[Reply]:
+        patience = 0 if self._reaches(self._accrued) else _PATIENCE
+        if self._board.turn == self.white:
+            return [Reply(None, self._attack(self._board, self._accrued, patience))]
+        return self._answers(self._board, self._accrued, patience)
+
+    def _is_proved(self, most: int, has_time: Callable[[], bool]) -> bool | None:
+        """Return whether the attacker can prove its goal; None if that stays open."""
+        while not any(root.after.refuted for root in self._roots):
+            play = list(_followed(self._roots))
+            new = [attack for attack in play if attack.checks is None]
+            if not new:
+                return True
+            for attack in new[: max(_FEW, len(play) // _PART)]:
+                if len(self._attacks) >= most or not has_time():
+                    return None
+                self._look_at(attack)
+        return False
+
+    def _worst(self) -> Signed:
+        """Return what a complete proof proves: the worst that play may end with."""
+        play = list(_followed(self._roots))
+        ends = [attack.value for attack in play if attack.value is not None]
+        moves = {attack: attack.check for attack in play if attack.value is None}
+        ends += [check.score for check in moves.values() if not check.answers]
+        # Of play without an end counts where it stays: what other play does not lead to, it leaves for ever.
+        leads = Counter(reply.after for check in moves.values() for reply in check.answers)
+        passing = [attack for attack in play if not leads[attack]]
+        for attack in passing:
+            for _, after in moves.pop(attack).answers if attack in moves else ():
+                leads[after] -= 1
+                if not leads[after]:
+                    passing.append(after)
+        ends += [check.score for check in moves.values()]
+        return min(ends, key=lambda score: merit(score, self.white))
+
+    def _look_at(self, attack: Attack) -> None:
+        """Find the moves of a position that are worth trying."""
+        board = attack.board
+        value = self._worth(board) if attack.accrued is None else None
+        if value is not None:
+            attack.checks = []
+            if self._reaches(value):
+                attack.value = value
+        else:
+            attack.checks = list(self._checks(board, attack.held, attack.patience))
+            for check in attack.checks:
+                for _, after in check.answers:
+                    after.above.append(attack)
+            _drop_refuted(attack)
+        if attack.refuted:
+            _refute(attack)
+
+    def _checks(self, board: chess.Board, accrued: Signed, patience: int) -> Iterator[Check]:
+        """Yield the moves of the attacker that reach its goal, or may do so soon; only one that wins at once,
+        if there is one."""
+        found = []
+        for move in _worth_trying(board):
+            after = board.copy(stack=False)
+            after.push(move)
+            zeroing = board.is_zeroing(move)
+            value = self._worth(after) if zeroing else None
+            own = _own(after)
+            score = value if value is not None else own if zeroing else fold(accrued, own)
+            ended = value is not None or own in (0, ~0)
+            if not self._reaches(score) and (ended or not patience):
+                continue
+            if ended:
+                yield Check(move, score, [])
+                return
+            if after.is_check():
+                found.append((move, score, after))
+        for move, score, after in found:
+            yield Check(move, score, self._answers(after, score, patience - 1))
+
+    def _reaches(self, score: Signed) -> bool:
+        """Whether a score is as good for the attacker as its goal."""
+        return merit(score, self.white) >= self._goal
+
+    def _answers(self, board: chess.Board, accrued: Signed, patience: int) -> list[Reply]:
+        """Return what the other side may play with an accrued score.
+
+        :param patience: what is left of it if the score does not reach the goal.
+        """
+        answers = []
+        for move in board.legal_moves:
+            after = board.copy(stack=False)
+            after.push(move)
+            zeroing = board.is_zeroing(move)
+            left = 0 if zeroing or self._reaches(accrued) else patience
+            answers.append(Reply(move, self._attack(after, None if zeroing else accrued, left)))
+        return answers
+
+    def _attack(self, board: chess.Board, accrued: Signed | None, patience: int) -> Attack:
+        """Return the one object of a position with an accrued score."""
+        men = board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings
+        passed = board.ep_square if board.has_legal_en_passant() else None
+        key = *men, board.occupied_co[chess.WHITE], passed, accrued, patience
+        return self._attacks.setdefault(key, Attack(board, accrued, patience))
+
+
+def _own(board: chess.Board) -> Signed:
+    """Return a position's own score."""
+    moves, check = mobility(board)
+    rank = 2 * moves + (not check)
+    return Signed(~rank if board.turn else rank)
+
+
+def _followed(roots: list[Reply]) -> Iterator[Attack]:
+    """Yield the positions that play comes to, each once, the nearest first."""
+    seen = dict.fromkeys(after for _, after in roots)
+    waiting = list(seen)
+    for attack in waiting:
+        yield attack
+        for _, after in attack.check.answers if attack.checks else ():
+            if after not in seen:
+                seen[after] = None
+                waiting.append(after)
+
+
+def _drop_refuted(attack: Attack) -> None:
+    """Drop the moves that an answer refutes."""
+    checks = attack.checks or []
+    attack.checks = [check for check in checks if not any(after.refuted for _, after in check.answers)]
+
+
+def _refute(attack: Attack) -> None:
+    """Note what it means for the positions above that one is refuted."""
+    waiting = [attack]
+    for refuted in waiting:
+        for above in refuted.above:
+            if above.checks:
+                _drop_refuted(above)
+                if above.refuted:
+                    waiting.append(above)
+
+
+def _worth_trying(board: chess.Board) -> Iterator[chess.Move]:
+    """Yield the moves that give check, and those that may lead into tables."""
+    king, few = board.king(not board.turn), chess.popcount(board.occupied) <= MAX_MEN + 1
+    assert king is not None, "positions are valid"
+    diagonal = chess.BB_DIAG_ATTACKS[king][chess.BB_DIAG_MASKS[king] & board.occupied]
+    straight = chess.BB_RANK_ATTACKS[king][chess.BB_RANK_MASKS[king] & board.occupied]
+    straight |= chess.BB_FILE_ATTACKS[king][chess.BB_FILE_MASKS[king] & board.occupied]
+    seen = diagonal | straight  # the first men on the king's lines: they may uncover a check
+    pawns = chess.BB_PAWN_ATTACKS[not board.turn][king]
+    from_where = (
+        chess.BB_EMPTY,
+        pawns,
+        chess.BB_KNIGHT_ATTACKS[king],
+        diagonal,
+        straight,
+        seen,
+        chess.BB_EMPTY,
+    )
+    for move in board.legal_moves:
+        target = from_where[board.piece_type_at(move.from_square) or 0]
+        may = chess.BB_SQUARES[move.to_square] & target or chess.BB_SQUARES[move.from_square] & seen
+        if ((may or move.promotion or board.is_en_passant(move)) and board.gives_check(move)) or (
+            few and board.is_zeroing(move)
+        ):
+            yield move

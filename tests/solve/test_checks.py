@@ -1,0 +1,159 @@
+"""Bounds by checks: they agree with tables, and their proofs notice what is wrong."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.board.score import Code, GScore
+from tbgen.board.signed import Signed, of_gscore
+from tbgen.probe.tablebase import Tablebase
+from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
+from tbgen.solve.check_proof import CheckProver, WrongChecksError
+from tbgen.solve.checks import CheckProof, CheckSearch
+from tbgen.solve.solver import solve
+from tbgen.solve.statement import claims
+
+PERPETUAL = "4R3/pp1N1ppk/7p/1q6/2pP4/P1P3P1/1n5P/7K w - - 9 42"
+"""White's knight checks on f8 and d7."""
+STAYS = "8/1q1K1k2/3Pp3/2P2p2/5P2/2Q5/8/8 w - - 9 87"
+"""Black's queen checks, White to move."""
+BEATEN = "5k2/p2R4/5N1p/6p1/1b6/1P4P1/P1rp1KPP/8 w - - 10 41"
+"""Nh7+ Kg8 Nf6+, and Kh8 is mated."""
+
+
+def best_of(
+    board: chess.Board, accrued: GScore, white: bool, tables: Tablebase | None = None, most: int = 1_000
+) -> CheckProof | None:
+    """The best bound that a side has by checks."""
+
+    def worth(after: chess.Board) -> Signed | None:
+        few = tables is not None and chess.popcount(after.occupied) <= 3
+        return of_gscore(tables.probe(after, tbgen.FRESH).value) if tables and few else None
+
+    search = CheckSearch(board, of_gscore(accrued), white, worth)
+    search.run(most, lambda: True)
+    return search.best
+
+
+def random_states(count: int) -> Iterator[tuple[chess.Board, GScore]]:
+    """Positions of four men with a queen or rook, and accrued scores."""
+    chance = random.Random(8)
+    while count:
+        board = chess.Board(None)
+        men = chance.choice(["KQkp", "KQkq", "KQkn", "KRkp", "KQkr", "KRkb"])
+        for square, letter in zip(chance.sample(chess.SQUARES, len(men)), men, strict=True):
+            board.set_piece_at(square, chess.Piece.from_symbol(letter))
+        board.turn = chance.choice(chess.COLORS)
+        if board.is_valid() and any(board.legal_moves):
+            count -= 1
+            own = GScore.of_board(board)
+            rank = chance.randrange(2, 16)
+            yield board, GScore(rank, chance.choice(chess.COLORS)) if rank < own.rank else own
+
+
+@pytest.mark.parametrize(
+    ("fen", "accrued", "white", "bound"),
+    [
+        (PERPETUAL, "G1.0", True, "G1.0"),
+        (PERPETUAL, "-G1.5", True, "G1.0"),
+        (PERPETUAL, "-G1.0", True, None),  # it would take G0.5
+        (STAYS, "-G1.0", False, "-G1.0"),
+        (STAYS, "G4.0", False, "-G1.0"),
+        (BEATEN, "-G3.0", True, "G2.0"),
+        (BEATEN, "-G3.0", False, None),
+        ("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1", "-G11.5", True, "G0.0"),
+    ],
+)
+def test_bounds(fen: str, accrued: str, white: bool, bound: str | None) -> None:
+    board = chess.Board(fen)
+    found = best_of(board, GScore(accrued), white)
+    assert (None if found is None else str(GScore.from_code(found.bound))) == bound
+
+
+@pytest.mark.parametrize("with_tables", [False, True])
+def test_bounds_contain_the_values_of_tables(with_tables: bool, four_men: Path) -> None:
+    with tbgen.open_tablebase(four_men) as tables:
+        bounds = 0
+        for board, accrued in random_states(60):
+            value = tables.probe(board, accrued).value
+            for white in chess.COLORS:
+                proof = best_of(board, accrued, white, tables if with_tables else None)
+                if proof is not None:
+                    bounds += 1
+                    bound = GScore.from_code(proof.bound)
+                    assert value >= bound if white else value <= bound, (board.fen(), accrued)
+        assert bounds > 3
+
+
+def proved(fen: str, accrued: str, white: bool) -> tuple[CheckProver, CheckProof]:
+    """A proof, and what proves it forward."""
+    board = chess.Board(fen)
+    proof = best_of(board, GScore(accrued), white)
+    assert proof is not None
+    return CheckProver(board, GScore(accrued), Tablebase("no tables")), proof
+
+
+@pytest.mark.parametrize(
+    ("fen", "accrued", "white"),
+    [(PERPETUAL, "G1.0", True), (STAYS, "G4.0", False), (BEATEN, "-G3.0", True)],
+)
+def test_a_proof_notices_a_bound_that_is_too_good(fen: str, accrued: str, white: bool) -> None:
+    prover, proof = proved(fen, accrued, white)
+    assert prover.prove(proof) > 2
+    better = Code(proof.bound - 1 if white else proof.bound + 1)
+    with pytest.raises(WrongChecksError, match=r"(may stay for ever|it is worth|no move is chosen)"):
+        prover.prove(replace(proof, bound=better))
+
+
+def test_a_proof_notices_a_move_that_is_missing() -> None:
+    prover, proof = proved(BEATEN, "-G3.0", True)
+    attack = proof.roots[0].after
+    for _, after in attack.check.answers:
+        after.checks, after.value = [], Signed(0)
+    with pytest.raises(WrongChecksError, match="no move is chosen"):
+        prover.prove(proof)
+
+
+def test_a_search_goes_on_where_it_was() -> None:
+    board = chess.Board("4r3/5R2/3p4/q1n3k1/2B5/1P3P2/1P6/1K4R1 b - - 10 51")
+    steps = CheckSearch(board, of_gscore(GScore("G2.0")), True, lambda _: None)
+    for most in range(10, 2_000, 10):
+        steps.run(most, lambda: True)
+    found = best_of(board, GScore("G2.0"), True, most=5_000)
+    assert steps.done
+    assert steps.best is not None
+    assert found is not None
+    assert steps.best.bound == found.bound
+
+
+def test_a_solution_by_checks(small: Path) -> None:
+    found = solve(PERPETUAL, "G1.0", tables=small, budget=Budget(cells=1), line=True, verify=True)
+    assert (str(found.lower), found.by_checks, found.mobile[0]) == ("G1.0", (True, False), ())
+    assert [move.san for move in found.plans[0]] == ["Nf8+", "Kh8", "Nd7+", "Kh7"]
+    assert claims(found)[0] == "White can force G1.0 by checks alone (Black is in check and has 1 move)"
+    assert {move.uci: str(move.lower) for move in found.moves}["d7f8"] == "G1.0"
+    assert found.lines is not None
+    assert [ply.san for ply in found.lines[0]] == ["Nf8+", "Kh8", "Nd7+", "Kh7"]
+    assert found.proof is not None
+    assert found.proof.states >= 4
+
+
+def test_chosen_men_are_those_of_the_cell(small: Path) -> None:
+    found = solve(PERPETUAL, "G1.0", tables=small, budget=Budget(cells=1), mobile=[chess.H1, chess.H7])
+    assert found.by_checks == (False, False)
+
+
+def test_an_interrupt_leaves_what_is_proved(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tbgen.solve.checks.CheckSearch.run", interrupt)
+    with pytest.raises(SolvingInterruptedError) as caught:
+        solve(PERPETUAL, "G1.0", tables=small)
+    assert caught.value.solution.stopped_by is Stop.INTERRUPT
+    assert caught.value.solution.moves
