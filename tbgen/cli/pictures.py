@@ -46,7 +46,8 @@ def _pictures(board: chess.Board, solution: Solution) -> Iterator[tuple[str, str
     said = claims(solution)
     ends = list(zip(("lower", "upper"), said, solution.plans, solution.mobile, strict=True))
     if solution.value is not None:
-        ends = [("value", "; ".join(filter(None, said)), solution.plans[0], solution.mobile[0])]
+        plan = max(solution.plans, key=len)  # one of them only, if that is by checks
+        ends = [("value", "; ".join(filter(None, said)), plan, solution.mobile[0])]
     for name, claim, plan, mobile in ends:
         if claim:
             yield name, end_picture(board, claim, plan, mobile)

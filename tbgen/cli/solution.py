@@ -75,12 +75,13 @@ def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[st
 
 def _claims_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     """Yield what each side can be sure of, and how it goes about it."""
-    plans = solution.plans if solution.value is None else ((), solution.plans[0])
+    best = solution.value is not None and not any(solution.by_checks)
+    plans = ((), solution.plans[0]) if best else solution.plans
     for name, claim, plan in zip(("White", "Black"), claims(solution), plans, strict=True):
         if claim:
             yield f"{name:16}{claim.removeprefix(name).strip()}"
         if plan:
-            yield f"{'' if solution.value is None else 'best play':16}{plan_text(board, plan)}"
+            yield f"{'best play' if best else '':16}{plan_text(board, plan)}"
 
 
 def _frozen_text(board: chess.Board, solution: Solution) -> Iterator[str]:
@@ -109,14 +110,21 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     """Yield the lines."""
     lines = []
     if solution.line is not None:
-        lines = [("best play", solution.lower, solution.line)]
+        lines = [("best play", solution.lower, solution.line, False)]
+    elif solution.lines is not None and solution.value is not None:
+        lines = [(f"line that shows {solution.value}", solution.lower, solution.lines[0], True)]
     elif solution.lines is not None:
-        ends = zip(("lower", "upper"), (solution.lower, solution.upper), solution.lines, strict=True)
-        lines = [(f"line that shows the {end} end, {score}", score, line) for end, score, line in ends]
-    for name, score, line in lines:
+        ends = zip(
+            ("lower", "upper"), solution.proved.bounds, solution.lines, solution.by_checks, strict=True
+        )
+        lines = [
+            (f"line that shows the {end} end, {score}", score, line, checks)
+            for end, score, line, checks in ends
+        ]
+    for name, score, line, by_checks in lines:
         yield ""
         yield from line_text(board, line, name)
-        if (line[-1].accrued if line else solution.accrued) != score:
+        if not by_checks and (line[-1].accrued if line else solution.accrued) != score:
             yield "       nothing more is known of what follows"
 
 

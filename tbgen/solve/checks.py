@@ -4,7 +4,8 @@ The *attacker* looks at checks only, and at captures that lead into tables; the 
 likes. A check that leaves few moves is a score, so a perpetual check is a bound, whatever else is on the
 board.
 
-After its first few checks the attacker has to hold at least what it wants to prove. Play without an end is
+After its first few checks, and after each later move, the attacker has to hold at least what it wants to
+prove. Play without an end is
 worth that, too, since the accrued score changes a limited number of times. So a position counts as good as
 long as it is not refuted: this is a safety game, whose winning positions are a greatest fixed point [1]. Play
 is followed that has one check for each position and all answers; once it comes to nothing that has not been
@@ -16,7 +17,7 @@ best-first search in a graph of moves and answers [2].
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -64,7 +65,7 @@ class Attack:
 
     :ivar board: the position.
     :ivar accrued: the accrued score, without the position's own; None after a capture or pawn move.
-    :ivar patience: after how many more checks less may have accrued than what is to be proved.
+    :ivar patience: for how many more checks less may have accrued than what is to be proved.
     :ivar checks: the moves that have not been refuted; None if it has not been looked at.
     :ivar value: its value, where a table has it.
     :ivar above: the positions from which moves lead here.
@@ -108,11 +109,13 @@ class CheckProof:
     :ivar white: whether White attacks.
     :ivar bound: code of what the attacker gets at least.
     :ivar roots: the given position, or those after each of its moves if the other side is to move in it.
+    :ivar lasting: the positions that may come about again and again.
     """
 
     white: bool
     bound: Code
     roots: list[Reply]
+    lasting: frozenset[Attack]
 
     def moves(self) -> Iterator[chess.Move]:
         """Yield the moves of the given position after which the bound holds."""
@@ -120,30 +123,51 @@ class CheckProof:
 
     def choices(self) -> Iterator[tuple[chess.Board, GScore, chess.Move]]:
         """Yield the positions that play comes to with the attacker to move, the accrued score, its own
-        included, and the attacker's move."""
-        for attack in _followed(self.roots):
+        included, and the attacker's move; of equal states the one with the least patience last."""
+        for attack in sorted(_followed(self.roots), key=lambda attack: -attack.patience):
             if attack.value is None:
                 yield attack.board, to_gscore(attack.held), attack.check.move
 
     def line(self) -> Iterator[chess.Move]:
-        """Yield play until a position comes about again, or tables go on."""
-        seen: set[Attack] = set()
-        answers = self.roots
-        while answers:
-            move, here = next((reply for reply in answers if reply.after not in seen), answers[0])
-            if move is not None:
-                yield move
-            if here in seen or here.value is not None:
+        """Yield play that ends with the bound: up to there, and on until a position comes about again."""
+        ways: dict[Attack, list[chess.Move]] = {}
+        for move, after in self.roots:
+            ways.setdefault(after, [] if move is None else [move])
+        for here in _followed(self.roots):
+            if here.value is not None:
+                if code_of(here.value) == self.bound:
+                    yield from ways[here]
+                    return
+                continue
+            move, score, answers = here.check
+            if code_of(score) == self.bound and (here in self.lasting or not answers):
+                yield from ways[here]
+                yield from self._on(here)
                 return
+            for answer, after in answers:
+                assert answer is not None
+                ways.setdefault(after, [*ways[here], move, answer])
+
+    def _on(self, here: Attack) -> Iterator[chess.Move]:
+        """Yield play that stays where play may stay for ever."""
+        seen: set[Attack] = set()
+        while here not in seen and here.value is None:
             seen.add(here)
             yield here.check.move
-            answers = here.check.answers
+            after = [reply for reply in here.check.answers if reply.after in self.lasting]
+            new = [reply for reply in after if reply.after not in seen]
+            if not after:
+                return
+            move, here = (new or after)[0]
+            assert move is not None
+            yield move
 
 
 class CheckSearch:
-    """Looks for the best bound that a side can prove by checks.
+    """Looks for the best bound that a side can prove by checks: a score of its own, up to G63.0. Stalemate at
+    once is not looked for.
 
-    :param board: the given position, without castling rights.
+    :param board: the given position, not over and without castling rights.
     :param accrued: its accrued score.
     :param white: whether White attacks.
     :param worth: what tables say.
@@ -171,8 +195,11 @@ class CheckSearch:
             if not found:
                 self.done, self._attacks = True, {}
                 break
-            bound = self._worst()
-            self.best = CheckProof(self.white, code_of(bound), self._roots)
+            bound, lasting = self._worst()
+            self.best = CheckProof(self.white, code_of(bound), self._roots, lasting)
+            for attack in _followed(self._roots):  # nothing else is needed any longer
+                attack.above = []
+                attack.checks = [attack.check] if attack.checks else []
             self._goal = merit(bound, self.white) + 1
             self._attacks = {}
             self._roots = self._begin()
@@ -196,13 +223,14 @@ class CheckSearch:
                 self._look_at(attack)
         return False
 
-    def _worst(self) -> Signed:
-        """Return what a complete proof proves: the worst that play may end with."""
+    def _worst(self) -> tuple[Signed, frozenset[Attack]]:
+        """Return what a complete proof proves, the worst that play may end with, and where it may last."""
         play = list(_followed(self._roots))
         ends = [attack.value for attack in play if attack.value is not None]
         moves = {attack: attack.check for attack in play if attack.value is None}
         ends += [check.score for check in moves.values() if not check.answers]
-        # Of play without an end counts where it stays: what other play does not lead to, it leaves for ever.
+        # Of play without an end counts where it stays: it does not come again to what nothing else leads to,
+        # nor to what leads nowhere else.
         leads = Counter(reply.after for check in moves.values() for reply in check.answers)
         passing = [attack for attack in play if not leads[attack]]
         for attack in passing:
@@ -210,8 +238,11 @@ class CheckSearch:
                 leads[after] -= 1
                 if not leads[after]:
                     passing.append(after)
+        while ending := [each for each, check in moves.items() if not _leads_to(check, moves)]:
+            for attack in ending:
+                del moves[attack]
         ends += [check.score for check in moves.values()]
-        return min(ends, key=lambda score: merit(score, self.white))
+        return min(ends, key=lambda score: merit(score, self.white)), frozenset(moves)
 
     def _look_at(self, attack: Attack) -> None:
         """Find the moves of a position that are worth trying."""
@@ -295,6 +326,11 @@ def _followed(roots: list[Reply]) -> Iterator[Attack]:
             if after not in seen:
                 seen[after] = None
                 waiting.append(after)
+
+
+def _leads_to(check: Check, positions: Container[Attack]) -> bool:
+    """Whether an answer to a check leads to one of some positions."""
+    return any(after in positions for _, after in check.answers)
 
 
 def _drop_refuted(attack: Attack) -> None:

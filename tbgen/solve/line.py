@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import chess
 
+from tbgen.board.mobility import own_score
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import LOWER, UPPER, WORST
 from tbgen.cells.position import CellPosition, Step
@@ -134,13 +135,18 @@ class Lines:
             here = {each: step.after for each, step in steps.items()}
 
     def _checks(self, accrued: Code, proof: CheckProof) -> Iterator[PlanMove]:
-        """Yield play that shows a bound by checks."""
-        here = self._found[LOWER].given
+        """Yield play that shows a bound by checks, and goes on in tables."""
+        board, score = self._found[LOWER].given.board.copy(stack=False), GScore.from_code(accrued)
         for move in proof.line():
-            step = self._step(here, move)
-            accrued = step.after.own if step.zeroing else carried(step, accrued)
-            yield PlanMove(move, here.board.san(move), GScore.from_code(accrued))
-            here = step.after
+            san, zeroing = board.san(move), board.is_zeroing(move)
+            board.push(move)
+            own = own_score(board)
+            score = own if zeroing or own.rank < score.rank else score
+            yield PlanMove(move, san, score)
+        if self._known.tables.fresh_value(board) is not None and any(board.legal_moves):
+            with contextlib.suppress(MissingLayerError, MissingTableError):
+                for ply in self._tables.line(board.copy(stack=False), score):
+                    yield PlanMove(ply.move, ply.san, ply.accrued)
 
     def _ends(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
         """Return one end of each state, by ends."""

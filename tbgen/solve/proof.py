@@ -106,14 +106,14 @@ class Prover:
         )
         self._meter.prolong(time.perf_counter() - began)
 
-    def checks(self, board: chess.Board, accrued: Code, proof: CheckProof) -> None:
+    def checks(self, board: chess.Board, accrued: GScore, proof: CheckProof) -> None:
         """Prove a bound by checks.
 
         :param accrued: of the given state.
         :raises WrongChecksError: if it does not follow from the checks.
         """
         began = time.perf_counter()
-        prover = CheckProver(board, GScore.from_code(accrued), self._known.tables.tablebase)
+        prover = CheckProver(board, accrued, self._known.tables.tablebase)
         self.proof = replace(self.proof, states=self.proof.states + prover.prove(proof))
         self._meter.prolong(time.perf_counter() - began)
 

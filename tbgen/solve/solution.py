@@ -1,7 +1,7 @@
 """What is proved about a state, collected from the cells of one set of mobile men after the other."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -9,18 +9,19 @@ import chess
 
 from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.mobility import own_score
-from tbgen.board.score import Code, GScore
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
+from tbgen.board.score import GScore
+from tbgen.board.signed import Signed, code_of, to_gscore
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, NoCodeError
 from tbgen.cells.cell import MOST_MOBILE
 from tbgen.cells.interval import Interval
 from tbgen.errors import build_command
 from tbgen.solve.answer import Answer
+from tbgen.solve.attackers import Attackers
 from tbgen.solve.budget import Budget, Stop
-from tbgen.solve.checks import CheckProof, CheckSearch
+from tbgen.solve.checks import CheckProof
 from tbgen.solve.gaps import Gap, Gaps, Narrowing
 from tbgen.solve.hold import Hold, holds
 from tbgen.solve.line import Line, Lines, Plan
-from tbgen.solve.meter import Meter
 from tbgen.solve.proof import ForwardProof, Prover
 from tbgen.solve.search import Search
 
@@ -125,16 +126,17 @@ class Solution:
 class Collection:
     """What searches with several sets of mobile men have proved of one state: what is best of each.
 
-    :param accrued: code of the accrued score.
+    :param accrued: the accrued score, up to G63.0.
     :param budget: what is allowed.
     :param with_holds: whether to find out how one man holds another.
     :param all_fit: whether memory lets all sets be tried.
     """
 
     def __init__(
-        self, board: chess.Board, accrued: Code, budget: Budget, with_holds: bool, all_fit: bool
+        self, board: chess.Board, accrued: Signed, budget: Budget, with_holds: bool, all_fit: bool
     ) -> None:
-        self._board, self.accrued, self._budget, self._with_holds = board, accrued, budget, with_holds
+        self._board, self._budget, self._with_holds = board, budget, with_holds
+        self._score, self.accrued = to_gscore(accrued), code_of(accrued)
         self._stops = {Stop.NOTHING_LEFT if all_fit else Stop.MEMORY}
         self.interrupt: KeyboardInterrupt | None = None
         """What has interrupted a search."""
@@ -143,67 +145,76 @@ class Collection:
         self._holds: list[tuple[Hold, ...]] = [(), ()]
         self.found: list[Search] = []
         """The searches that prove the lower and the upper end, where checks prove no more."""
+        self._refused: NoCodeError | None = None
+        """Why a cell was not solved."""
         self._checks: list[CheckProof | None] = [None, None]
         """The checks that prove the lower and the upper end."""
         self.cells = 0
         """How many cells were solved."""
 
-    def add(self, search: Search) -> None:
-        """Run a search and take what it proves, also if it is interrupted."""
-        over = search.given.over
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let an interrupt end what is done, and take note of it."""
         try:
-            stop = None if over or self.interrupt else search.run()
-            search.tell()
+            yield
         except KeyboardInterrupt as interrupt:
-            stop, self.interrupt = Stop.INTERRUPT, interrupt
+            self.interrupt = interrupt
+            self._stops.add(Stop.INTERRUPT)
+
+    def add(self, search: Search) -> None:
+        """Run a search, unless everything is known, and take what it proves, also if it is interrupted.
+
+        A cell that is refused leaves what is known without it.
+        """
+        over, stop = search.given.over, None
+        with self.interruptible():
+            try:
+                if not (over or self.interrupt or self.answer.value.exact):
+                    stop = search.run()
+            except NoCodeError as error:
+                self._refused = error
+            search.tell()
         self._stops |= {stop} if stop else set()
         self.cells += search.solved
+        found = search.answer()
         before, first = self.answer, not self.found
-        self.answer = before.within(search.answer())
-        better = [end for end in ENDS if first or before.value[end] != self.answer.value[end]]
+        self.answer = before.within(found)
+        better = [end for end in ENDS if before.value[end] != self.answer.value[end] or found.value.exact]
         self.found = self.found or [search for _ in ENDS]
-        held = holds(search) if better and self._with_holds else ()
-        for end in better:
+        held = holds(search) if (better or first) and self._with_holds else ()
+        for end in ENDS if first else better:
             self.found[end] = search
-            if before.value[end] != self.answer.value[end]:
+            if end in better:
                 self._checks[end] = None
-            self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
+            if self._checks[end] is None:
+                self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
         for step in () if over else search.steps():
             answer = search.answer(step)
             self._moves[step.move] = self._moves.get(step.move, answer).within(answer)
         search.layers.release()
 
-    def run_checks(self, search: CheckSearch, most: int, meter: Meter, seconds: float = math.inf) -> None:
-        """Run a search for a bound by checks; an interrupt ends it.
+    def add_checks(self, attackers: Attackers, prover: Prover | None) -> None:
+        """Take what is proved by checks, after a forward proof if there is a prover."""
+        self._stops |= {attackers.shortage} if attackers.shortage else set()
+        for proof in attackers.proofs():
+            end = LOWER if proof.white else UPPER
+            known = Answer(Interval(*(proof.bound if each == end else WORST[each] for each in ENDS)))
+            before, after = self.answer, self.answer.within(known)
+            if before.value[end] == after.value[end]:
+                continue
+            if prover is not None:
+                prover.checks(self._board, self._score, proof)
+            self.answer, self._checks[end], self._holds[end] = after, proof, ()
+            for move in proof.moves():
+                self._moves[move] = self._moves.get(move, known).within(known)
 
-        :param most: positions to keep.
-        :param meter: the rest of the budget.
-        :param seconds: how much of it may be taken.
+    def check_refusal(self) -> None:
+        """Raise what has refused a cell, if nothing was proved.
+
+        :raises NoCodeError: then.
         """
-        least = meter.left - seconds if seconds < meter.left else 0.0
-        try:
-            search.run(most, lambda: meter.left > least)
-        except KeyboardInterrupt as interrupt:
-            self.interrupt = interrupt
-            self._stops.add(Stop.INTERRUPT)
-
-    def add_checks(self, search: CheckSearch) -> None:
-        """Take what a search has proved by checks."""
-        if search.best is None:
-            return
-        end = LOWER if search.white else UPPER
-        known = Answer(Interval(*(search.best.bound if each == end else WORST[each] for each in ENDS)))
-        before, self.answer = self.answer, self.answer.within(known)
-        if before.value[end] != self.answer.value[end]:
-            self._checks[end] = search.best
-        for move in search.best.moves():
-            self._moves[move] = self._moves.get(move, known).within(known)
-
-    def prove_checks(self, prover: Prover) -> None:
-        """Prove forward what is proved by checks."""
-        for proof in self._checks:
-            if proof is not None:
-                prover.checks(self._board, self.accrued, proof)
+        if self._refused is not None and self.answer.value == WORST:
+            raise self._refused
 
     def solution(self, line: bool) -> Solution:
         """Return all that is proved, with lines if they are asked for."""
@@ -236,9 +247,10 @@ class Collection:
         lines = Lines(self.found)
         if exact and not any(self._checks):
             return replace(solution, line=lines.exact(self.accrued))
+        shown = [proof for proof in self._checks if proof is not None] if exact else []
         lower_line, upper_line = (
             lines.of_end(self.accrued, end) if proof is None else lines.of_checks(self.accrued, proof)
-            for end, proof in zip(ENDS, self._checks, strict=True)
+            for end, proof in zip(ENDS, len(ENDS) * shown[:1] or self._checks, strict=True)
         )
         return replace(solution, lines=(lower_line, upper_line))
 

@@ -4,6 +4,7 @@ import logging
 import math
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Final
 
@@ -11,11 +12,13 @@ import chess
 
 from tbgen.board.history import Fresh
 from tbgen.board.material import MAX_MEN
-from tbgen.board.score import GScore
-from tbgen.board.signed import code_of
+from tbgen.board.mobility import own_score
+from tbgen.board.score import MAX_CODED_RANK, GScore
+from tbgen.board.signed import rank_of
 from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
-from tbgen.cells.bounds import NoCodeError
+from tbgen.cells.bounds import WORST, NoCodeError
+from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.interval import Interval
 from tbgen.cells.memory import MEMORY
 from tbgen.cells.position import CellPosition
@@ -27,8 +30,8 @@ from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r, read_chess
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
+from tbgen.solve.attackers import AT_ONCE, Attackers
 from tbgen.solve.budget import Budget, SolvingInterruptedError
-from tbgen.solve.checks import CheckSearch
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
@@ -42,12 +45,8 @@ from tbgen.solve.tables import Tables
 from tbgen.text import duration, size_text
 from tbgen.verify.warmup import ensure_compiled
 
-_CHECKS_AT_ONCE: Final = 2_000
-"""Positions of play by checks that are kept before cells are solved: a second or two..."""
-_CHECKS: Final = 50_000
-"""...and at most: about 100 MiB, and a minute."""
-_SHARE_OF_CHECKS: Final = 1 / 8
-"""Of the time that is left, for either side."""
+_SHARE_OF_CHECKS: Final = 1 / 4
+"""The part of the time in which checks are looked at where cells may tell little."""
 _SHARE_OPEN: Final = 4
 """The part of the memory in which solved cells may be open."""
 _logger = logging.getLogger(__name__)
@@ -91,6 +90,7 @@ def solve(
     :param progress: called with how far it has come.
     :raises SolvingInterruptedError: if it is interrupted (Ctrl-C), with the solution by then.
     :raises WrongBoundError: if the proof finds something wrong.
+    :raises WrongChecksError: likewise, of what checks prove.
     :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
         nothing, or there are more men to be mobile than memory allows.
     :raises DamagedTableError: if a table cannot be used.
@@ -158,10 +158,12 @@ def _by_cells(
 ) -> Solution:
     score = accrued_in_r(board, told)
     sets, all_fit = sets_to_try(board, budget.memory, mobile)
+    if rank_of(score) > MAX_CODED_RANK:
+        raise NoCodeError(Cell.of_board(board, sets[0]))
     compile_kernels()
     if verify:
         ensure_compiled(_logger.warning)
-    collection = Collection(board, code_of(score), budget, with_holds=mobile is not None, all_fit=all_fit)
+    collection = Collection(board, score, budget, with_holds=mobile is not None, all_fit=all_fit)
     meter = Meter(budget)
     prover = Prover(known, meter) if verify else None
 
@@ -169,33 +171,26 @@ def _by_cells(
         lower, upper = scores(collection.answer.value.within(interval))
         progress(SolveStage(lower, upper, collection.cells + cells, left, seconds))
 
-    def try_checks(most: int, share: float = 1.0, *, take: bool = True) -> None:
-        for search in searches:
-            if not (collection.answer.value.exact or collection.interrupt):
-                collection.run_checks(search, most, meter, meter.left * share)
-                if take:
-                    collection.add_checks(search)
-                    report(collection.answer.value, 0)
-
-    attackers = [] if mobile not in (None, "auto") or GScore.of_board(board).rank < 2 else chess.COLORS
-    searches = [CheckSearch(board, score, white, known.tables.fresh_value) for white in attackers]
-    # Where cells tell as much, they tell depths as well; they may tell little of more men than can be mobile.
-    try_checks(_CHECKS_AT_ONCE, take=False)
-    if len(sets) > 1:
-        try_checks(_CHECKS, _SHARE_OF_CHECKS)
+    attackers = None
+    if mobile in (None, "auto") and own_score(board).rank > 1:
+        tell = partial(report, Interval(*WORST), 0)
+        attackers = Attackers(board, score, known.tables.fresh_value, meter, tell)
+        with collection.interruptible():
+            attackers.run(AT_ONCE)
+            if max(map(len, sets)) < len(list(mobile_squares(board))):  # cells may tell little
+                attackers.run(share=_SHARE_OF_CHECKS)
+                collection.add_checks(attackers, prover)
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
-        try:
-            collection.add(Search(known, root, collection.accrued, meter, report, prover))
-        except NoCodeError:
-            if not collection.found:
-                raise
-            continue  # other sets have proved something
+        collection.add(Search(known, root, collection.accrued, meter, report, prover))
         if collection.answer.value.exact or collection.interrupt is not None:
             break
-    try_checks(_CHECKS)
-    if prover is not None:
-        collection.prove_checks(prover)
+    if attackers is not None and not collection.answer.value.exact:
+        with collection.interruptible():
+            if collection.interrupt is None:
+                attackers.run()
+        collection.add_checks(attackers, prover)
+    collection.check_refusal()
     solution = collection.solution(line)
     if prover is not None:
         solution = replace(solution, proof=prover.proof)

@@ -32,7 +32,7 @@ def _claim(score: GScore, by_white: bool, by_checks: bool) -> str:
     """Say what a side can be sure of."""
     side, other = ("White", "Black") if by_white else ("Black", "White")
     if score.white == by_white:
-        how = " by checks alone" if by_checks else ""
+        how = " by checks" if by_checks else ""
         return f"{side} can force {score}{how} ({other} {state_of(score)})"
     return f"{side} can keep {other} from better than {score}"
 

@@ -166,9 +166,10 @@ class Tables(ExitSource):
 
     def fresh_value(self, board: chess.Board) -> Signed | None:
         """Return the fresh value of any position, if a table has it."""
-        if chess.popcount(board.occupied) > MAX_MEN or self._file(Material.of_board(board)[0]) is None:
-            return None
-        return of_gscore(self.tablebase.probe(board, FRESH).value)
+        if chess.popcount(board.occupied) <= MAX_MEN and self._file(Material.of_board(board)[0]) is not None:
+            with suppress(MissingTableError):  # a packed table may need others
+                return of_gscore(self.tablebase.probe(board, FRESH).value)
+        return None
 
     def _is_open(self, cell: Cell) -> bool:
         """Whether positions of a cell can be had that promotions lead to."""

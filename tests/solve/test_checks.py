@@ -1,5 +1,6 @@
 """Bounds by checks: they agree with tables, and their proofs notice what is wrong."""
 
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,12 +12,16 @@ import pytest
 import tbgen
 from tbgen.board.score import Code, GScore
 from tbgen.board.signed import Signed, of_gscore
+from tbgen.cells.bounds import NoCodeError
 from tbgen.probe.tablebase import Tablebase
+from tbgen.solve.attackers import Attackers
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.check_proof import CheckProver, WrongChecksError
 from tbgen.solve.checks import CheckProof, CheckSearch
+from tbgen.solve.meter import Meter
 from tbgen.solve.solver import solve
 from tbgen.solve.statement import claims
+from tests.support.packed_tables import pack
 
 PERPETUAL = "4R3/pp1N1ppk/7p/1q6/2pP4/P1P3P1/1n5P/7K w - - 9 42"
 """White's knight checks on f8 and d7."""
@@ -24,6 +29,10 @@ STAYS = "8/1q1K1k2/3Pp3/2P2p2/5P2/2Q5/8/8 w - - 9 87"
 """Black's queen checks, White to move."""
 BEATEN = "5k2/p2R4/5N1p/6p1/1b6/1P4P1/P1rp1KPP/8 w - - 10 41"
 """Nh7+ Kg8 Nf6+, and Kh8 is mated."""
+FULL = "rnb2r1k/ppp4p/7Q/3p4/q1n1p3/b2PB3/PPPBNPPP/RN3RK1 w - - 0 1"
+"""Men that may have more moves than codes count."""
+LONG = "8/3q1rP1/2N4R/6P1/Q2r2Pp/3knR1p/5p1K/8 b - - 0 1"
+"""Both sides have many checks."""
 
 
 def best_of(
@@ -135,7 +144,7 @@ def test_a_solution_by_checks(small: Path) -> None:
     found = solve(PERPETUAL, "G1.0", tables=small, budget=Budget(cells=1), line=True, verify=True)
     assert (str(found.lower), found.by_checks, found.mobile[0]) == ("G1.0", (True, False), ())
     assert [move.san for move in found.plans[0]] == ["Nf8+", "Kh8", "Nd7+", "Kh7"]
-    assert claims(found)[0] == "White can force G1.0 by checks alone (Black is in check and has 1 move)"
+    assert claims(found)[0] == "White can force G1.0 by checks (Black is in check and has 1 move)"
     assert {move.uci: str(move.lower) for move in found.moves}["d7f8"] == "G1.0"
     assert found.lines is not None
     assert [ply.san for ply in found.lines[0]] == ["Nf8+", "Kh8", "Nd7+", "Kh7"]
@@ -148,12 +157,100 @@ def test_chosen_men_are_those_of_the_cell(small: Path) -> None:
     assert found.by_checks == (False, False)
 
 
-def test_an_interrupt_leaves_what_is_proved(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
+@pytest.mark.parametrize(
+    ("fen", "accrued", "value"),
+    [
+        (FULL, "-G50.5", "G0.0"),
+        ("6k1/5ppp/8/8/1n2q3/1b6/8/K2RR3 w - - 0 1", None, "G0.0"),
+        ("k2rr3/8/1B6/1N2Q3/8/8/5PPP/6K1 b - - 0 1", None, "-G0.0"),
+    ],
+)
+def test_a_mate_by_checks_takes_no_cell(fen: str, accrued: str | None, value: str, small: Path) -> None:
+    """Nor does it matter that cells of so many men are refused."""
+    found = solve(fen, accrued, tables=small, line=True)
+    assert (str(found.value), found.cells, found.depth, found.line) == (value, 0, None, None)
+    assert found.lines is not None
+    assert found.lines[0] == found.lines[1]
+    assert str(found.lines[0][-1].accrued) == value
+    assert found.plans[value == "G0.0"] == ()
+
+
+def test_men_that_are_too_many_are_refused(small: Path) -> None:
+    with pytest.raises(NoCodeError):
+        solve(FULL.replace(" w ", " b "), tables=small, budget=Budget(seconds=1))
+
+
+def test_what_tables_need_may_be_missing(four_men: Path, tmp_path: Path) -> None:
+    """A packed table without those that its positions rest on tells nothing."""
+    pack(four_men, "KRvKN", tmp_path)
+    found = solve("7n/8/4k3/8/8/2pK4/8/R7 w - - 0 1", tables=tmp_path, budget=Budget(seconds=1))
+    assert found.missing
+
+
+def test_a_line_ends_with_the_bound() -> None:
+    for fen, accrued, white in ((PERPETUAL, "G1.0", True), (STAYS, "G4.0", False), (BEATEN, "-G3.0", True)):
+        board, proof = chess.Board(fen), best_of(chess.Board(fen), GScore(accrued), white)
+        assert proof is not None
+        held, scores = GScore(accrued), []
+        for move in proof.line():
+            zeroing = board.is_zeroing(move)
+            board.push(move)
+            own = GScore.of_board(board)
+            held = own if zeroing or own.rank < held.rank else held
+            scores.append(held)
+        assert GScore.from_code(proof.bound) in scores
+        assert board.epd() in {position.epd() for position in _before(board)}
+
+
+def _before(board: chess.Board) -> Iterator[chess.Board]:
+    """The positions that have led to a board."""
+    board = board.copy()
+    while board.move_stack:
+        board.pop()
+        yield board
+
+
+def test_lack_of_time_is_told(small: Path) -> None:
+    """So that the position is tried again where there is more."""
+    found = solve(LONG, tables=small, budget=Budget(seconds=0.5))
+    assert found.stopped_by is Stop.TIME
+
+
+def test_sides_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = []
+    monkeypatch.setattr(CheckSearch, "run", lambda search, most, _: turns.append((search.white, most)))
+    attackers = Attackers(chess.Board(LONG), Signed(72), lambda _: None, Meter(Budget()), lambda: None)
+    attackers.run(2_000)
+    assert turns == [(white, most) for most in (500, 1_000, 2_000) for white in chess.COLORS]
+    assert attackers.shortage is Stop.TIME
+    attackers.run()
+    assert attackers.shortage is None
+
+
+def test_a_share_of_the_time() -> None:
+    meter = Meter(Budget(seconds=100.0))
+    with meter.sharing(1 / 4):
+        assert 20 < meter.left <= 25
+        meter.prolong(10.0)
+        assert 30 < meter.left <= 35
+    assert 100 < meter.left <= 110
+    endless = Meter(Budget())
+    with endless.sharing(1 / 4):
+        assert endless.left == math.inf
+    assert endless.left == math.inf
+
+
+@pytest.mark.parametrize("what", ["attackers.Attackers.run", "search.Search.run", "search.Search.tell"])
+@pytest.mark.parametrize("fen", [PERPETUAL, "6k1/5p1p/7Q/8/8/8/r4PPP/6K1 w - - 0 1"])
+def test_an_interrupt_leaves_what_is_proved(
+    what: str, fen: str, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tbgen.solve.checks.CheckSearch.run", interrupt)
+    monkeypatch.setattr(f"tbgen.solve.{what}", interrupt)
     with pytest.raises(SolvingInterruptedError) as caught:
-        solve(PERPETUAL, "G1.0", tables=small)
+        solve(fen, "G1.0" if fen == PERPETUAL else None, tables=small, budget=Budget(cells=1))
     assert caught.value.solution.stopped_by is Stop.INTERRUPT
+    assert str(caught.value.solution.lower) == ("-G0.0" if "attackers" in what else "G1.0")
     assert caught.value.solution.moves
