@@ -46,8 +46,8 @@ def _pictures(board: chess.Board, solution: Solution) -> Iterator[tuple[str, str
     said = claims(solution)
     ends = list(zip(("lower", "upper"), said, solution.plans, solution.mobile, strict=True))
     if solution.value is not None:
-        plan = max(solution.plans, key=len)  # one of them only, if that is by checks
-        ends = [("value", "; ".join(filter(None, said)), plan, solution.mobile[0])]
+        plan, mobile = max(zip(solution.plans, solution.mobile, strict=True), key=lambda end: len(end[0]))
+        ends = [("value", "; ".join(filter(None, said)), plan, mobile)]
     for name, claim, plan, mobile in ends:
         if claim:
             yield name, end_picture(board, claim, plan, mobile)

@@ -110,9 +110,9 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     """Yield the lines."""
     lines = []
     if solution.line is not None:
-        lines = [("best play", solution.lower, solution.line, False)]
-    elif solution.lines is not None and solution.value is not None:
-        lines = [(f"line that shows {solution.value}", solution.lower, solution.lines[0], True)]
+        by_checks = any(solution.by_checks)
+        name = f"line that shows {solution.value}" if by_checks else "best play"
+        lines = [(name, solution.lower, solution.line, by_checks)]
     elif solution.lines is not None:
         ends = zip(
             ("lower", "upper"), solution.proved.bounds, solution.lines, solution.by_checks, strict=True

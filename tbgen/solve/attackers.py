@@ -1,21 +1,26 @@
 """Both sides' searches for bounds by checks, which take turns."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from typing import Final
 
 import chess
 
+from tbgen.board.score import MAX_CODED_RANK
 from tbgen.board.signed import Signed
 from tbgen.solve.budget import Stop
 from tbgen.solve.checks import CheckProof, CheckSearch, Worth
 from tbgen.solve.meter import Meter
 
+_RANKS: Final = (0, 2, 4, 6, 8, 12, MAX_CODED_RANK)
+"""Of the scores that are tried, the best first: strict ones leave little to look at, and may be proved where
+more is too much."""
 _FIRST: Final = 500
-"""Positions that either side may keep at its first turn, and twice as many at each that follows..."""
-_MOST: Final = 64_000
-"""...up to so many: about 100 MiB."""
-AT_ONCE: Final = 2_000
-"""Positions that take a second at most."""
+"""Positions that a search may keep at its first turn, and twice as many at each that follows..."""
+MOST: Final = 32_000
+"""...up to so many: some 50 MiB."""
+AT_ONCE: Final = 1_000
+"""Positions that take a second or two for all searches."""
 
 
 class Attackers:
@@ -24,39 +29,51 @@ class Attackers:
     :param accrued: the state's accrued score.
     :param worth: what tables say.
     :param meter: the rest of the budget.
-    :param tell: called after each turn; what it raises ends the work.
     """
 
-    def __init__(
-        self, board: chess.Board, accrued: Signed, worth: Worth, meter: Meter, tell: Callable[[], object]
-    ) -> None:
-        self._searches = [CheckSearch(board, accrued, white, worth) for white in chess.COLORS]
-        self._meter, self._tell, self._kept = meter, tell, 0
+    def __init__(self, board: chess.Board, accrued: Signed, worth: Worth, meter: Meter) -> None:
+        self._open = {
+            white: [CheckSearch(board, accrued, white, rank, worth) for rank in _RANKS]
+            for white in chess.COLORS
+        }
+        """Searches without an answer, the strictest first."""
+        self._best: dict[bool, CheckProof] = {}
+        self._meter, self._kept = meter, 0
 
-    def run(self, most: int = _MOST, share: float = 1.0) -> None:
-        """Let both sides search, as far as they have not before.
+    def turns(self, most: int = MOST, share: float = 1.0) -> Iterator[None]:
+        """Let the sides search where they have not before; yield after each turn.
 
-        :param most: positions that each may keep.
-        :param share: the part of the time left that they may take.
+        :param most: positions that each search may keep.
+        :param share: the part of the time left that this may take.
         """
-        with self._meter.sharing(share):
-            while self._kept < most and not self._done and self._meter.left > 0:
-                most_now = max(_FIRST, 2 * self._kept)
-                for search in self._searches:
-                    search.run(most_now, lambda: self._meter.left > 0)
-                    self._tell()
-                if self._meter.left > 0:
-                    self._kept = most_now
+        left = self._meter.left
+        until = 0.0 if math.isinf(left) else left * (1 - share)
+        while self._kept < most and any(self._open.values()) and self._meter.left > until:
+            kept = max(_FIRST, 2 * self._kept)
+            for white in chess.COLORS:
+                for search in tuple(self._open[white]):
+                    search.run(kept, lambda: self._meter.left > until)
+                    self._take(search)
+                yield
+            if self._meter.left > until:
+                self._kept = kept
+
+    def _take(self, search: CheckSearch) -> None:
+        """Drop searches that the outcome of one leaves nothing to find: weaker ones if it has a proof, and
+        stricter ones if it is refuted."""
+        searches = self._open[search.white]
+        if search.proof is not None and search in searches:
+            self._best[search.white] = search.proof
+            searches[:] = [other for other in searches if other.rank < search.rank]
+        elif search.refuted:
+            searches[:] = [other for other in searches if other.rank > search.rank]
 
     @property
     def shortage(self) -> Stop | None:
         """What there is too little of to go on, if there is anything left to try."""
-        return None if self._done or self._kept >= _MOST else self._meter.shortage
-
-    @property
-    def _done(self) -> bool:
-        return all(search.done for search in self._searches)
+        left = any(self._open.values()) and self._kept < MOST
+        return self._meter.shortage if left else None
 
     def proofs(self) -> Iterator[CheckProof]:
         """Yield the best proof of each side that has one."""
-        yield from (search.best for search in self._searches if search.best is not None)
+        yield from self._best.values()

@@ -4,20 +4,19 @@ The *attacker* looks at checks only, and at captures that lead into tables; the 
 likes. A check that leaves few moves is a score, so a perpetual check is a bound, whatever else is on the
 board.
 
-After its first few checks, and after each later move, the attacker has to hold at least what it wants to
-prove. Play without an end is
-worth that, too, since the accrued score changes a limited number of times. So a position counts as good as
-long as it is not refuted: this is a safety game, whose winning positions are a greatest fixed point [1]. Play
-is followed that has one check for each position and all answers; once it comes to nothing that has not been
-looked at, the bound is proved. The check that leaves the fewest positions to look at is preferred, a
-best-first search in a graph of moves and answers [2].
+The first few checks may leave the attacker with less than it wants to prove; every later one has to reach
+that, and so has every one after it was reached once, or after the other side's capture or pawn move. Play
+without an end is worth that, too, since the accrued score changes a limited number of times. So a position
+counts as good as long as it is not refuted: this is a safety game, whose winning positions are a greatest
+fixed point [1]. Play is followed that has one check for each position and all answers; once it comes to
+nothing that has not been looked at, the bound is proved. The check that leaves the fewest positions to look
+at is preferred, a best-first search in a graph of moves and answers [2].
 
 [1] Thomas, On the synthesis of strategies in infinite games, 1995
 [2] Nilsson, Principles of Artificial Intelligence, 1980, section 3.2
 """
 
-from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -25,7 +24,7 @@ import chess
 
 from tbgen.board.material import MAX_MEN
 from tbgen.board.mobility import mobility
-from tbgen.board.score import MAX_CODED_RANK, Code, GScore
+from tbgen.board.score import Code, GScore
 from tbgen.board.signed import Signed, code_of, fold, merit, to_gscore
 
 Worth: TypeAlias = Callable[[chess.Board], Signed | None]
@@ -36,7 +35,7 @@ _FEW: Final = 4
 _PART: Final = 32
 """...or such a part of those that it came to, if that is more."""
 _PATIENCE: Final = 3
-"""The first checks, after which the attacker may still hold less than it wants to prove."""
+"""How many checks at first may leave the attacker with less than it wants to prove."""
 
 
 class Check(NamedTuple):
@@ -154,7 +153,12 @@ class CheckProof:
         while here not in seen and here.value is None:
             seen.add(here)
             yield here.check.move
-            after = [reply for reply in here.check.answers if reply.after in self.lasting]
+            score = here.check.score
+            after = [
+                reply
+                for reply in here.check.answers
+                if reply.after in self.lasting and reply.after.check.score == score
+            ]
             new = [reply for reply in after if reply.after not in seen]
             if not after:
                 return
@@ -164,85 +168,70 @@ class CheckProof:
 
 
 class CheckSearch:
-    """Looks for the best bound that a side can prove by checks: a score of its own, up to G63.0. Stalemate at
-    once is not looked for.
+    """Looks for a proof by checks that a side gets a score of its own, or better. Stalemate at once is not
+    looked for.
 
     :param board: the given position, not over and without castling rights.
     :param accrued: its accrued score.
     :param white: whether White attacks.
+    :param rank: that of the score, up to G63.0.
     :param worth: what tables say.
     """
 
-    def __init__(self, board: chess.Board, accrued: Signed, white: bool, worth: Worth) -> None:
-        self._board, self._accrued, self.white, self._worth = board.copy(stack=False), accrued, white, worth
-        worst = Signed(MAX_CODED_RANK if white else ~MAX_CODED_RANK)
-        self._goal = merit(worst, white)
-        """What has to be proved, as a merit."""
+    def __init__(self, board: chess.Board, accrued: Signed, white: bool, rank: int, worth: Worth) -> None:
+        self.white, self.rank, self._worth = white, rank, worth
+        self._goal = merit(Signed(rank if white else ~rank), white)
         self._attacks: dict[_Key, Attack] = {}
-        self._roots = self._begin()
-        self.best: CheckProof | None = None
-        """The best proof that has been found."""
-        self.done = False
-        """Whether there is nothing left to try."""
+        patience = 0 if self._reaches(accrued) else _PATIENCE
+        given = board.copy(stack=False)
+        self._roots = (
+            [Reply(None, self._attack(given, accrued, patience))]
+            if board.turn == white
+            else self._answers(given, accrued, patience)
+        )
+        self.proof: CheckProof | None = None
+        """What has been found."""
+        self.refuted = False
+        """Whether there is no proof."""
 
     def run(self, most: int, has_time: Callable[[], bool]) -> None:
-        """Look for better and better bounds; the next call goes on.
+        """Look for a proof; the next call goes on.
 
         :param most: positions to keep, those included that have not been looked at.
         :param has_time: tells whether there is time for more.
         """
-        while not self.done and (found := self._is_proved(most, has_time)) is not None:
-            if not found:
-                self.done, self._attacks = True, {}
-                break
-            bound, lasting = self._worst()
-            self.best = CheckProof(self.white, code_of(bound), self._roots, lasting)
-            for attack in _followed(self._roots):  # nothing else is needed any longer
-                attack.above = []
-                attack.checks = [attack.check] if attack.checks else []
-            self._goal = merit(bound, self.white) + 1
-            self._attacks = {}
-            self._roots = self._begin()
-
-    def _begin(self) -> list[Reply]:
-        patience = 0 if self._reaches(self._accrued) else _PATIENCE
-        if self._board.turn == self.white:
-            return [Reply(None, self._attack(self._board, self._accrued, patience))]
-        return self._answers(self._board, self._accrued, patience)
-
-    def _is_proved(self, most: int, has_time: Callable[[], bool]) -> bool | None:
-        """Return whether the attacker can prove its goal; None if that stays open."""
-        while not any(root.after.refuted for root in self._roots):
+        while self.proof is None and not self.refuted:
+            if any(root.after.refuted for root in self._roots):
+                self.refuted, self._attacks = True, {}
+                return
             play = list(_followed(self._roots))
             new = [attack for attack in play if attack.checks is None]
             if not new:
-                return True
+                self._prove(play)
             for attack in new[: max(_FEW, len(play) // _PART)]:
                 if len(self._attacks) >= most or not has_time():
-                    return None
+                    return
                 self._look_at(attack)
-        return False
 
-    def _worst(self) -> tuple[Signed, frozenset[Attack]]:
-        """Return what a complete proof proves, the worst that play may end with, and where it may last."""
-        play = list(_followed(self._roots))
+    def _prove(self, play: list[Attack]) -> None:
+        """Note what play proves that has no position left to look at: the worst that it may end with."""
         ends = [attack.value for attack in play if attack.value is not None]
-        moves = {attack: attack.check for attack in play if attack.value is None}
-        ends += [check.score for check in moves.values() if not check.answers]
-        # Of play without an end counts where it stays: it does not come again to what nothing else leads to,
-        # nor to what leads nowhere else.
-        leads = Counter(reply.after for check in moves.values() for reply in check.answers)
-        passing = [attack for attack in play if not leads[attack]]
-        for attack in passing:
-            for _, after in moves.pop(attack).answers if attack in moves else ():
-                leads[after] -= 1
-                if not leads[after]:
-                    passing.append(after)
-        while ending := [each for each, check in moves.items() if not _leads_to(check, moves)]:
-            for attack in ending:
-                del moves[attack]
-        ends += [check.score for check in moves.values()]
-        return min(ends, key=lambda score: merit(score, self.white)), frozenset(moves)
+        checks = {attack: attack.check for attack in play if attack.value is None}
+        ends += [check.score for check in checks.values() if not check.answers]
+        # Where play goes round in circles, the accrued score stays the same.
+        stays = {
+            attack: [
+                after for _, after in check.answers if after in checks and checks[after].score == check.score
+            ]
+            for attack, check in checks.items()
+        }
+        _keep_circles(stays)
+        ends += [checks[attack].score for attack in stays]
+        bound = min(ends, key=lambda score: merit(score, self.white))
+        for attack, check in checks.items():  # nothing else is needed any longer
+            attack.checks, attack.above = [check], []
+        self.proof = CheckProof(self.white, code_of(bound), self._roots, frozenset(stays))
+        self._attacks = {}
 
     def _look_at(self, attack: Attack) -> None:
         """Find the moves of a position that are worth trying."""
@@ -328,9 +317,19 @@ def _followed(roots: list[Reply]) -> Iterator[Attack]:
                 waiting.append(after)
 
 
-def _leads_to(check: Check, positions: Container[Attack]) -> bool:
-    """Whether an answer to a check leads to one of some positions."""
-    return any(after in positions for _, after in check.answers)
+def _keep_circles(leads: dict[Attack, list[Attack]]) -> None:
+    """Keep the positions that lie on circles, or between them.
+
+    :param leads: the positions that each leads to.
+    """
+    before = 0
+    while before != len(leads):
+        before = len(leads)
+        led_to = {after for afters in leads.values() for after in afters}
+        for attack in [each for each, afters in leads.items() if each not in led_to or not afters]:
+            del leads[attack]
+        for attack, afters in leads.items():
+            leads[attack] = [after for after in afters if after in leads]
 
 
 def _drop_refuted(attack: Attack) -> None:

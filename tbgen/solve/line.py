@@ -14,6 +14,7 @@ import chess
 
 from tbgen.board.mobility import own_score
 from tbgen.board.score import Code, GScore
+from tbgen.board.signed import fold, of_code, of_gscore, to_gscore
 from tbgen.cells.bounds import LOWER, UPPER, WORST
 from tbgen.cells.position import CellPosition, Step
 from tbgen.errors import MissingLayerError, MissingTableError
@@ -136,16 +137,16 @@ class Lines:
 
     def _checks(self, accrued: Code, proof: CheckProof) -> Iterator[PlanMove]:
         """Yield play that shows a bound by checks, and goes on in tables."""
-        board, score = self._found[LOWER].given.board.copy(stack=False), GScore.from_code(accrued)
+        board, score = self._found[LOWER].given.board.copy(stack=False), of_code(accrued)
         for move in proof.line():
             san, zeroing = board.san(move), board.is_zeroing(move)
             board.push(move)
-            own = own_score(board)
-            score = own if zeroing or own.rank < score.rank else score
-            yield PlanMove(move, san, score)
+            own = of_gscore(own_score(board))
+            score = own if zeroing else fold(score, own)
+            yield PlanMove(move, san, to_gscore(score))
         if self._known.tables.fresh_value(board) is not None and any(board.legal_moves):
             with contextlib.suppress(MissingLayerError, MissingTableError):
-                for ply in self._tables.line(board.copy(stack=False), score):
+                for ply in self._tables.line(board.copy(stack=False), to_gscore(score)):
                     yield PlanMove(ply.move, ply.san, ply.accrued)
 
     def _ends(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:

@@ -59,16 +59,6 @@ class Meter:
         finally:
             self._reserved = before
 
-    @contextmanager
-    def sharing(self, share: float) -> Iterator[None]:
-        """Allow a part of the time that is left, and no more."""
-        end, now = self._end, time.perf_counter()
-        self._end = limited = end if share == 1 else now + share * max(0.0, end - now)
-        try:
-            yield
-        finally:
-            self._end = end + (self._end - limited if self._end != limited else 0.0)
-
     def ask(self, size: int, again: bool) -> None:
         """Ask whether there is time for a cell of ``size`` slots, solved before or not.
 

@@ -1,9 +1,10 @@
-"""What is proved about a state, collected from the cells of one set of mobile men after the other."""
+"""What is proved about a state, collected from checks and from the cells of one set of mobile men after the
+other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import chess
 
@@ -78,18 +79,18 @@ class Solution:
     :ivar holds: how one man holds another, if the ends are proved with one mobile man of each side, and the
         mobile men were chosen.
     :ivar plans: how play begins that shows the lower and the upper end; the same, which is best play, if the
-        value is known. A plan has a dozen plies at most, and ends before where much work would have to tell
-        more. Empty where tables answer, and where an end is all that there could be.
+        value is known from cells. A plan has a dozen plies at most, and ends before where much work would
+        have to tell more. Empty where tables answer, and where an end is all that there could be.
     :ivar gaps: the moves that keep the ends apart, those of most positions first.
     :ivar narrowing: what the cells take that would tell more of the gaps; None if there are none.
     :ivar proof: what has been proved forward; None if that was not asked for.
     :ivar line: best play of both sides up to where the accrued score is the value, or where Syzygy files
-        alone go on; None if it was not asked for, if only an interval is known, if an end is proved by
-        checks, or if it takes depths that tables do not store.
+        alone go on; if the value is proved by checks, play that shows it. None if it was not asked for, if
+        only an interval is known, or if it takes depths that tables do not store.
     :ivar lines: play that shows the ends of an interval, lower end first: White as he proves the lower end,
         or Black the upper one, against the replies that concede least; up to where the accrued score is that
         end, or where nothing more is known; where that side only gives check, until a position comes about
-        again. None if they were not asked for, or if there is a line of best play.
+        again. None if they were not asked for, or the value is known.
     """
 
     position_score: GScore
@@ -124,7 +125,8 @@ class Solution:
 
 
 class Collection:
-    """What searches with several sets of mobile men have proved of one state: what is best of each.
+    """What checks, and searches with several sets of mobile men, have proved of one state: what is best of
+    each.
 
     :param accrued: the accrued score, up to G63.0.
     :param budget: what is allowed.
@@ -146,14 +148,14 @@ class Collection:
         self.found: list[Search] = []
         """The searches that prove the lower and the upper end, where checks prove no more."""
         self._refused: NoCodeError | None = None
-        """Why a cell was not solved."""
+        """Why no cell was solved."""
         self._checks: list[CheckProof | None] = [None, None]
         """The checks that prove the lower and the upper end."""
         self.cells = 0
         """How many cells were solved."""
 
     @contextmanager
-    def interruptible(self) -> Iterator[None]:
+    def _interruptible(self) -> Iterator[None]:
         """Let an interrupt end what is done, and take note of it."""
         try:
             yield
@@ -162,18 +164,20 @@ class Collection:
             self._stops.add(Stop.INTERRUPT)
 
     def add(self, search: Search) -> None:
-        """Run a search, unless everything is known, and take what it proves, also if it is interrupted.
+        """Run a search, unless everything is known or there was an interrupt, and take what it proves, also
+        if it is interrupted.
 
         A cell that is refused leaves what is known without it.
         """
-        over, stop = search.given.over, None
-        with self.interruptible():
+        over, stop, refused = search.given.over, None, None
+        with self._interruptible():
             try:
                 if not (over or self.interrupt or self.answer.value.exact):
                     stop = search.run()
             except NoCodeError as error:
-                self._refused = error
+                refused = error
             search.tell()
+        self._refused = refused if not self.found or self._refused else None
         self._stops |= {stop} if stop else set()
         self.cells += search.solved
         found = search.answer()
@@ -193,9 +197,33 @@ class Collection:
             self._moves[step.move] = self._moves.get(step.move, answer).within(answer)
         search.layers.release()
 
-    def add_checks(self, attackers: Attackers, prover: Prover | None) -> None:
-        """Take what is proved by checks, after a forward proof if there is a prover."""
-        self._stops |= {attackers.shortage} if attackers.shortage else set()
+    def attack(
+        self,
+        attackers: Attackers,
+        tell: Callable[[], object],
+        prover: Prover | None,
+        *options: Any,
+        take: bool = True,
+    ) -> None:
+        """Let both sides look for bounds by checks, unless everything is known; an interrupt ends that.
+
+        :param tell: called after each turn.
+        :param prover: proves what is found.
+        :param options: those of :meth:`tbgen.solve.attackers.Attackers.turns`.
+        :param take: whether to take now what is proved.
+        """
+        with self._interruptible():
+            for _ in () if self.interrupt or self.answer.value.exact else attackers.turns(*options):
+                if take:
+                    self._take_checks(attackers, prover)
+                    tell()
+                    if self.answer.value.exact:
+                        break
+        if take:
+            with self._interruptible():
+                self._take_checks(attackers, prover)
+
+    def _take_checks(self, attackers: Attackers, prover: Prover | None) -> None:
         for proof in attackers.proofs():
             end = LOWER if proof.white else UPPER
             known = Answer(Interval(*(proof.bound if each == end else WORST[each] for each in ENDS)))
@@ -208,12 +236,14 @@ class Collection:
             for move in proof.moves():
                 self._moves[move] = self._moves.get(move, known).within(known)
 
-    def check_refusal(self) -> None:
-        """Raise what has refused a cell, if nothing was proved.
+    def finish(self, attackers: Attackers | None) -> None:
+        """Take note of what there was too little of.
 
-        :raises NoCodeError: then.
+        :raises NoCodeError: if all cells were refused, and nothing else was proved.
         """
-        if self._refused is not None and self.answer.value == WORST:
+        if attackers is not None and attackers.shortage is not None:
+            self._stops.add(attackers.shortage)
+        if self._refused is not None and self.answer.value == WORST and self.interrupt is None:
             raise self._refused
 
     def solution(self, line: bool) -> Solution:
@@ -245,12 +275,13 @@ class Collection:
             return solution
         self._make_layers(64**MOST_MOBILE)
         lines = Lines(self.found)
-        if exact and not any(self._checks):
-            return replace(solution, line=lines.exact(self.accrued))
-        shown = [proof for proof in self._checks if proof is not None] if exact else []
+        shown = [proof for proof in self._checks if proof is not None]
+        if exact:
+            best = lines.of_checks(self.accrued, shown[0]) if shown else lines.exact(self.accrued)
+            return replace(solution, line=best)
         lower_line, upper_line = (
             lines.of_end(self.accrued, end) if proof is None else lines.of_checks(self.accrued, proof)
-            for end, proof in zip(ENDS, len(ENDS) * shown[:1] or self._checks, strict=True)
+            for end, proof in zip(ENDS, self._checks, strict=True)
         )
         return replace(solution, lines=(lower_line, upper_line))
 

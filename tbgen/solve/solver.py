@@ -30,7 +30,7 @@ from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r, read_chess
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
-from tbgen.solve.attackers import AT_ONCE, Attackers
+from tbgen.solve.attackers import AT_ONCE, MOST, Attackers
 from tbgen.solve.budget import Budget, SolvingInterruptedError
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
@@ -84,7 +84,7 @@ def solve(
     :param syzygy: Syzygy files that may be used where no table says more; they are not proved.
     :param known: what earlier positions have left in memory, made by :func:`knowledge` of the same tables,
         cells and files; not used with ``verify``.
-    :param verify: whether to prove forward all that is found in cells, in time that does not count; tables
+    :param verify: whether to prove forward all that is found, in time that does not count; tables
         are proved by ``tbgen verify``.
     :param line: whether to add the play that shows what is proved.
     :param progress: called with how far it has come.
@@ -171,26 +171,21 @@ def _by_cells(
         lower, upper = scores(collection.answer.value.within(interval))
         progress(SolveStage(lower, upper, collection.cells + cells, left, seconds))
 
-    attackers = None
+    attackers, tell = None, partial(report, Interval(*WORST), 0)
     if mobile in (None, "auto") and own_score(board).rank > 1:
-        tell = partial(report, Interval(*WORST), 0)
-        attackers = Attackers(board, score, known.tables.fresh_value, meter, tell)
-        with collection.interruptible():
-            attackers.run(AT_ONCE)
-            if max(map(len, sets)) < len(list(mobile_squares(board))):  # cells may tell little
-                attackers.run(share=_SHARE_OF_CHECKS)
-                collection.add_checks(attackers, prover)
+        attackers = Attackers(board, score, known.tables.fresh_value, meter)
+        # Where all men are mobile, cells mostly tell as much, and depths as well; else they may tell little.
+        all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
+        most = AT_ONCE if all_mobile else MOST
+        collection.attack(attackers, tell, prover, most, _SHARE_OF_CHECKS, take=not all_mobile)
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
         collection.add(Search(known, root, collection.accrued, meter, report, prover))
         if collection.answer.value.exact or collection.interrupt is not None:
             break
-    if attackers is not None and not collection.answer.value.exact:
-        with collection.interruptible():
-            if collection.interrupt is None:
-                attackers.run()
-        collection.add_checks(attackers, prover)
-    collection.check_refusal()
+    if attackers is not None:
+        collection.attack(attackers, tell, prover)
+    collection.finish(attackers)
     solution = collection.solution(line)
     if prover is not None:
         solution = replace(solution, proof=prover.proof)

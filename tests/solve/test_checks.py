@@ -1,8 +1,7 @@
 """Bounds by checks: they agree with tables, and their proofs notice what is wrong."""
 
-import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,21 +31,24 @@ BEATEN = "5k2/p2R4/5N1p/6p1/1b6/1P4P1/P1rp1KPP/8 w - - 10 41"
 FULL = "rnb2r1k/ppp4p/7Q/3p4/q1n1p3/b2PB3/PPPBNPPP/RN3RK1 w - - 0 1"
 """Men that may have more moves than codes count."""
 LONG = "8/3q1rP1/2N4R/6P1/Q2r2Pp/3knR1p/5p1K/8 b - - 0 1"
-"""Both sides have many checks."""
+"""Both sides have many checks, and Black mates in three moves."""
+OPEN = "6k1/5pp1/7p/1p1P1Q1P/2p5/6P1/1q3P1K/8 w - - 8 43"
+"""White's queen may check for long."""
 
 
 def best_of(
-    board: chess.Board, accrued: GScore, white: bool, tables: Tablebase | None = None, most: int = 1_000
+    board: chess.Board, accrued: GScore, white: bool, tables: Tablebase | None = None, most: int = 200
 ) -> CheckProof | None:
-    """The best bound that a side has by checks."""
+    """The best bound that a side has by checks; tables of three men may tell more."""
 
     def worth(after: chess.Board) -> Signed | None:
         few = tables is not None and chess.popcount(after.occupied) <= 3
         return of_gscore(tables.probe(after, tbgen.FRESH).value) if tables and few else None
 
-    search = CheckSearch(board, of_gscore(accrued), white, worth)
-    search.run(most, lambda: True)
-    return search.best
+    attackers = Attackers(board, of_gscore(accrued), worth, Meter(Budget()))
+    for _ in attackers.turns(most):
+        pass
+    return next((proof for proof in attackers.proofs() if proof.white == white), None)
 
 
 def random_states(count: int) -> Iterator[tuple[chess.Board, GScore]]:
@@ -88,7 +90,7 @@ def test_bounds(fen: str, accrued: str, white: bool, bound: str | None) -> None:
 def test_bounds_contain_the_values_of_tables(with_tables: bool, four_men: Path) -> None:
     with tbgen.open_tablebase(four_men) as tables:
         bounds = 0
-        for board, accrued in random_states(60):
+        for board, accrued in random_states(30):
             value = tables.probe(board, accrued).value
             for white in chess.COLORS:
                 proof = best_of(board, accrued, white, tables if with_tables else None)
@@ -130,14 +132,15 @@ def test_a_proof_notices_a_move_that_is_missing() -> None:
 
 def test_a_search_goes_on_where_it_was() -> None:
     board = chess.Board("4r3/5R2/3p4/q1n3k1/2B5/1P3P2/1P6/1K4R1 b - - 10 51")
-    steps = CheckSearch(board, of_gscore(GScore("G2.0")), True, lambda _: None)
-    for most in range(10, 2_000, 10):
+    steps, at_once = (
+        CheckSearch(board, of_gscore(GScore("G2.0")), True, 2, lambda _: None) for _ in range(2)
+    )
+    for most in range(10, 5_000, 10):
         steps.run(most, lambda: True)
-    found = best_of(board, GScore("G2.0"), True, most=5_000)
-    assert steps.done
-    assert steps.best is not None
-    assert found is not None
-    assert steps.best.bound == found.bound
+    at_once.run(5_000, lambda: True)
+    assert steps.proof is not None
+    assert at_once.proof is not None
+    assert steps.proof.bound == at_once.proof.bound == GScore("G1.0").code
 
 
 def test_a_solution_by_checks(small: Path) -> None:
@@ -161,6 +164,7 @@ def test_chosen_men_are_those_of_the_cell(small: Path) -> None:
     ("fen", "accrued", "value"),
     [
         (FULL, "-G50.5", "G0.0"),
+        (LONG, None, "-G0.0"),
         ("6k1/5ppp/8/8/1n2q3/1b6/8/K2RR3 w - - 0 1", None, "G0.0"),
         ("k2rr3/8/1B6/1N2Q3/8/8/5PPP/6K1 b - - 0 1", None, "-G0.0"),
     ],
@@ -168,10 +172,10 @@ def test_chosen_men_are_those_of_the_cell(small: Path) -> None:
 def test_a_mate_by_checks_takes_no_cell(fen: str, accrued: str | None, value: str, small: Path) -> None:
     """Nor does it matter that cells of so many men are refused."""
     found = solve(fen, accrued, tables=small, line=True)
-    assert (str(found.value), found.cells, found.depth, found.line) == (value, 0, None, None)
-    assert found.lines is not None
-    assert found.lines[0] == found.lines[1]
-    assert str(found.lines[0][-1].accrued) == value
+    assert (str(found.value), found.cells, found.depth) == (value, 0, None)
+    assert found.lines is None
+    assert found.line is not None
+    assert str(found.line[-1].accrued) == value
     assert found.plans[value == "G0.0"] == ()
 
 
@@ -188,17 +192,22 @@ def test_what_tables_need_may_be_missing(four_men: Path, tmp_path: Path) -> None
 
 
 def test_a_line_ends_with_the_bound() -> None:
-    for fen, accrued, white in ((PERPETUAL, "G1.0", True), (STAYS, "G4.0", False), (BEATEN, "-G3.0", True)):
+    for fen, accrued, white in (
+        (PERPETUAL, "G1.0", True),
+        (STAYS, "G4.0", False),
+        (BEATEN, "-G3.0", True),
+        ("8/Q7/6p1/p7/3p4/6P1/4q3/K6k b - - 0 1", "-G5.0", False),
+        ("2k5/pp6/8/Q2K4/8/8/8/8 w - - 0 1", "-G9.5", True),
+    ):
         board, proof = chess.Board(fen), best_of(chess.Board(fen), GScore(accrued), white)
         assert proof is not None
-        held, scores = GScore(accrued), []
+        held = GScore(accrued)
         for move in proof.line():
             zeroing = board.is_zeroing(move)
             board.push(move)
             own = GScore.of_board(board)
             held = own if zeroing or own.rank < held.rank else held
-            scores.append(held)
-        assert GScore.from_code(proof.bound) in scores
+        assert held == GScore.from_code(proof.bound)
         assert board.epd() in {position.epd() for position in _before(board)}
 
 
@@ -212,35 +221,43 @@ def _before(board: chess.Board) -> Iterator[chess.Board]:
 
 def test_lack_of_time_is_told(small: Path) -> None:
     """So that the position is tried again where there is more."""
-    found = solve(LONG, tables=small, budget=Budget(seconds=0.5))
+    found = solve(OPEN, tables=small, budget=Budget(seconds=0.5))
     assert found.stopped_by is Stop.TIME
 
 
 def test_sides_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = []
-    monkeypatch.setattr(CheckSearch, "run", lambda search, most, _: turns.append((search.white, most)))
-    attackers = Attackers(chess.Board(LONG), Signed(72), lambda _: None, Meter(Budget()), lambda: None)
-    attackers.run(2_000)
-    assert turns == [(white, most) for most in (500, 1_000, 2_000) for white in chess.COLORS]
+
+    def run(search: CheckSearch, most: int, has_time: Callable[[], bool]) -> None:
+        turns.append((search.white, most))
+        search.refuted = search.rank < 8 and search.white
+
+    monkeypatch.setattr(CheckSearch, "run", run)
+    attackers = Attackers(chess.Board(LONG), Signed(72), lambda _: None, Meter(Budget()))
+    for _ in attackers.turns(2_000):
+        pass
+    of_white = [4 + 3, 3, 3]  # strict ones are refuted at once
+    expected = [
+        [(True, most)] * count + [(False, most)] * 7
+        for most, count in zip((500, 1_000, 2_000), of_white, strict=True)
+    ]
+    assert turns == [turn for some in expected for turn in some]
     assert attackers.shortage is Stop.TIME
-    attackers.run()
+    for _ in attackers.turns():
+        pass
     assert attackers.shortage is None
 
 
 def test_a_share_of_the_time() -> None:
-    meter = Meter(Budget(seconds=100.0))
-    with meter.sharing(1 / 4):
-        assert 20 < meter.left <= 25
-        meter.prolong(10.0)
-        assert 30 < meter.left <= 35
-    assert 100 < meter.left <= 110
-    endless = Meter(Budget())
-    with endless.sharing(1 / 4):
-        assert endless.left == math.inf
-    assert endless.left == math.inf
+    meter = Meter(Budget(seconds=2.0))
+    attackers = Attackers(chess.Board(LONG), Signed(72), lambda _: None, meter)
+    for _ in attackers.turns(share=1 / 4):
+        pass
+    assert meter.left > 0
+    assert attackers.shortage is Stop.TIME
 
 
-@pytest.mark.parametrize("what", ["attackers.Attackers.run", "search.Search.run", "search.Search.tell"])
+@pytest.mark.parametrize("what", ["attackers.Attackers.turns", "search.Search.run", "search.Search.tell"])
 @pytest.mark.parametrize("fen", [PERPETUAL, "6k1/5p1p/7Q/8/8/8/r4PPP/6K1 w - - 0 1"])
 def test_an_interrupt_leaves_what_is_proved(
     what: str, fen: str, small: Path, monkeypatch: pytest.MonkeyPatch
