@@ -102,7 +102,7 @@ def test_bounds(fen: str, accrued: str, white: bool, bound: str | None) -> None:
 def test_bounds_contain_the_values_of_tables(with_tables: bool, four_men: Path) -> None:
     with tbgen.open_tablebase(four_men) as tables:
         bounds = 0
-        for board, accrued in states(12):
+        for board, accrued in states(6):
             value = tables.probe(board, accrued).value
             for white in chess.COLORS:
                 proof = best_of(board, accrued, white, tables if with_tables else None)
@@ -110,7 +110,7 @@ def test_bounds_contain_the_values_of_tables(with_tables: bool, four_men: Path) 
                     bounds += 1
                     bound = GScore.from_code(proof.bound)
                     assert value >= bound if white else value <= bound, (board.fen(), accrued)
-        assert bounds >= 2 * len(FEW)
+        assert bounds > len(FEW)
 
 
 def proved(fen: str, accrued: str, white: bool) -> tuple[CheckProver, CheckProof]:
