@@ -75,7 +75,7 @@ def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[st
 
 def _claims_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     """Yield what each side can be sure of, and how it goes about it."""
-    best = solution.value is not None and not any(solution.by_checks)
+    best = solution.value is not None and not any(solution.forcing)
     plans = ((), solution.plans[0]) if best else solution.plans
     for name, claim, plan in zip(("White", "Black"), claims(solution), plans, strict=True):
         if claim:
@@ -110,21 +110,19 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     """Yield the lines."""
     lines = []
     if solution.line is not None:
-        by_checks = any(solution.by_checks)
-        name = f"line that shows {solution.value}" if by_checks else "best play"
-        lines = [(name, solution.lower, solution.line, by_checks)]
+        forcing = any(solution.forcing)
+        name = f"line that shows {solution.value}" if forcing else "best play"
+        lines = [(name, solution.lower, solution.line, forcing)]
     elif solution.lines is not None:
-        ends = zip(
-            ("lower", "upper"), solution.proved.bounds, solution.lines, solution.by_checks, strict=True
-        )
+        ends = zip(("lower", "upper"), solution.proved.bounds, solution.lines, solution.forcing, strict=True)
         lines = [
-            (f"line that shows the {end} end, {score}", score, line, checks)
-            for end, score, line, checks in ends
+            (f"line that shows the {end} end, {score}", score, line, forcing)
+            for end, score, line, forcing in ends
         ]
-    for name, score, line, by_checks in lines:
+    for name, score, line, forcing in lines:
         yield ""
         yield from line_text(board, line, name)
-        if not by_checks and (line[-1].accrued if line else solution.accrued) != score:
+        if not forcing and (line[-1].accrued if line else solution.accrued) != score:
             yield "       nothing more is known of what follows"
 
 

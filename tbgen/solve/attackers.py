@@ -1,4 +1,4 @@
-"""Both sides' searches for bounds by checks, which take turns."""
+"""Both sides' searches for bounds by forcing moves, which take turns."""
 
 import math
 from collections.abc import Iterator
@@ -6,15 +6,17 @@ from typing import Final
 
 import chess
 
-from tbgen.board.score import MAX_CODED_RANK
+from tbgen.board.score import MAX_CODED_RANK, rank_of_code
 from tbgen.board.signed import Signed
 from tbgen.solve.budget import Stop
-from tbgen.solve.checks import CheckProof, CheckSearch, Worth
+from tbgen.solve.forcing import ForcingProof, ForcingSearch, Worth
 from tbgen.solve.meter import Meter
 
 _RANKS: Final = (0, 2, 4, 6, 8, 12, MAX_CODED_RANK)
 """Of the scores that are tried, the best first: strict ones leave little to look at, and may be proved where
 more is too much."""
+_FEW: Final = 4
+"""Answers that a forcing move may leave without giving check."""
 _FIRST: Final = 500
 """Positions that a search may keep at its first turn, and twice as many at each that follows..."""
 MOST: Final = 32_000
@@ -29,15 +31,22 @@ class Attackers:
     :param accrued: the state's accrued score.
     :param worth: what tables say.
     :param meter: the rest of the budget.
+    :param checks_only: whether to look at checks only.
     """
 
-    def __init__(self, board: chess.Board, accrued: Signed, worth: Worth, meter: Meter) -> None:
+    def __init__(
+        self, board: chess.Board, accrued: Signed, worth: Worth, meter: Meter, *, checks_only: bool = False
+    ) -> None:
         self._open = {
-            white: [CheckSearch(board, accrued, white, rank, worth) for rank in _RANKS]
+            white: [
+                ForcingSearch(board, accrued, white, rank, few, worth)
+                for few in ((0,) if checks_only else (0, _FEW))
+                for rank in _RANKS
+            ]
             for white in chess.COLORS
         }
-        """Searches without an answer, the strictest first."""
-        self._best: dict[bool, CheckProof] = {}
+        """Searches without an answer: those that look at fewer moves first, and of these the strictest."""
+        self._best: dict[bool, ForcingProof] = {}
         self._meter, self._kept = meter, 0
 
     def turns(self, most: int = MOST, share: float = 1.0) -> Iterator[None]:
@@ -52,21 +61,22 @@ class Attackers:
             kept = max(_FIRST, 2 * self._kept)
             for white in chess.COLORS:
                 for search in tuple(self._open[white]):
-                    search.run(kept, lambda: self._meter.left > until)
-                    self._take(search)
+                    if search in self._open[white]:
+                        search.run(kept, lambda: self._meter.left > until)
+                        self._take(search)
                 yield
             if self._meter.left > until:
                 self._kept = kept
 
-    def _take(self, search: CheckSearch) -> None:
+    def _take(self, search: ForcingSearch) -> None:
         """Drop searches that the outcome of one leaves nothing to find: weaker ones if it has a proof, and
         stricter ones if it is refuted."""
-        searches = self._open[search.white]
-        if search.proof is not None and search in searches:
-            self._best[search.white] = search.proof
-            searches[:] = [other for other in searches if other.rank < search.rank]
+        searches, proof = self._open[search.white], search.proof
+        if proof is not None:
+            self._best[search.white] = proof
+            searches[:] = [other for other in searches if other.rank < rank_of_code(proof.bound)]
         elif search.refuted:
-            searches[:] = [other for other in searches if other.rank > search.rank]
+            searches[:] = [other for other in searches if other.rank > search.rank or other.few > search.few]
 
     @property
     def shortage(self) -> Stop | None:
@@ -74,6 +84,6 @@ class Attackers:
         left = any(self._open.values()) and self._kept < MOST
         return self._meter.shortage if left else None
 
-    def proofs(self) -> Iterator[CheckProof]:
+    def proofs(self) -> Iterator[ForcingProof]:
         """Yield the best proof of each side that has one."""
         yield from self._best.values()

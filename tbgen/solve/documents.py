@@ -167,7 +167,7 @@ class SolutionDocument(Document, kw_only=True):
     depth: Plies | None
     points: EndsDocument[PointsDocument]
     mobile: EndsDocument[list[str]]
-    by_checks: EndsDocument[bool]
+    forcing: EndsDocument[bool]
     holds: list[HoldDocument]
     claims: EndsDocument[str | None]
     plans: EndsDocument[list[PlanMoveDocument]]
@@ -200,7 +200,7 @@ class SolutionDocument(Document, kw_only=True):
             depth=solution.depth,
             points=EndsDocument(*(points_document(scoring, score) for score in ends)),
             mobile=EndsDocument(*map(_names, solution.mobile)),
-            by_checks=EndsDocument(*solution.by_checks),
+            forcing=EndsDocument(*solution.forcing),
             holds=list(map(HoldDocument.of, solution.holds)),
             claims=EndsDocument(*(claim or None for claim in claims(solution))),
             plans=EndsDocument(*(list(map(PlanMoveDocument.of, plan)) for plan in solution.plans)),

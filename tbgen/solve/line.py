@@ -19,7 +19,7 @@ from tbgen.cells.bounds import LOWER, UPPER, WORST
 from tbgen.cells.position import CellPosition, Step
 from tbgen.errors import MissingLayerError, MissingTableError
 from tbgen.probe.line import LinePly
-from tbgen.solve.checks import CheckProof
+from tbgen.solve.forcing import ForcingProof
 from tbgen.solve.layers import UnmadeLayerError
 from tbgen.solve.search import Search
 from tbgen.solve.states import carried
@@ -86,18 +86,18 @@ class Lines:
         """Return the play that shows one end of what is known with an accrued score."""
         return _counted(self._moves(accrued, end, end))
 
-    def of_checks(self, accrued: Code, proof: CheckProof) -> Line:
-        """Return the play that shows a bound by checks, until a position comes about again."""
-        return _counted(self._checks(accrued, proof))
+    def of_forcing(self, accrued: Code, proof: ForcingProof) -> Line:
+        """Return the play that shows a bound by forcing moves, until a position comes about again."""
+        return _counted(self._of_proof(accrued, proof))
 
-    def plan(self, accrued: Code, end: int, exact: bool, proof: CheckProof | None) -> Plan:
+    def plan(self, accrued: Code, end: int, exact: bool, proof: ForcingProof | None) -> Plan:
         """Return how the line of one end begins, or best play if the value is known: as far as that is known
         without making layers.
 
-        :param proof: the checks that prove the end, if it is not a search.
+        :param proof: the forcing moves that prove the end, if it is not a search.
         """
         if proof is not None:
-            return tuple(islice(self._checks(accrued, proof), PLAN))
+            return tuple(islice(self._of_proof(accrued, proof), PLAN))
         plan: list[PlanMove] = []
         with contextlib.suppress(UnmadeLayerError):
             plan.extend(islice(self._moves(accrued, UPPER if exact else end, LOWER if exact else end), PLAN))
@@ -135,8 +135,8 @@ class Lines:
                 return
             here = {each: step.after for each, step in steps.items()}
 
-    def _checks(self, accrued: Code, proof: CheckProof) -> Iterator[PlanMove]:
-        """Yield play that shows a bound by checks, and goes on in tables."""
+    def _of_proof(self, accrued: Code, proof: ForcingProof) -> Iterator[PlanMove]:
+        """Yield play that shows a bound by forcing moves, and goes on in tables."""
         board, score = self._found[LOWER].given.board.copy(stack=False), of_code(accrued)
         for move in proof.line():
             san, zeroing = board.san(move), board.is_zeroing(move)

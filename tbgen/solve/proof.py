@@ -25,8 +25,8 @@ from tbgen.cells.wins import Wins
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES
 from tbgen.solve.cell_proof import CellProof, prove_by_ply
-from tbgen.solve.check_proof import CheckProver
-from tbgen.solve.checks import CheckProof
+from tbgen.solve.forcing import ForcingProof
+from tbgen.solve.forcing_proof import ForcingProver
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter
 from tbgen.solve.win_proof import prove_wins
@@ -106,14 +106,14 @@ class Prover:
         )
         self._meter.prolong(time.perf_counter() - began)
 
-    def checks(self, board: chess.Board, accrued: GScore, proof: CheckProof) -> None:
-        """Prove a bound by checks.
+    def forcing(self, board: chess.Board, accrued: GScore, proof: ForcingProof) -> None:
+        """Prove a bound by forcing moves.
 
         :param accrued: of the given state.
-        :raises WrongChecksError: if it does not follow from the checks.
+        :raises WrongForcingError: if it does not follow from the moves.
         """
         began = time.perf_counter()
-        prover = CheckProver(board, accrued, self._known.tables.tablebase)
+        prover = ForcingProver(board, accrued, self._known.tables.tablebase)
         self.proof = replace(self.proof, states=self.proof.states + prover.prove(proof))
         self._meter.prolong(time.perf_counter() - began)
 

@@ -1,5 +1,4 @@
-"""What is proved about a state, collected from checks and from the cells of one set of mobile men after the
-other."""
+"""What is proved about a state: by forcing moves, and in the cells of one set of mobile men after another."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from tbgen.errors import build_command
 from tbgen.solve.answer import Answer
 from tbgen.solve.attackers import Attackers
 from tbgen.solve.budget import Budget, Stop
-from tbgen.solve.checks import CheckProof
+from tbgen.solve.forcing import ForcingProof
 from tbgen.solve.gaps import Gap, Gaps, Narrowing
 from tbgen.solve.hold import Hold, holds
 from tbgen.solve.line import Line, Lines, Plan
@@ -73,9 +72,9 @@ class Solution:
         but for those that others rest on.
     :ivar build: the shell command that builds all of them; empty if none is missing.
     :ivar mobile: the men that are mobile in the cell which proves the lower end, and in that of the upper
-        end; none for an end that is proved by checks.
-    :ivar by_checks: whether the lower end is proved by White giving check, move after move, and whether the
-        upper end is by Black.
+        end; none for an end that is proved by forcing moves.
+    :ivar forcing: whether the lower end is proved by forcing moves of White, and whether the upper end is by
+        those of Black.
     :ivar holds: how one man holds another, if the ends are proved with one mobile man of each side, and the
         mobile men were chosen.
     :ivar plans: how play begins that shows the lower and the upper end; the same, which is best play, if the
@@ -85,12 +84,12 @@ class Solution:
     :ivar narrowing: what the cells take that would tell more of the gaps; None if there are none.
     :ivar proof: what has been proved forward; None if that was not asked for.
     :ivar line: best play of both sides up to where the accrued score is the value, or where Syzygy files
-        alone go on; if the value is proved by checks, play that shows it. None if it was not asked for, if
-        only an interval is known, or if it takes depths that tables do not store.
+        alone go on; if the value is proved by forcing moves, play that shows it. None if it was not asked
+        for, if only an interval is known, or if it takes depths that tables do not store.
     :ivar lines: play that shows the ends of an interval, lower end first: White as he proves the lower end,
         or Black the upper one, against the replies that concede least; up to where the accrued score is that
-        end, or where nothing more is known; where that side only gives check, until a position comes about
-        again. None if they were not asked for, or the value is known.
+        end, or where nothing more is known; where that side proves it by forcing moves, until a position
+        comes about again. None if they were not asked for, or the value is known.
     """
 
     position_score: GScore
@@ -104,7 +103,7 @@ class Solution:
     missing: tuple[str, ...] = ()
     build: str = ""
     mobile: tuple[tuple[chess.Square, ...], tuple[chess.Square, ...]] = ((), ())
-    by_checks: tuple[bool, bool] = (False, False)
+    forcing: tuple[bool, bool] = (False, False)
     holds: tuple[Hold, ...] = ()
     plans: tuple[Plan, Plan] = ((), ())
     gaps: tuple[Gap, ...] = ()
@@ -125,7 +124,7 @@ class Solution:
 
 
 class Collection:
-    """What checks, and searches with several sets of mobile men, have proved of one state: what is best of
+    """What forcing moves, and searches with several sets of mobile men, have proved of one state: the best of
     each.
 
     :param accrued: the accrued score, up to G63.0.
@@ -146,11 +145,11 @@ class Collection:
         self._moves: dict[chess.Move, Answer] = {}
         self._holds: list[tuple[Hold, ...]] = [(), ()]
         self.found: list[Search] = []
-        """The searches that prove the lower and the upper end, where checks prove no more."""
+        """The searches that prove the lower and the upper end, where forcing moves prove no more."""
         self._refused: NoCodeError | None = None
         """Why no cell was solved."""
-        self._checks: list[CheckProof | None] = [None, None]
-        """The checks that prove the lower and the upper end."""
+        self._forcing: list[ForcingProof | None] = [None, None]
+        """The forcing moves that prove the lower and the upper end."""
         self.cells = 0
         """How many cells were solved."""
 
@@ -189,8 +188,8 @@ class Collection:
         for end in ENDS if first else better:
             self.found[end] = search
             if end in better:
-                self._checks[end] = None
-            if self._checks[end] is None:
+                self._forcing[end] = None
+            if self._forcing[end] is None:
                 self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
         for step in () if over else search.steps():
             answer = search.answer(step)
@@ -205,7 +204,7 @@ class Collection:
         *options: Any,
         take: bool = True,
     ) -> None:
-        """Let both sides look for bounds by checks, unless everything is known; an interrupt ends that.
+        """Let both sides look for bounds by forcing moves, unless everything is known; an interrupt ends it.
 
         :param tell: called after each turn.
         :param prover: proves what is found.
@@ -215,15 +214,15 @@ class Collection:
         with self._interruptible():
             for _ in () if self.interrupt or self.answer.value.exact else attackers.turns(*options):
                 if take:
-                    self._take_checks(attackers, prover)
+                    self._take_forcing(attackers, prover)
                     tell()
                     if self.answer.value.exact:
                         break
         if take:
             with self._interruptible():
-                self._take_checks(attackers, prover)
+                self._take_forcing(attackers, prover)
 
-    def _take_checks(self, attackers: Attackers, prover: Prover | None) -> None:
+    def _take_forcing(self, attackers: Attackers, prover: Prover | None) -> None:
         for proof in attackers.proofs():
             end = LOWER if proof.white else UPPER
             known = Answer(Interval(*(proof.bound if each == end else WORST[each] for each in ENDS)))
@@ -231,8 +230,8 @@ class Collection:
             if before.value[end] == after.value[end]:
                 continue
             if prover is not None:
-                prover.checks(self._board, self._score, proof)
-            self.answer, self._checks[end], self._holds[end] = after, proof, ()
+                prover.forcing(self._board, self._score, proof)
+            self.answer, self._forcing[end], self._holds[end] = after, proof, ()
             for move in proof.moves():
                 self._moves[move] = self._moves.get(move, known).within(known)
 
@@ -256,7 +255,7 @@ class Collection:
         )
         lower, upper = (
             () if proof else tuple(chess.scan_forward(search.given.mobile))
-            for search, proof in zip(self.found, self._checks, strict=True)
+            for search, proof in zip(self.found, self._forcing, strict=True)
         )
         own, accrued = own_score(board), GScore.from_code(self.accrued)
         exact, tables = answer.value.exact, self.found[LOWER].known.tables
@@ -267,7 +266,7 @@ class Collection:
             missing=missing,
             build=build_command(missing, tables.tablebase.directory) if missing else "",
             mobile=(lower, upper),
-            by_checks=(self._checks[LOWER] is not None, self._checks[UPPER] is not None),
+            forcing=(self._forcing[LOWER] is not None, self._forcing[UPPER] is not None),
             holds=(*self._holds[LOWER], *self._holds[UPPER]),
         )
         solution = replace(self._explained(solution), plans=self._plans(solution))
@@ -275,23 +274,23 @@ class Collection:
             return solution
         self._make_layers(64**MOST_MOBILE)
         lines = Lines(self.found)
-        shown = [proof for proof in self._checks if proof is not None]
+        shown = [proof for proof in self._forcing if proof is not None]
         if exact:
-            best = lines.of_checks(self.accrued, shown[0]) if shown else lines.exact(self.accrued)
+            best = lines.of_forcing(self.accrued, shown[0]) if shown else lines.exact(self.accrued)
             return replace(solution, line=best)
         lower_line, upper_line = (
-            lines.of_end(self.accrued, end) if proof is None else lines.of_checks(self.accrued, proof)
-            for end, proof in zip(ENDS, self._checks, strict=True)
+            lines.of_end(self.accrued, end) if proof is None else lines.of_forcing(self.accrued, proof)
+            for end, proof in zip(ENDS, self._forcing, strict=True)
         )
         return replace(solution, lines=(lower_line, upper_line))
 
     def _plans(self, solution: Solution) -> tuple[Plan, Plan]:
         """Return how both ends are shown, as far as that takes no more work."""
         self._make_layers(_OF_PLANS)
-        lines, exact = Lines(self.found), solution.value is not None and not any(self._checks)
+        lines, exact = Lines(self.found), solution.value is not None and not any(self._forcing)
         lower, upper = (
             () if self.answer.value[end] == WORST[end] else lines.plan(self.accrued, end, exact, proof)
-            for end, proof in zip(ENDS, self._checks, strict=True)
+            for end, proof in zip(ENDS, self._forcing, strict=True)
         )
         return lower, upper
 

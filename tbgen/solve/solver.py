@@ -45,8 +45,8 @@ from tbgen.solve.tables import Tables
 from tbgen.text import duration, size_text
 from tbgen.verify.warmup import ensure_compiled
 
-_SHARE_OF_CHECKS: Final = 1 / 4
-"""The part of the time in which checks are looked at where cells may tell little."""
+_SHARE_OF_FORCING: Final = 1 / 2
+"""The part of the time in which forcing moves are looked at where cells may tell little."""
 _SHARE_OPEN: Final = 4
 """The part of the memory in which solved cells may be open."""
 _logger = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ def solve(
     :param progress: called with how far it has come.
     :raises SolvingInterruptedError: if it is interrupted (Ctrl-C), with the solution by then.
     :raises WrongBoundError: if the proof finds something wrong.
-    :raises WrongChecksError: likewise, of what checks prove.
+    :raises WrongForcingError: likewise, of what forcing moves prove.
     :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
         nothing, or there are more men to be mobile than memory allows.
     :raises DamagedTableError: if a table cannot be used.
@@ -173,11 +173,11 @@ def _by_cells(
 
     attackers, tell = None, partial(report, Interval(*WORST), 0)
     if mobile in (None, "auto") and own_score(board).rank > 1:
-        attackers = Attackers(board, score, known.tables.fresh_value, meter)
         # Where all men are mobile, cells mostly tell as much, and depths as well; else they may tell little.
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
+        attackers = Attackers(board, score, known.tables.fresh_value, meter, checks_only=all_mobile)
         most = AT_ONCE if all_mobile else MOST
-        collection.attack(attackers, tell, prover, most, _SHARE_OF_CHECKS, take=not all_mobile)
+        collection.attack(attackers, tell, prover, most, _SHARE_OF_FORCING, take=not all_mobile)
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
         collection.add(Search(known, root, collection.accrued, meter, report, prover))

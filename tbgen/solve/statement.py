@@ -20,19 +20,19 @@ def claims(solution: Solution) -> tuple[str, str]:
     """
     bounds = solution.proved.bounds
     white, black = (
-        "" if score == worst else _claim(score, by_white, by_checks)
-        for score, worst, by_white, by_checks in zip(
-            bounds, ANYTHING, chess.COLORS, solution.by_checks, strict=True
+        "" if score == worst else _claim(score, by_white, forcing)
+        for score, worst, by_white, forcing in zip(
+            bounds, ANYTHING, chess.COLORS, solution.forcing, strict=True
         )
     )
     return white, black
 
 
-def _claim(score: GScore, by_white: bool, by_checks: bool) -> str:
+def _claim(score: GScore, by_white: bool, forcing: bool) -> str:
     """Say what a side can be sure of."""
     side, other = ("White", "Black") if by_white else ("Black", "White")
     if score.white == by_white:
-        how = " by checks" if by_checks else ""
+        how = " by forcing moves" if forcing else ""
         return f"{side} can force {score}{how} ({other} {state_of(score)})"
     return f"{side} can keep {other} from better than {score}"
 

@@ -1,4 +1,4 @@
-"""Forward proof of bounds by checks: moves are those of python-chess, and scores are counted."""
+"""Forward proof of bounds by forcing moves: moves are those of python-chess, and scores are counted."""
 
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
@@ -11,7 +11,7 @@ from tbgen.board.material import MAX_MEN
 from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.probe.tablebase import Tablebase
-from tbgen.solve.checks import CheckProof
+from tbgen.solve.forcing import ForcingProof
 
 _State: TypeAlias = tuple[chess.Board, GScore]
 """A position and its accrued score."""
@@ -19,17 +19,17 @@ _Name: TypeAlias = tuple[str, GScore]
 """What tells it from others."""
 
 
-class WrongChecksError(TbgenError):
-    """A bound that does not follow from the checks that are to prove it."""
+class WrongForcingError(TbgenError):
+    """A bound that does not follow from the moves that are to prove it."""
 
     code = "wrong_bound"
 
     def __init__(self, fen: str, what: str) -> None:
-        super().__init__(f"{fen}: the bound by checks is not proved, {what}; please report this")
+        super().__init__(f"{fen}: the bound by forcing moves is not proved, {what}; please report this")
 
 
-class CheckProver:
-    """Proves bounds of one state by checks.
+class ForcingProver:
+    """Proves bounds of one state by forcing moves.
 
     Play ends with a score that is enough, or it goes on for ever; then states come about again, and the
     accrued score does not change from one time to the next. So it is enough that no such circle leads through
@@ -40,10 +40,10 @@ class CheckProver:
         """Prepare a proof about a state, its own score being folded into the accrued one."""
         self._board, self._accrued, self._tables = board.copy(stack=False), accrued, tables
 
-    def prove(self, proof: CheckProof) -> int:
+    def prove(self, proof: ForcingProof) -> int:
         """Prove a bound from the moves that its proof chooses; return the number of states.
 
-        :raises WrongChecksError: if it does not follow.
+        :raises WrongForcingError: if it does not follow.
         """
         bound = GScore.from_code(proof.bound)
         chosen = {_name((board, score)): move for board, score, move in proof.choices()}
@@ -59,13 +59,13 @@ class CheckProver:
             ended = self._end(board, accrued)
             if ended is not None:
                 if not is_enough(ended):
-                    raise WrongChecksError(board.fen(), f"it is worth {ended}")
+                    raise WrongForcingError(board.fen(), f"it is worth {ended}")
                 continue
             moves = list(board.legal_moves)
             if board.turn == proof.white:
                 moves = [move for move in moves if move == chosen.get(_name((board, accrued)))]
             if not moves:
-                raise WrongChecksError(board.fen(), f"no move is chosen with {accrued}")
+                raise WrongForcingError(board.fen(), f"no move is chosen with {accrued}")
             after = [_after(board, accrued, move) for move in moves]
             if not is_enough(accrued):
                 between[_name((board, accrued))] = [_name(each) for each in after if not is_enough(each[1])]
@@ -76,7 +76,7 @@ class CheckProver:
             TopologicalSorter(between).prepare()
         except CycleError as error:
             fen, score = error.args[1][0]
-            raise WrongChecksError(fen, f"{score} may stay for ever") from None
+            raise WrongForcingError(fen, f"{score} may stay for ever") from None
         return len(seen)
 
     def _end(self, board: chess.Board, accrued: GScore) -> GScore | None:

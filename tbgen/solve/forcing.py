@@ -1,16 +1,16 @@
-"""Bounds that a side proves by giving check, move after move, with any number of men.
+"""Bounds that a side proves by forcing moves, with any number of men.
 
-The *attacker* looks at checks only, and at captures that lead into tables; the other side may answer as it
-likes. A check that leaves few moves is a score, so a perpetual check is a bound, whatever else is on the
-board.
+The *attacker* looks at forcing moves only: checks, moves that leave few answers, and captures and pawn moves
+into tables. The other side may answer as it likes. A move that leaves few answers is a score, so a perpetual
+check, or any way to keep the other side at a few moves, is a bound, whatever else is on the board.
 
-The first few checks may leave the attacker with less than it wants to prove; every later one has to reach
+The first few moves may leave the attacker with less than it wants to prove; every later one has to reach
 that, and so has every one after it was reached once, or after the other side's capture or pawn move. Play
 without an end is worth that, too, since the accrued score changes a limited number of times. So a position
 counts as good as long as it is not refuted: this is a safety game, whose winning positions are a greatest
-fixed point [1]. Play is followed that has one check for each position and all answers; once it comes to
-nothing that has not been looked at, the bound is proved. The check that leaves the fewest positions to look
-at is preferred, a best-first search in a graph of moves and answers [2].
+fixed point [1]. Play is followed that has one move of the attacker for each position and all answers; once it
+comes to nothing that has not been looked at, the bound is proved. The move that leaves the fewest positions
+to look at is preferred, a best-first search in a graph of moves and answers [2].
 
 [1] Thomas, On the synthesis of strategies in infinite games, 1995
 [2] Nilsson, Principles of Artificial Intelligence, 1980, section 3.2
@@ -25,7 +25,7 @@ import chess
 from tbgen.board.material import MAX_MEN
 from tbgen.board.mobility import mobility
 from tbgen.board.score import Code, GScore
-from tbgen.board.signed import Signed, code_of, fold, merit, to_gscore
+from tbgen.board.signed import Signed, code_of, fold, merit, rank_of, to_gscore
 
 Worth: TypeAlias = Callable[[chess.Board], Signed | None]
 """Tells the value of a position that a capture or pawn move has led to, where a table has it."""
@@ -35,10 +35,10 @@ _FEW: Final = 4
 _PART: Final = 32
 """...or such a part of those that it came to, if that is more."""
 _PATIENCE: Final = 3
-"""How many checks at first may leave the attacker with less than it wants to prove."""
+"""How many moves at first may leave the attacker with less than it wants to prove."""
 
 
-class Check(NamedTuple):
+class ForcingMove(NamedTuple):
     """A move of the attacker.
 
     :ivar move: the move.
@@ -64,8 +64,8 @@ class Attack:
 
     :ivar board: the position.
     :ivar accrued: the accrued score, without the position's own; None after a capture or pawn move.
-    :ivar patience: for how many more checks less may have accrued than what is to be proved.
-    :ivar checks: the moves that have not been refuted; None if it has not been looked at.
+    :ivar patience: for how many more moves less may have accrued than what is to be proved.
+    :ivar moves: the moves that have not been refuted; None if it has not been looked at.
     :ivar value: its value, where a table has it.
     :ivar above: the positions from which moves lead here.
     """
@@ -73,7 +73,7 @@ class Attack:
     board: chess.Board
     accrued: Signed | None
     patience: int
-    checks: list[Check] | None = None
+    moves: list[ForcingMove] | None = None
     value: Signed | None = None
     above: "list[Attack]" = field(default_factory=list)
 
@@ -86,23 +86,23 @@ class Attack:
     @property
     def refuted(self) -> bool:
         """Whether no move is good enough."""
-        return self.checks == [] and self.value is None
+        return self.moves == [] and self.value is None
 
     @property
-    def check(self) -> Check:
-        """The move that play goes on with."""
-        assert self.checks, "of a position that is not refuted and has no value"
-        return min(self.checks, key=_effort)
+    def best(self) -> ForcingMove:
+        """The move that play goes on with, by what has been looked at."""
+        assert self.moves, "of a position that is not refuted and has no value"
+        return min(self.moves, key=_effort)
 
 
-def _effort(check: Check) -> tuple[int, int]:
-    """Sort key of a check: answers that have not been looked at, and all."""
-    new = sum(reply.after.checks is None for reply in check.answers)
-    return new, len(check.answers)
+def _effort(move: ForcingMove) -> tuple[int, int]:
+    """Sort key of a move: answers that have not been looked at, and all."""
+    new = sum(reply.after.moves is None for reply in move.answers)
+    return new, len(move.answers)
 
 
 @dataclass(frozen=True)
-class CheckProof:
+class ForcingProof:
     """Play that proves a bound.
 
     :ivar white: whether White attacks.
@@ -118,14 +118,14 @@ class CheckProof:
 
     def moves(self) -> Iterator[chess.Move]:
         """Yield the moves of the given position after which the bound holds."""
-        yield from (after.check.move if move is None else move for move, after in self.roots)
+        yield from (after.best.move if move is None else move for move, after in self.roots)
 
     def choices(self) -> Iterator[tuple[chess.Board, GScore, chess.Move]]:
         """Yield the positions that play comes to with the attacker to move, the accrued score, its own
         included, and the attacker's move; of equal states the one with the least patience last."""
         for attack in sorted(_followed(self.roots), key=lambda attack: -attack.patience):
             if attack.value is None:
-                yield attack.board, to_gscore(attack.held), attack.check.move
+                yield attack.board, to_gscore(attack.held), attack.best.move
 
     def line(self) -> Iterator[chess.Move]:
         """Yield play that ends with the bound: up to there, and on until a position comes about again."""
@@ -138,7 +138,7 @@ class CheckProof:
                     yield from ways[here]
                     return
                 continue
-            move, score, answers = here.check
+            move, score, answers = here.best
             if code_of(score) == self.bound and (here in self.lasting or not answers):
                 yield from ways[here]
                 yield from self._on(here)
@@ -152,12 +152,12 @@ class CheckProof:
         seen: set[Attack] = set()
         while here not in seen and here.value is None:
             seen.add(here)
-            yield here.check.move
-            score = here.check.score
+            yield here.best.move
+            score = here.best.score
             after = [
                 reply
-                for reply in here.check.answers
-                if reply.after in self.lasting and reply.after.check.score == score
+                for reply in here.best.answers
+                if reply.after in self.lasting and reply.after.best.score == score
             ]
             new = [reply for reply in after if reply.after not in seen]
             if not after:
@@ -167,19 +167,21 @@ class CheckProof:
             yield move
 
 
-class CheckSearch:
-    """Looks for a proof by checks that a side gets a score of its own, or better. Stalemate at once is not
-    looked for.
+class ForcingSearch:
+    """Looks for a proof by forcing moves that a side gets a score of its own, or better.
 
     :param board: the given position, not over and without castling rights.
     :param accrued: its accrued score.
     :param white: whether White attacks.
     :param rank: that of the score, up to G63.0.
+    :param few: up to how many answers a move that gives no check may leave; 0 for checks only.
     :param worth: what tables say.
     """
 
-    def __init__(self, board: chess.Board, accrued: Signed, white: bool, rank: int, worth: Worth) -> None:
-        self.white, self.rank, self._worth = white, rank, worth
+    def __init__(
+        self, board: chess.Board, accrued: Signed, white: bool, rank: int, few: int, worth: Worth
+    ) -> None:
+        self.white, self.rank, self.few, self._worth = white, rank, few, worth
         self._goal = merit(Signed(rank if white else ~rank), white)
         self._attacks: dict[_Key, Attack] = {}
         patience = 0 if self._reaches(accrued) else _PATIENCE
@@ -189,7 +191,7 @@ class CheckSearch:
             if board.turn == white
             else self._answers(given, accrued, patience)
         )
-        self.proof: CheckProof | None = None
+        self.proof: ForcingProof | None = None
         """What has been found."""
         self.refuted = False
         """Whether there is no proof."""
@@ -205,7 +207,7 @@ class CheckSearch:
                 self.refuted, self._attacks = True, {}
                 return
             play = list(_followed(self._roots))
-            new = [attack for attack in play if attack.checks is None]
+            new = [attack for attack in play if attack.moves is None]
             if not new:
                 self._prove(play)
             for attack in new[: max(_FEW, len(play) // _PART)]:
@@ -216,21 +218,19 @@ class CheckSearch:
     def _prove(self, play: list[Attack]) -> None:
         """Note what play proves that has no position left to look at: the worst that it may end with."""
         ends = [attack.value for attack in play if attack.value is not None]
-        checks = {attack: attack.check for attack in play if attack.value is None}
-        ends += [check.score for check in checks.values() if not check.answers]
+        best = {attack: attack.best for attack in play if attack.value is None}
+        ends += [move.score for move in best.values() if not move.answers]
         # Where play goes round in circles, the accrued score stays the same.
         stays = {
-            attack: [
-                after for _, after in check.answers if after in checks and checks[after].score == check.score
-            ]
-            for attack, check in checks.items()
+            attack: [after for _, after in move.answers if after in best and best[after].score == move.score]
+            for attack, move in best.items()
         }
         _keep_circles(stays)
-        ends += [checks[attack].score for attack in stays]
+        ends += [best[attack].score for attack in stays]
         bound = min(ends, key=lambda score: merit(score, self.white))
-        for attack, check in checks.items():  # nothing else is needed any longer
-            attack.checks, attack.above = [check], []
-        self.proof = CheckProof(self.white, code_of(bound), self._roots, frozenset(stays))
+        for attack, move in best.items():  # nothing else is needed any longer
+            attack.moves, attack.above = [move], []
+        self.proof = ForcingProof(self.white, code_of(bound), self._roots, frozenset(stays))
         self._attacks = {}
 
     def _look_at(self, attack: Attack) -> None:
@@ -238,39 +238,39 @@ class CheckSearch:
         board = attack.board
         value = self._worth(board) if attack.accrued is None else None
         if value is not None:
-            attack.checks = []
+            attack.moves = []
             if self._reaches(value):
                 attack.value = value
         else:
-            attack.checks = list(self._checks(board, attack.held, attack.patience))
-            for check in attack.checks:
-                for _, after in check.answers:
+            attack.moves = list(self._moves(board, attack.held, attack.patience))
+            for move in attack.moves:
+                for _, after in move.answers:
                     after.above.append(attack)
             _drop_refuted(attack)
         if attack.refuted:
             _refute(attack)
 
-    def _checks(self, board: chess.Board, accrued: Signed, patience: int) -> Iterator[Check]:
+    def _moves(self, board: chess.Board, accrued: Signed, patience: int) -> Iterator[ForcingMove]:
         """Yield the moves of the attacker that reach its goal, or may do so soon; only one that wins at once,
         if there is one."""
         found = []
-        for move in _worth_trying(board):
+        for move in board.legal_moves if self.few else _checks(board):
             after = board.copy(stack=False)
             after.push(move)
             zeroing = board.is_zeroing(move)
             value = self._worth(after) if zeroing else None
             own = _own(after)
             score = value if value is not None else own if zeroing else fold(accrued, own)
-            ended = value is not None or own in (0, ~0)
+            ended = value is not None or rank_of(own) < 2
             if not self._reaches(score) and (ended or not patience):
                 continue
             if ended:
-                yield Check(move, score, [])
+                yield ForcingMove(move, score, [])
                 return
-            if after.is_check():
+            if after.is_check() or rank_of(own) < 2 * self.few + 2:
                 found.append((move, score, after))
         for move, score, after in found:
-            yield Check(move, score, self._answers(after, score, patience - 1))
+            yield ForcingMove(move, score, self._answers(after, score, patience - 1))
 
     def _reaches(self, score: Signed) -> bool:
         """Whether a score is as good for the attacker as its goal."""
@@ -311,7 +311,7 @@ def _followed(roots: list[Reply]) -> Iterator[Attack]:
     waiting = list(seen)
     for attack in waiting:
         yield attack
-        for _, after in attack.check.answers if attack.checks else ():
+        for _, after in attack.best.answers if attack.moves else ():
             if after not in seen:
                 seen[after] = None
                 waiting.append(after)
@@ -334,8 +334,8 @@ def _keep_circles(leads: dict[Attack, list[Attack]]) -> None:
 
 def _drop_refuted(attack: Attack) -> None:
     """Drop the moves that an answer refutes."""
-    checks = attack.checks or []
-    attack.checks = [check for check in checks if not any(after.refuted for _, after in check.answers)]
+    moves = attack.moves or []
+    attack.moves = [move for move in moves if not any(after.refuted for _, after in move.answers)]
 
 
 def _refute(attack: Attack) -> None:
@@ -343,13 +343,13 @@ def _refute(attack: Attack) -> None:
     waiting = [attack]
     for refuted in waiting:
         for above in refuted.above:
-            if above.checks:
+            if above.moves:
                 _drop_refuted(above)
                 if above.refuted:
                     waiting.append(above)
 
 
-def _worth_trying(board: chess.Board) -> Iterator[chess.Move]:
+def _checks(board: chess.Board) -> Iterator[chess.Move]:
     """Yield the moves that give check, and those that may lead into tables."""
     king, few = board.king(not board.turn), chess.popcount(board.occupied) <= MAX_MEN + 1
     assert king is not None, "positions are valid"
