@@ -67,6 +67,8 @@ class Attackers:
                 yield
             if self._meter.left > until:
                 self._kept = kept
+        if self._kept >= MOST:  # what they keep is of no more use
+            self._open = {white: [] for white in chess.COLORS}
 
     def _take(self, search: ForcingSearch) -> None:
         """Drop searches that the outcome of one leaves nothing to find: weaker ones if it has a proof, and

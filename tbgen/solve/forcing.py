@@ -42,7 +42,7 @@ class ForcingMove(NamedTuple):
     """A move of the attacker.
 
     :ivar move: the move.
-    :ivar score: the accrued score after it; the value, where it mates or leads into a table.
+    :ivar score: the accrued score after it; the value, where it ends the game or leads into a table.
     :ivar answers: what the other side may play.
     """
 
