@@ -57,15 +57,19 @@ class Attackers:
         """
         left = self._meter.left
         until = 0.0 if math.isinf(left) else left * (1 - share)
-        while self._kept < most and any(self._open.values()) and self._meter.left > until:
+
+        def has_time() -> bool:
+            return self._meter.left > until
+
+        while self._kept < most and any(self._open.values()) and has_time():
             kept = max(_FIRST, 2 * self._kept)
             for white in chess.COLORS:
                 for search in tuple(self._open[white]):
                     if search in self._open[white]:
-                        search.run(kept, lambda: self._meter.left > until)
+                        search.run(kept, has_time)
                         self._take(search)
                 yield
-            if self._meter.left > until:
+            if has_time():
                 self._kept = kept
         if self._kept >= MOST:  # what they keep is of no more use
             self._open = {white: [] for white in chess.COLORS}

@@ -23,9 +23,9 @@ from typing import Final, NamedTuple, TypeAlias
 import chess
 
 from tbgen.board.material import MAX_MEN
-from tbgen.board.mobility import mobility
+from tbgen.board.mobility import own_score
 from tbgen.board.score import Code, GScore
-from tbgen.board.signed import Signed, code_of, fold, merit, rank_of, to_gscore
+from tbgen.board.signed import Signed, code_of, fold, merit, of_gscore, rank_of, to_gscore
 
 Worth: TypeAlias = Callable[[chess.Board], Signed | None]
 """Tells the value of a position that a capture or pawn move has led to, where a table has it."""
@@ -80,7 +80,7 @@ class Attack:
     @property
     def held(self) -> Signed:
         """The accrued score with the position's own."""
-        own = _own(self.board)
+        own = of_gscore(own_score(self.board))
         return own if self.accrued is None else fold(self.accrued, own)
 
     @property
@@ -259,7 +259,7 @@ class ForcingSearch:
             after.push(move)
             zeroing = board.is_zeroing(move)
             value = self._worth(after) if zeroing else None
-            own = _own(after)
+            own = of_gscore(own_score(after))
             score = value if value is not None else own if zeroing else fold(accrued, own)
             ended = value is not None or rank_of(own) < 2
             if not self._reaches(score) and (ended or not patience):
@@ -296,13 +296,6 @@ class ForcingSearch:
         passed = board.ep_square if board.has_legal_en_passant() else None
         key = *men, board.occupied_co[chess.WHITE], passed, accrued, patience
         return self._attacks.setdefault(key, Attack(board, accrued, patience))
-
-
-def _own(board: chess.Board) -> Signed:
-    """Return a position's own score."""
-    moves, check = mobility(board)
-    rank = 2 * moves + (not check)
-    return Signed(~rank if board.turn else rank)
 
 
 def _followed(roots: list[Reply]) -> Iterator[Attack]:

@@ -116,9 +116,7 @@ class Lines:
                 return
             seen.add(state)
             if self._known.tables.has_cell(here[end].cell):
-                with contextlib.suppress(MissingLayerError, MissingTableError):
-                    for ply in self._tables.line(board, GScore.from_code(accrued)):
-                        yield PlanMove(ply.move, ply.san, ply.accrued)
+                yield from self._in_tables(board, GScore.from_code(accrued))
                 return
             if not all(position.cell in self._known.cells for position in here.values()):
                 return
@@ -145,9 +143,13 @@ class Lines:
             score = own if zeroing else fold(score, own)
             yield PlanMove(move, san, to_gscore(score))
         if self._known.tables.fresh_value(board) is not None and any(board.legal_moves):
-            with contextlib.suppress(MissingLayerError, MissingTableError):
-                for ply in self._tables.line(board.copy(stack=False), to_gscore(score)):
-                    yield PlanMove(ply.move, ply.san, ply.accrued)
+            yield from self._in_tables(board.copy(stack=False), to_gscore(score))
+
+    def _in_tables(self, board: chess.Board, accrued: GScore) -> Iterator[PlanMove]:
+        """Yield best play from a position that a table holds, as far as tables tell it."""
+        with contextlib.suppress(MissingLayerError, MissingTableError):
+            for ply in self._tables.line(board, accrued):
+                yield PlanMove(ply.move, ply.san, ply.accrued)
 
     def _ends(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
         """Return one end of each state, by ends."""
