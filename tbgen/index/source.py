@@ -34,11 +34,15 @@ class Source(Protocol):
         (phase size,)."""
 
 
-class StoredTable(Source, Protocol):
-    """A whole table, as those need it that continue work on a table solved before."""
+class EnPassantSource(Protocol):
+    """A table whose en passant positions can be asked for."""
 
     def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Copy the values and depths of one en passant configuration to arrays of one phase's size."""
+
+
+class StoredTable(Source, EnPassantSource, Protocol):
+    """A whole table, as those need it that continue work on a table solved before."""
 
 
 @dataclass(frozen=True)

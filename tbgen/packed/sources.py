@@ -34,6 +34,9 @@ from tbgen.store.reader import TableFile
 FAMILY: Final = __name__
 """Name in the cache of the kernels that unpacking takes."""
 
+_FEW_SLOTS: Final = 64**3
+"""Slots up to which the phases of a table take little memory."""
+
 _logger = logging.getLogger(__name__)
 
 
@@ -46,7 +49,7 @@ class PackedSource:
     """
 
     _at_work: Final = Lock()
-    """Held by the one table that is being decoded, which takes much memory."""
+    """Held by the one table that is being decoded, if its phases are large, which takes much memory."""
 
     def __init__(
         self, file: PackedFile, sources: Callable[[], Mapping[Material, Source]], threads: int
@@ -59,8 +62,8 @@ class PackedSource:
 
         :raises DamagedTableError: if a block does not decode.
         """
-        sources = self._sources()
-        with self._at_work, _compiling():
+        sources, large = self._sources(), self._file.layout.phase_size > _FEW_SLOTS
+        with self._at_work if large else nullcontext(), _compiling():
             unpack_side(self._file, sources, phase, side, value, depth, threads=self._threads)
 
 

@@ -1,6 +1,6 @@
 """Unpacking: the whole content of a packed table, as the solver had it in memory."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
@@ -68,7 +68,7 @@ def unpack(
     no_runs = np.zeros((2, 2, 0), np.uint64), none, none, np.zeros(0, np.uint16)
     number = np.zeros(layout.size if functions and file.info.stores_accrued else 0, np.uint32)
     with _Unpacker(file, sources, threads, number) as unpacker:
-        unpacker.read_en_passant()
+        unpacker.read_en_passant(phases)
         for group in phase_groups(layout):
             # What promotions reach lies where phases of later groups will be.
             unpacker.prepare(group)
@@ -109,7 +109,7 @@ def unpack_side(
         if side == file.side:
             unpacker.complete(phase)
         else:
-            unpacker.read_en_passant()
+            unpacker.read_en_passant({phase, *steps})
             for reached in steps:
                 unpacker.complete(reached)
                 unpacker.expand(file.side)
@@ -188,12 +188,9 @@ class _Unpacker:
         """Slots of the derived side, ascending, with values and depths."""
         return self._file.exceptions()
 
-    def read_en_passant(self) -> None:
-        """Read the values and depths of en passant positions."""
-        _, value, depth = self._file.en_passant_arrays()
-        at = self._loader.pool.targets.ep_offset
-        self._ply.value[at : at + value.size] = value.reshape(-1)
-        self._ply.depth[at : at + depth.size] = depth.reshape(-1)
+    def read_en_passant(self, phases: Container[int]) -> None:
+        """Read the values and depths of the en passant positions of some phases."""
+        self._loader.recall_en_passant(self._file, phases)
 
     def prepare(self, phases: list[int]) -> None:
         """Read what zeroing moves from phases of equally many pawn steps reach."""

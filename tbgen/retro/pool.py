@@ -12,7 +12,7 @@ from tbgen.board.kinds import KINDS
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.source import Source, StoredTable
+from tbgen.index.source import EnPassantSource, Source, StoredTable
 from tbgen.index.symmetry import MIRROR_FILES
 from tbgen.index.zeroing import (
     CAPTURED_PAWN,
@@ -163,9 +163,8 @@ class PoolLoader:
             self._copy(self._table, self._layout, reached, side, int(self.pool.targets.begin[reached, side]))
         self.recall_en_passant(self._table, phases)
 
-    def recall_en_passant(self, table: StoredTable, phases: Container[int]) -> None:
-        """Bring the en passant positions of some phases into the pool, from the table that was solved
-        before."""
+    def recall_en_passant(self, table: EnPassantSource, phases: Container[int]) -> None:
+        """Bring the en passant positions of some phases into the pool."""
         size = self._layout.phase_size
         for row, config in enumerate(en_passant_configs(self._layout).tolist()):
             if config[0] in phases:

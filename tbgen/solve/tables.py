@@ -1,12 +1,12 @@
 """Tables as sources of the positions that moves out of cells lead to, phase by phase."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from threading import RLock
+from threading import Lock
 from typing import Final
 
 import chess
@@ -67,7 +67,9 @@ class Tables(ExitSource):
         self._opened: set[Cell] = set()
         """Canonical cells whose positions are looked up after promotions."""
         self._phases = Recent[Block](_PHASES_KEPT, attrgetter("nbytes"))
-        self._lock = RLock()  # to decode a phase may take others
+        self._reading = defaultdict[Hashable, Lock](Lock)
+        """Held for each block that a thread reads: to decode a phase may take others of smaller tables, or of
+        tables that promotions lead to, and never the other way round."""
 
     @property
     def nbytes(self) -> int:
@@ -199,16 +201,23 @@ class Tables(ExitSource):
     def _block(
         self, material: Material, phase: int, part: str, read: Callable[[Codes, Plies], None]
     ) -> Block:
-        """Return part of a phase as it is kept, or as a function reads it."""
-        key, layout = (material, phase, part), layout_of(material)
-        with self._lock:
+        """Return part of a phase, which a function reads where it is not kept."""
+        layout = layout_of(material)
+
+        def read_all() -> Block:
+            block = Block(np.full(layout.phase_size, NONE, np.uint8), np.zeros(layout.phase_size, np.uint16))
+            read(*block)
+            expand(layout, phase, *block)
+            return block
+
+        return self._kept((material, phase, part), read_all)
+
+    def _kept(self, key: Hashable, read: Callable[[], Block]) -> Block:
+        """Return a block as it is kept, or as a function reads it."""
+        with self._reading[key]:
             block = self._phases.get(key)
             if block is None:
-                block = Block(
-                    np.full(layout.phase_size, NONE, np.uint8), np.zeros(layout.phase_size, np.uint16)
-                )
-                read(*block)
-                expand(layout, phase, *block)
+                block = read()
                 self._phases.put(key, block)
             return block
 
@@ -232,13 +241,12 @@ class Tables(ExitSource):
 
     def _look_up(self, cell: Cell, side: Side) -> Block:
         """Return the values of a cell's positions with a side to move, each of them looked up."""
-        with self._lock:
-            block = self._phases.get((cell, side))
-            if block is None:
-                value, depth = self.tablebase.probe_arrays(*_positions_of(cell), np.full(cell.size, side))
-                block = Block(value, np.maximum(depth, 0).astype(np.uint16))
-                self._phases.put((cell, side), block)
-            return block
+
+        def read() -> Block:
+            value, depth = self.tablebase.probe_arrays(*_positions_of(cell), np.full(cell.size, side))
+            return Block(value, np.maximum(depth, 0).astype(np.uint16))
+
+        return self._kept((cell, side), read)
 
     def _file(self, material: Material) -> "AnyTable | None":
         # The tablebase keeps the open files, and so it can close them.
@@ -254,29 +262,36 @@ class Tables(ExitSource):
         if not isinstance(file, PackedFile):
             return file
         smaller = {after: self._file(after) for after in material.successors() if after.men < material.men}
-        plain = {after: each for after, each in smaller.items() if isinstance(each, TableFile)}
+        plain = {
+            after: _Phases(partial(self.phase, after))
+            for after, each in smaller.items()
+            if isinstance(each, TableFile)
+        }
         promoted = places_of_promoted(file.layout, [phase], 0) if promotions(file, phase, side) else ()
         if len(plain) < len(smaller) or not all(self.gives(*block, mover) for block, mover in promoted):
             return None
         return PackedSource(file, lambda: plain | self._phases_of(promoted), self._threads)
 
-    def _phases_of(self, wanted: Iterable[tuple[tuple[Material, int], Side]]) -> dict[Material, "_Phases"]:
-        """Return phases of tables, with a side to move, as sources."""
+    def _phases_of(self, wanted: Iterable[tuple[tuple[Material, int], Side]]) -> "dict[Material, _Phases]":
+        """Return phases of tables, with a side to move, as sources; they are read at once."""
         found: defaultdict[Material, dict[tuple[int, Side], Block]] = defaultdict(dict)
         for (material, phase), side in wanted:
             found[material][phase, side] = self.phase(material, phase, side)
-        return {material: _Phases(blocks) for material, blocks in found.items()}
+        return {material: _Phases(lambda *part, of=of: of[part]) for material, of in found.items()}
 
 
 @dataclass(frozen=True)
 class _Phases:
-    """Some phases of a table as a source."""
+    """Phases of a table as a source.
 
-    blocks: Mapping[tuple[int, Side], Block]
+    :ivar blocks: returns one with a side to move.
+    """
+
+    blocks: Callable[[int, Side], Block]
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Copy one side of a phase; see :class:`tbgen.index.source.Source`."""
-        value[:], depth[:] = self.blocks[phase, side]
+        value[:], depth[:] = self.blocks(phase, side)
 
 
 def _may_be_promoted(position: CellPosition) -> bool:
