@@ -77,10 +77,11 @@ def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executo
     pushes, legal_pushed, won_pushed = _pushes(cell, won_after, executor)
     taken, won_taken = _taken(cell, won_after, executor)
     ranks = _parts(cell)
+    legal = _legal(cell, executor)
     whole = WinSearch(
         frame,
-        _legal(cell, executor),
-        np.zeros((2, frame.words), np.uint64),
+        legal,
+        legal.copy(),
         np.zeros(frame.words // 64, np.uint64),
         np.zeros((2, len(ranks), frame.words // 64), np.uint64),
         0,
@@ -107,7 +108,8 @@ def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executo
             break
         if levels:
             list(executor.map(find_won, parts, repeat(number), repeat(new)))
-    return Wins(cell, whole.won, whole.level)
+    won = np.bitwise_xor(legal, whole.left, out=whole.left)
+    return Wins(cell, won, whole.level)
 
 
 def _parts(cell: Cell) -> NDArray[np.int64]:

@@ -26,8 +26,8 @@ class WinSearch(Struct):
     frame: Frame
     legal: Words
     """uint64 (2, words), by side to move."""
-    won: Words
-    """uint64 (2, words), by side to move: what White wins."""
+    left: Words
+    """uint64 (2, words), by side to move: legal positions that White is not known to win."""
     own: Words
     """uint64 (words // 64,): words with Black to move that have to be looked at, as their own part has
     found..."""
@@ -207,27 +207,49 @@ def _attackers(search: WinSearch, squares: Ints, square: int, occupied: Word, am
 
 
 @kernel
+def _quietly(search: WinSearch, word: int, squares: Ints, occupied: Word, among: Word, after: Words) -> Word:
+    """Positions ``among`` a word from which a quiet move of Black's leads to those of ``after``, uint64
+    (words,), White to move; all as soon as none is left."""
+    frame, moves = search.frame, search.frame.moves
+    left, bit_man = among, search.frame.scalars
+    if frame.colours[bit_man] == BLACK:
+        left &= ~reach(ORTHODOX, frame.kinds[bit_man], after[word], ~occupied)
+    for man in range(bit_man):
+        if frame.colours[man] != BLACK:
+            continue
+        square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
+        for number in range(1, moves.leap_targets[kind, square, 0] + 1):
+            target = moves.leap_targets[kind, square, number]
+            left &= ~after[word + ((target - square) << shift)]
+        for way in range(moves.leaps[kind], moves.ways[kind]):
+            free = left
+            for step in range(1, moves.way[kind, square, way, 0] + 1):
+                target = int64(moves.way[kind, square, way, step])
+                free &= ~BIT[target]
+                if occupied & BIT[target] or free == ZERO:
+                    break
+                left &= ~(free & after[word + ((target - square) << shift)])
+        if left == ZERO:
+            break
+    return among & ~left
+
+
+@kernel
 def _lost(search: WinSearch, word: int, among: Word) -> Word:
     """Of the positions ``among`` of a word with Black to move, those in which all his moves lose, or it is
     mate."""
-    frame, found, squares = search.frame, search.found, search.found.squares
-    bit_man, legal, won = frame.scalars, search.legal[WHITE], search.won[WHITE]
-    able = spoilt = ZERO
-    for number in range(onward(frame, word, among, BLACK, found)):
-        there = found.bits[number] & legal[found.word[number]]
-        able |= there
-        spoilt |= there & ~won[found.word[number]]
-    occupied = decode(frame, word, squares)
-    if frame.colours[bit_man] == BLACK:
-        able |= among & reach(ORTHODOX, frame.kinds[bit_man], legal[word], ~occupied)
-        spoilt |= among & reach(ORTHODOX, frame.kinds[bit_man], legal[word] & ~won[word], ~occupied)
-    if among & ~spoilt == ZERO:
+    squares = search.found.squares
+    occupied = decode(search.frame, word, squares)
+    among &= ~_quietly(search, word, squares, occupied, among, search.left[WHITE])
+    if among == ZERO:
         return ZERO
     captures, _, saving = _captures(search, squares, BLACK, occupied, among)
     pushes, saved = _by_pawns(search, squares, word, occupied, among)
-    able |= captures | pushes
-    in_check = ~legal[word]
-    lost: Word = among & ~(spoilt | saving | saved) & (able | in_check)
+    among &= ~(saving | saved)
+    stuck = among & search.legal[WHITE, word] & ~(captures | pushes)  # in no check
+    if stuck:
+        among &= ~stuck | _quietly(search, word, squares, occupied, stuck, search.legal[WHITE])
+    lost: Word = among
     return lost
 
 
@@ -263,9 +285,9 @@ def _mark_before(search: WinSearch, word: int, bits: Word, round_: int) -> None:
 @inlined
 def _win(search: WinSearch, word: int, bits: Word, round_: int) -> None:
     """Add positions of a word with White to move, as far as they are legal, to what White wins."""
-    more = bits & search.legal[WHITE, word] & ~search.won[WHITE, word]
+    more = bits & search.left[WHITE, word]
     if more:
-        search.won[WHITE, word] |= more
+        search.left[WHITE, word] ^= more
         _mark_before(search, word, more, round_)
 
 
@@ -277,7 +299,7 @@ def win_by_captures(search: WinSearch) -> None:
         for word in range(square * each + first, square * each + first + run):
             legal = search.legal[WHITE, word]
             if legal:
-                search.won[WHITE, word] = _won_by_captures(search, word, legal)
+                search.left[WHITE, word] ^= _won_by_captures(search, word, legal)
             _mark(search, word, int64(0))
 
 
@@ -318,7 +340,7 @@ def _find_lost(search: WinSearch, mark: int, round_: int, new: Words) -> int:
         search.marks[before, part, mark] = ZERO
     for bit in bits_of(marked):
         word = mark << 6 | bit
-        among = search.legal[BLACK, word] & ~search.won[BLACK, word]
+        among = search.left[BLACK, word]
         lost = _lost(search, word, among) if among else ZERO
         if lost:
             for slot in bits_of(lost):
@@ -350,7 +372,7 @@ def _lose(search: WinSearch, word: int, lost: Word, round_: int) -> None:
     """Add positions that Black has lost to what White wins, with those from which he moves there; mark what
     is to be looked at for that."""
     frame, found = search.frame, search.found
-    search.won[BLACK, word] |= lost
+    search.left[BLACK, word] ^= lost
     if frame.colours[frame.scalars] == WHITE:
         free = ~decode(frame, word, found.squares)
         _win(search, word, reach(ORTHODOX, frame.kinds[frame.scalars], lost, free), round_)
