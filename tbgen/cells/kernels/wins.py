@@ -18,6 +18,10 @@ from tbgen.retro.movement import ORTHODOX
 
 WHITE, BLACK = int64(0), int64(1)
 
+_DENSE = 3
+"""First rounds that look at all words: most positions are found in them, and to mark what is to be looked at
+takes longer."""
+
 
 @dataclass(frozen=True, eq=False)
 class WinSearch(Struct):
@@ -288,19 +292,19 @@ def _win(search: WinSearch, word: int, bits: Word, round_: int) -> None:
     more = bits & search.left[WHITE, word]
     if more:
         search.left[WHITE, word] ^= more
-        _mark_before(search, word, more, round_)
+        if round_ >= _DENSE:
+            _mark_before(search, word, more, round_)
 
 
 @jit
 def win_by_captures(search: WinSearch) -> None:
-    """Find the positions of a part that White wins by a capture, and mark all its words."""
+    """Find the positions of a part that White wins by a capture."""
     first, run, each = _runs(search)
     for square in range(64):
         for word in range(square * each + first, square * each + first + run):
             legal = search.legal[WHITE, word]
             if legal:
                 search.left[WHITE, word] ^= _won_by_captures(search, word, legal)
-            _mark(search, word, int64(0))
 
 
 @kernel
@@ -316,7 +320,8 @@ def _won_by_captures(search: WinSearch, word: int, legal: Word) -> Word:
 
 @jit
 def find_lost(search: WinSearch, round_: int, new: Words) -> int:
-    """Look at all marked words of a part with Black to move, and return how many positions he has newly lost.
+    """Look at all marked words of a part with Black to move, in the first rounds at all of them, and return
+    how many positions he has newly lost.
 
     Without levels, what this lets White win counts at once, for what comes later in the same round too, so
     fewer rounds are needed; with levels, what is lost goes into ``new``, uint64 (words,).
@@ -338,7 +343,7 @@ def _find_lost(search: WinSearch, mark: int, round_: int, new: Words) -> int:
     for part in range(search.marks.shape[1]):
         marked |= search.marks[before, part, mark]
         search.marks[before, part, mark] = ZERO
-    for bit in bits_of(marked):
+    for bit in bits_of(marked if round_ > _DENSE else ~ZERO):
         word = mark << 6 | bit
         among = search.left[BLACK, word]
         lost = _lost(search, word, among) if among else ZERO
