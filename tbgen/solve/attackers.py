@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 import chess
@@ -20,7 +21,9 @@ _FEW: Final = 4
 _FIRST: Final = 500
 """Positions that a search may keep at its first turn, and twice as many at each that follows..."""
 MOST: Final = 32_000
-"""...up to so many: some 50 MiB."""
+"""...up to so many."""
+_BYTES: Final = 1_700
+"""What a position takes."""
 AT_ONCE: Final = 1_000
 """Positions that take a second or two for all searches."""
 
@@ -61,18 +64,19 @@ class Attackers:
         def has_time() -> bool:
             return self._meter.left > until
 
-        while self._kept < most and any(self._open.values()) and has_time():
+        while self._kept < most and any(self._open.values()) and has_time() and self._meter.allows(0):
             kept = max(_FIRST, 2 * self._kept)
             for white in chess.COLORS:
                 for search in tuple(self._open[white]):
                     if search in self._open[white]:
                         search.run(kept, has_time)
                         self._take(search)
+                self._meter.held = _BYTES * sum(search.kept for search in chain(*self._open.values()))
                 yield
             if has_time():
                 self._kept = kept
         if self._kept >= MOST:  # what they keep is of no more use
-            self._open = {white: [] for white in chess.COLORS}
+            self._open, self._meter.held = {white: [] for white in chess.COLORS}, 0
 
     def _take(self, search: ForcingSearch) -> None:
         """Drop searches that the outcome of one leaves nothing to find: weaker ones if it has a proof, and
@@ -88,7 +92,9 @@ class Attackers:
     def shortage(self) -> Stop | None:
         """What there is too little of to go on, if there is anything left to try."""
         left = any(self._open.values()) and self._kept < MOST
-        return self._meter.shortage if left else None
+        if not left:
+            return None
+        return self._meter.shortage if self._meter.allows(0) else Stop.MEMORY
 
     def proofs(self) -> Iterator[ForcingProof]:
         """Yield the best proof of each side that has one."""

@@ -196,6 +196,11 @@ class ForcingSearch:
         self.refuted = False
         """Whether there is no proof."""
 
+    @property
+    def kept(self) -> int:
+        """How many positions are kept."""
+        return len(self._attacks)
+
     def run(self, most: int, has_time: Callable[[], bool]) -> None:
         """Look for a proof; the next call goes on.
 

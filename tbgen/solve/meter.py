@@ -38,6 +38,8 @@ class Meter:
         """How long it has taken last to find what is won in a cell of a size."""
         self._reserved: list[tuple[int, bool]] = []
         """Slots of cells that are to be solved in any case, and whether they have been before."""
+        self.held = 0
+        """Bytes in use besides cells."""
 
     @property
     def left(self) -> float:
@@ -88,8 +90,8 @@ class Meter:
             raise OutOfBudgetError(self.shortage)
 
     def allows(self, size: int) -> bool:
-        """Whether ``size`` bytes may be in use."""
-        return size <= self._memory
+        """Whether ``size`` bytes of cells may be in use."""
+        return size + self.held <= self._memory
 
     def fits(self, size: int, kept: int) -> bool:
         """Whether there is memory for a cell of ``size`` slots beside ``kept`` bytes in use."""

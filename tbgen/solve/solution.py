@@ -238,11 +238,12 @@ class Collection:
     def finish(self, attackers: Attackers | None) -> None:
         """Take note of what there was too little of.
 
-        :raises NoCodeError: if all cells were refused, and nothing else was proved.
+        :raises NoCodeError: if all cells were refused, nothing else was proved, and more time would not help.
         """
-        if attackers is not None and attackers.shortage is not None:
-            self._stops.add(attackers.shortage)
-        if self._refused is not None and self.answer.value == WORST and self.interrupt is None:
+        shortage = None if attackers is None else attackers.shortage
+        if shortage is not None:
+            self._stops.add(shortage)
+        elif self._refused is not None and self.answer.value == WORST and self.interrupt is None:
             raise self._refused
 
     def solution(self, line: bool) -> Solution:

@@ -199,9 +199,31 @@ def test_a_mate_by_forcing_moves_takes_no_cell(
     assert found.plans[value == "G0.0"] == ()
 
 
-def test_men_that_are_too_many_are_refused(small: Path) -> None:
+def test_men_that_are_too_many_are_refused(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But only if more time would not help."""
+    fen = FULL.replace(" w ", " b ")
+    found = solve(fen, tables=small, budget=Budget(seconds=1))
+    assert (found.value, found.cells, found.stopped_by) == (None, 0, Stop.TIME)
+    monkeypatch.setattr("tbgen.solve.attackers._RANKS", ())
     with pytest.raises(NoCodeError):
-        solve(FULL.replace(" w ", " b "), tables=small, budget=Budget(seconds=1))
+        solve(fen, tables=small, budget=Budget(seconds=1))
+
+
+def test_what_is_kept_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    board, meter = chess.Board(OPEN), Meter(Budget(memory=1 << 30))
+    monkeypatch.setattr("tbgen.solve.attackers.MOST", 2_000)
+    found = Attackers(board, of_gscore(GScore("G20.0")), lambda _: None, meter)
+    for _ in found.turns(1_000):
+        assert meter.allows((1 << 30) - meter.held)
+        assert not meter.allows((1 << 30) - meter.held + 1)
+    assert meter.held > 0
+    assert found.shortage is Stop.TIME
+    meter.held = 2 << 30
+    assert (found.shortage, list(found.turns(2_000))) == (Stop.MEMORY, [])
+    meter.held = 0
+    list(found.turns(2_000))
+    assert meter.held == 0
+    assert found.shortage is None
 
 
 def test_what_tables_need_may_be_missing(four_men: Path, tmp_path: Path) -> None:
