@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import Final, Self
 
 import numpy as np
@@ -49,7 +49,9 @@ class PackedSource:
     """
 
     _at_work: Final = Lock()
-    """Held by the one table that is being decoded, if its phases are large, which takes much memory."""
+    """Held by the one table that is being decoded, if its phases are large, which takes much memory..."""
+    _small_at_work: Final = BoundedSemaphore(2)
+    """...and by each of those that are decoded at once, if they are small."""
 
     def __init__(
         self, file: PackedFile, sources: Callable[[], Mapping[Material, Source]], threads: int
@@ -62,8 +64,9 @@ class PackedSource:
 
         :raises DamagedTableError: if a block does not decode.
         """
-        sources, large = self._sources(), self._file.layout.phase_size > _FEW_SLOTS
-        with self._at_work if large else nullcontext(), _compiling():
+        large = self._file.layout.phase_size > _FEW_SLOTS
+        sources = self._sources()  # it may decode others, and must not be at work here
+        with self._at_work if large else self._small_at_work, _compiling():
             unpack_side(self._file, sources, phase, side, value, depth, threads=self._threads)
 
 

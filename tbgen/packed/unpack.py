@@ -109,7 +109,7 @@ def unpack_side(
         if side == file.side:
             unpacker.complete(phase)
         else:
-            unpacker.read_en_passant({phase, *steps})
+            unpacker.read_en_passant(steps)
             for reached in steps:
                 unpacker.complete(reached)
                 unpacker.expand(file.side)

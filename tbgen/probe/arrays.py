@@ -1,5 +1,6 @@
 """Positions with the same men looked up at once: numpy arrays in, numpy arrays out."""
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import chess
@@ -39,6 +40,8 @@ class ArrayProbes:
         self._values = values
         self._loaded = Recent[LoadedTable](_LOADED_BYTES, lambda table: table.bytes)
         self._decoders: dict[Material, ArrayDecoder] = {}
+        self._opening = Lock()
+        """Held by the thread that adds to either of them."""
 
     def probe(self, men: str, squares: Any, side: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return what :meth:`tbgen.Tablebase.probe_arrays` does."""
@@ -128,11 +131,12 @@ class ArrayProbes:
         return (255 - value if swapped else value), depth
 
     def _plain(self, material: Material, file: TableFile) -> LoadedTable:
-        table = self._loaded.get(material)
-        if table is None:
-            table = LoadedTable(file)
-            self._loaded.put(material, table)
-        return table
+        with self._opening:
+            table = self._loaded.get(material)
+            if table is None:
+                table = LoadedTable(file)
+                self._loaded.put(material, table)
+            return table
 
     def _decoder(self, material: Material, table: AnyTable) -> "ArrayDecoder":
         assert not isinstance(table, TableFile)
@@ -143,7 +147,9 @@ class ArrayProbes:
             def exits(side: Side, slots: NDArray[np.int64], captures_only: bool) -> "Exits":
                 return self._exits(Boards.of_letters(letters, squares_of(layout, slots), side), captures_only)
 
-            self._decoders[material] = table.array_decoder(exits)
+            with self._opening:
+                if material not in self._decoders:
+                    self._decoders[material] = table.array_decoder(exits)
         return self._decoders[material]
 
     def _exits(self, boards: Boards, captures_only: bool) -> "Exits":

@@ -23,7 +23,9 @@ _FIRST: Final = 500
 MOST: Final = 32_000
 """...up to so many."""
 _BYTES: Final = 1_700
-"""What a position takes."""
+"""Bytes that a position takes."""
+_LEAST_BYTES: Final = 16 << 20
+"""What all searches may keep in any case."""
 AT_ONCE: Final = 1_000
 """Positions that take a second or two for all searches."""
 
@@ -33,12 +35,20 @@ class Attackers:
 
     :param accrued: the state's accrued score.
     :param worth: what tables say.
-    :param meter: the rest of the budget.
+    :param meter: the rest of the budget; what is kept counts there.
+    :param memory: bytes that the searches may keep together.
     :param checks_only: whether to look at checks only.
     """
 
     def __init__(
-        self, board: chess.Board, accrued: Signed, worth: Worth, meter: Meter, *, checks_only: bool = False
+        self,
+        board: chess.Board,
+        accrued: Signed,
+        worth: Worth,
+        meter: Meter,
+        memory: int,
+        *,
+        checks_only: bool = False,
     ) -> None:
         self._open = {
             white: [
@@ -50,7 +60,7 @@ class Attackers:
         }
         """Searches without an answer: those that look at fewer moves first, and of these the strictest."""
         self._best: dict[bool, ForcingProof] = {}
-        self._meter, self._kept = meter, 0
+        self._meter, self._memory, self._kept = meter, max(memory, _LEAST_BYTES), 0
 
     def turns(self, most: int = MOST, share: float = 1.0) -> Iterator[None]:
         """Let the sides search where they have not before; yield after each turn.
@@ -61,22 +71,27 @@ class Attackers:
         left = self._meter.left
         until = 0.0 if math.isinf(left) else left * (1 - share)
 
-        def has_time() -> bool:
-            return self._meter.left > until
+        def may_go_on() -> bool:
+            return self._meter.left > until and self._bytes <= self._memory
 
-        while self._kept < most and any(self._open.values()) and has_time() and self._meter.allows(0):
+        while self._kept < most and any(self._open.values()) and may_go_on():
             kept = max(_FIRST, 2 * self._kept)
             for white in chess.COLORS:
                 for search in tuple(self._open[white]):
                     if search in self._open[white]:
-                        search.run(kept, has_time)
+                        search.run(kept, may_go_on)
                         self._take(search)
-                self._meter.held = _BYTES * sum(search.kept for search in chain(*self._open.values()))
+                self._meter.besides = self._bytes
                 yield
-            if has_time():
+            if may_go_on():
                 self._kept = kept
         if self._kept >= MOST:  # what they keep is of no more use
-            self._open, self._meter.held = {white: [] for white in chess.COLORS}, 0
+            self._open, self._meter.besides = {white: [] for white in chess.COLORS}, 0
+
+    @property
+    def _bytes(self) -> int:
+        """What the searches keep."""
+        return _BYTES * sum(search.kept for search in chain(*self._open.values()))
 
     def _take(self, search: ForcingSearch) -> None:
         """Drop searches that the outcome of one leaves nothing to find: weaker ones if it has a proof, and
@@ -94,7 +109,7 @@ class Attackers:
         left = any(self._open.values()) and self._kept < MOST
         if not left:
             return None
-        return self._meter.shortage if self._meter.allows(0) else Stop.MEMORY
+        return Stop.MEMORY if self._bytes > self._memory else self._meter.shortage
 
     def proofs(self) -> Iterator[ForcingProof]:
         """Yield the best proof of each side that has one."""

@@ -38,8 +38,8 @@ class Meter:
         """How long it has taken last to find what is won in a cell of a size."""
         self._reserved: list[tuple[int, bool]] = []
         """Slots of cells that are to be solved in any case, and whether they have been before."""
-        self.held = 0
-        """Bytes in use besides cells."""
+        self.besides = 0
+        """Bytes in use besides what is told of."""
 
     @property
     def left(self) -> float:
@@ -90,8 +90,8 @@ class Meter:
             raise OutOfBudgetError(self.shortage)
 
     def allows(self, size: int) -> bool:
-        """Whether ``size`` bytes of cells may be in use."""
-        return size + self.held <= self._memory
+        """Whether ``size`` bytes may be in use, and what there is besides."""
+        return size + self.besides <= self._memory
 
     def fits(self, size: int, kept: int) -> bool:
         """Whether there is memory for a cell of ``size`` slots beside ``kept`` bytes in use."""

@@ -238,7 +238,8 @@ class Collection:
     def finish(self, attackers: Attackers | None) -> None:
         """Take note of what there was too little of.
 
-        :raises NoCodeError: if all cells were refused, nothing else was proved, and more time would not help.
+        :raises NoCodeError: if all cells were refused, nothing else was proved, and more of the budget would
+            not help.
         """
         shortage = None if attackers is None else attackers.shortage
         if shortage is not None:

@@ -34,7 +34,7 @@ from tbgen.solve.attackers import AT_ONCE, MOST, Attackers
 from tbgen.solve.budget import Budget, SolvingInterruptedError
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
-from tbgen.solve.meter import Meter
+from tbgen.solve.meter import Meter, memory_needed
 from tbgen.solve.proof import ForwardProof, Prover
 from tbgen.solve.search import Search
 from tbgen.solve.sets import Mobile, sets_to_try
@@ -47,6 +47,8 @@ from tbgen.verify.warmup import ensure_compiled
 
 _SHARE_OF_FORCING: Final = 1 / 2
 """The part of the time in which forcing moves are looked at where cells may tell little."""
+_MEMORY_OF_FORCING: Final = 8
+"""The part of the memory that this may take, if it leaves enough for the largest cell."""
 _SHARE_OPEN: Final = 4
 """The part of the memory in which solved cells may be open."""
 _logger = logging.getLogger(__name__)
@@ -175,7 +177,12 @@ def _by_cells(
     if mobile in (None, "auto") and own_score(board).rank > 1:
         # Where all men are mobile, cells mostly tell as much, and depths as well; else they may tell little.
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
-        attackers = Attackers(board, score, known.tables.fresh_value, meter, checks_only=all_mobile)
+        memory = min(
+            budget.memory // _MEMORY_OF_FORCING,
+            budget.memory - memory_needed(64 ** max(map(len, sets))),
+        )
+        given = board, score, known.tables.fresh_value, meter, memory
+        attackers = Attackers(*given, checks_only=all_mobile)
         most = AT_ONCE if all_mobile else MOST
         collection.attack(attackers, tell, prover, most, _SHARE_OF_FORCING, take=not all_mobile)
     for squares in sets:

@@ -1,12 +1,12 @@
 """Tables as sources of the positions that moves out of cells lead to, phase by phase."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from threading import Lock
+from threading import BoundedSemaphore, Lock, RLock
 from typing import Final
 
 import chess
@@ -42,6 +42,8 @@ from tbgen.store.reader import TableFile
 
 FEW: Final = 64**3
 """Slots up to which positions of a packed table may be looked up, each for itself."""
+_AT_ONCE: Final = 2
+"""Threads that look positions up at once, each by threads of its own."""
 _PHASES_KEPT: Final = 512 << 20
 """Bytes of phases of tables that are kept in memory."""
 
@@ -68,8 +70,13 @@ class Tables(ExitSource):
         """Canonical cells whose positions are looked up after promotions."""
         self._phases = Recent[Block](_PHASES_KEPT, attrgetter("nbytes"))
         self._reading = defaultdict[Hashable, Lock](Lock)
-        """Held for each block that a thread reads: to decode a phase may take others of smaller tables, or of
-        tables that promotions lead to, and never the other way round."""
+        """Held for each block that a thread reads: to decode a phase may take others, of plain tables or of
+        those that promotions lead to, and never the other way round."""
+        self._guard = Lock()
+        """Held while one of these is taken from there."""
+        self._large = RLock()
+        """Held by the thread that reads a large phase, and the large ones that this takes."""
+        self._looking_up = BoundedSemaphore(_AT_ONCE)
 
     @property
     def nbytes(self) -> int:
@@ -210,11 +217,14 @@ class Tables(ExitSource):
             expand(layout, phase, *block)
             return block
 
-        return self._kept((material, phase, part), read_all)
+        with self._large if layout.phase_size > FEW else nullcontext():
+            return self._kept((material, phase, part), read_all)
 
     def _kept(self, key: Hashable, read: Callable[[], Block]) -> Block:
         """Return a block as it is kept, or as a function reads it."""
-        with self._reading[key]:
+        with self._guard:
+            reading = self._reading[key]
+        with reading:
             block = self._phases.get(key)
             if block is None:
                 block = read()
@@ -243,7 +253,8 @@ class Tables(ExitSource):
         """Return the values of a cell's positions with a side to move, each of them looked up."""
 
         def read() -> Block:
-            value, depth = self.tablebase.probe_arrays(*_positions_of(cell), np.full(cell.size, side))
+            with self._looking_up:
+                value, depth = self.tablebase.probe_arrays(*_positions_of(cell), np.full(cell.size, side))
             return Block(value, np.maximum(depth, 0).astype(np.uint16))
 
         return self._kept((cell, side), read)
@@ -277,7 +288,7 @@ class Tables(ExitSource):
         found: defaultdict[Material, dict[tuple[int, Side], Block]] = defaultdict(dict)
         for (material, phase), side in wanted:
             found[material][phase, side] = self.phase(material, phase, side)
-        return {material: _Phases(lambda *part, of=of: of[part]) for material, of in found.items()}
+        return {material: _Phases(_getter(blocks)) for material, blocks in found.items()}
 
 
 @dataclass(frozen=True)
@@ -292,6 +303,11 @@ class _Phases:
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Copy one side of a phase; see :class:`tbgen.index.source.Source`."""
         value[:], depth[:] = self.blocks(phase, side)
+
+
+def _getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[int, Side], Block]:
+    """Return what returns the block of a phase with a side to move."""
+    return lambda phase, side: blocks[phase, side]
 
 
 def _may_be_promoted(position: CellPosition) -> bool:

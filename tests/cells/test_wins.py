@@ -42,8 +42,18 @@ def pen(seed: int) -> chess.Board:
                 return board
 
 
+SEEDS = [7, 14, 16, 44, 57]
+
+
+def test_some_of_these_take_rounds_of_marked_words() -> None:
+    """After the first three rounds, which look at all words; in a cell with several parts."""
+    cells = [Cell.of_board(board, mobile_squares(board)) for board in map(pen, SEEDS)]
+    large = [cell for cell in cells if cell.size >= 64**4]
+    assert max(solve_wins(cell, made_up, levels=True, threads=2).level.max() for cell in large) > 3
+
+
 @pytest.mark.parametrize("levels", [False, True])
-@pytest.mark.parametrize("seed", [7, 14, 16, 44, 57])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_wins_are_those_of_a_slow_search(seed: int, levels: bool) -> None:
     board = pen(seed)
     wins = solve_wins(Cell.of_board(board, mobile_squares(board)), made_up, levels=levels, threads=2)

@@ -37,6 +37,8 @@ LONG = "8/3q1rP1/2N4R/6P1/Q2r2Pp/3knR1p/5p1K/8 b - - 0 1"
 OPEN = "8/8/6pk/8/3Q1P1P/8/8/2K2q2 w - - 10 92"
 """Black's queen may check for long."""
 
+MEMORY = 1 << 30
+
 
 def best_of(
     board: chess.Board, accrued: GScore, white: bool, tables: Tablebase | None = None, most: int = 200
@@ -47,7 +49,7 @@ def best_of(
         few = tables is not None and chess.popcount(after.occupied) <= 3
         return of_gscore(tables.probe(after, tbgen.FRESH).value) if tables and few else None
 
-    attackers = Attackers(board, of_gscore(accrued), worth, Meter(Budget()))
+    attackers = Attackers(board, of_gscore(accrued), worth, Meter(Budget()), MEMORY)
     for _ in attackers.turns(most):
         pass
     return next((proof for proof in attackers.proofs() if proof.white == white), None)
@@ -202,28 +204,41 @@ def test_a_mate_by_forcing_moves_takes_no_cell(
 def test_men_that_are_too_many_are_refused(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """But only if more time would not help."""
     fen = FULL.replace(" w ", " b ")
-    found = solve(fen, tables=small, budget=Budget(seconds=1))
+    found = solve(fen, tables=small, budget=Budget(seconds=1), line=True, verify=True)
     assert (found.value, found.cells, found.stopped_by) == (None, 0, Stop.TIME)
+    assert found.lines == ((), ())
     monkeypatch.setattr("tbgen.solve.attackers._RANKS", ())
     with pytest.raises(NoCodeError):
         solve(fen, tables=small, budget=Budget(seconds=1))
 
 
 def test_what_is_kept_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    board, meter = chess.Board(OPEN), Meter(Budget(memory=1 << 30))
+    meter = Meter(Budget(memory=MEMORY))
     monkeypatch.setattr("tbgen.solve.attackers.MOST", 2_000)
-    found = Attackers(board, of_gscore(GScore("G20.0")), lambda _: None, meter)
-    for _ in found.turns(1_000):
-        assert meter.allows((1 << 30) - meter.held)
-        assert not meter.allows((1 << 30) - meter.held + 1)
-    assert meter.held > 0
+    found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, MEMORY)
+    list(found.turns(1_000))
+    assert meter.besides > 0
+    assert meter.besides % 1_700 == 0
+    assert not meter.allows(MEMORY)
     assert found.shortage is Stop.TIME
-    meter.held = 2 << 30
-    assert (found.shortage, list(found.turns(2_000))) == (Stop.MEMORY, [])
-    meter.held = 0
     list(found.turns(2_000))
-    assert meter.held == 0
-    assert found.shortage is None
+    assert (meter.besides, found.shortage) == (0, None)
+
+
+def test_searches_end_at_their_part_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    meter = Meter(Budget(memory=MEMORY))
+    monkeypatch.setattr("tbgen.solve.attackers._LEAST_BYTES", 0)
+    found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, 1_000 * 1_700)
+    list(found.turns())
+    assert found.shortage is Stop.MEMORY
+    assert 1_000 * 1_700 < meter.besides < 1_200 * 1_700
+
+
+def test_searches_leave_memory_to_cells(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.solve.attackers._BYTES", 1 << 20)
+    budget = Budget(seconds=10, memory=2 << 30, cells=5)
+    found = solve(LONG, tables=small, budget=budget)
+    assert found.cells == 5
 
 
 def test_what_tables_need_may_be_missing(four_men: Path, tmp_path: Path) -> None:
@@ -276,7 +291,7 @@ def test_sides_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ForcingSearch, "run", run)
     board, meter = chess.Board(LONG), Meter(Budget())
-    attackers = Attackers(board, Signed(72), lambda _: None, meter, checks_only=True)
+    attackers = Attackers(board, Signed(72), lambda _: None, meter, MEMORY, checks_only=True)
     for _ in attackers.turns(2_000):
         pass
     of_white = [4 + 3, 3, 3]  # strict ones are refuted at once
@@ -293,7 +308,7 @@ def test_sides_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_share_of_the_time() -> None:
     meter = Meter(Budget(seconds=2.0))
-    attackers = Attackers(chess.Board(OPEN), Signed(~8), lambda _: None, meter)
+    attackers = Attackers(chess.Board(OPEN), Signed(~8), lambda _: None, meter, MEMORY)
     for _ in attackers.turns(share=1 / 4):
         pass
     assert meter.left > 0

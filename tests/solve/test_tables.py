@@ -2,6 +2,8 @@
 
 import itertools
 import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import chess
@@ -17,8 +19,8 @@ from tbgen.cells.interval import Interval
 from tbgen.cells.lineup import lineup_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import home_of_route, routes_of
-from tbgen.index.layout import SIDES, layout_of
-from tbgen.index.zeroing import en_passant_configs
+from tbgen.index.layout import SIDES, Layout, layout_of
+from tbgen.index.zeroing import en_passant_configs, reached_by_pawn_steps
 from tbgen.packed.file import PackedFile
 from tbgen.packed.unpack import promotions
 from tbgen.solve import tables as solver_tables
@@ -111,9 +113,12 @@ def test_phases_from_which_promotions_lead_to_packed_tables(
         shutil.copy(path, mixed)
     material = Material.parse("KPvKP")
     layout, taken = layout_of(material), 0
+    passing = list(before_double_steps(layout))
+    assert passing
+    phases = [*range(0, len(layout.placements), 31), *passing[::5]]
     with tbgen.open_tablebase(mixed) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
         some, plain = Tables(packed_ones), Tables(plain_ones)
-        for phase in range(0, len(layout.placements), 31):
+        for phase in phases:
             for side in SIDES:
                 assert some.gives(material, phase, side)
                 file = packed_ones.table_file(material)
@@ -123,7 +128,23 @@ def test_phases_from_which_promotions_lead_to_packed_tables(
                 there = expected.value != NONE
                 assert np.array_equal(found.value[there], expected.value[there])
                 assert np.array_equal(found.depth[there], expected.depth[there])
+        others, places = Tables(packed_ones), list(itertools.product(phases, SIDES))
+        with ThreadPoolExecutor(4) as threads:
+            blocks = threads.map(lambda place: others.phase(material, *place), [*places, *places])
+            for place, block in zip([*places, *places], blocks, strict=True):
+                found, there = some.phase(material, *place), plain.phase(material, *place).value != NONE
+                assert np.array_equal(block.value[there], found.value[there])
+                assert np.array_equal(block.depth[there], found.depth[there])
     assert taken
+
+
+def before_double_steps(layout: Layout) -> Iterator[int]:
+    """The phases from which a double step leads past an enemy pawn."""
+    for phase, square in en_passant_configs(layout).tolist():
+        start = square + (8 if square >= 32 else -8)
+        for before, placement in enumerate(layout.placements):
+            if start in placement and phase in reached_by_pawn_steps(layout, before):
+                yield before
 
 
 def test_captures_with_promotion_are_looked_up_when_somebody_asks(promoted: Path, tables: Path) -> None:

@@ -33,8 +33,8 @@ class WinSearch(Struct):
     left: Words
     """uint64 (2, words), by side to move: legal positions that White is not known to win."""
     own: Words
-    """uint64 (words // 64,): words with Black to move that have to be looked at, as their own part has
-    found..."""
+    """uint64 (words // 64,): words with Black to move that have to be looked at after the first rounds, as
+    their own part has found..."""
     marks: Words
     """...and uint64 (2, parts, words // 64): as other parts have found, in even and odd rounds. A part reads
     what others have found in the round before, so no two threads write to the same place."""
@@ -213,29 +213,29 @@ def _attackers(search: WinSearch, squares: Ints, square: int, occupied: Word, am
 @kernel
 def _quietly(search: WinSearch, word: int, squares: Ints, occupied: Word, among: Word, after: Words) -> Word:
     """Positions ``among`` a word from which a quiet move of Black's leads to those of ``after``, uint64
-    (words,), White to move; all as soon as none is left."""
+    (words,), White to move; all as soon as none remains."""
     frame, moves = search.frame, search.frame.moves
-    left, bit_man = among, search.frame.scalars
+    rest, bit_man = among, search.frame.scalars
     if frame.colours[bit_man] == BLACK:
-        left &= ~reach(ORTHODOX, frame.kinds[bit_man], after[word], ~occupied)
+        rest &= ~reach(ORTHODOX, frame.kinds[bit_man], after[word], ~occupied)
     for man in range(bit_man):
-        if frame.colours[man] != BLACK:
+        if rest == ZERO:
+            break
+        if frame.movers[man] != BLACK:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
         for number in range(1, moves.leap_targets[kind, square, 0] + 1):
             target = moves.leap_targets[kind, square, number]
-            left &= ~after[word + ((target - square) << shift)]
+            rest &= ~after[word + ((target - square) << shift)]
         for way in range(moves.leaps[kind], moves.ways[kind]):
-            free = left
+            free = rest
             for step in range(1, moves.way[kind, square, way, 0] + 1):
                 target = int64(moves.way[kind, square, way, step])
                 free &= ~BIT[target]
                 if occupied & BIT[target] or free == ZERO:
                     break
-                left &= ~(free & after[word + ((target - square) << shift)])
-        if left == ZERO:
-            break
-    return among & ~left
+                rest &= ~(free & after[word + ((target - square) << shift)])
+    return among & ~rest
 
 
 @kernel
@@ -250,7 +250,7 @@ def _lost(search: WinSearch, word: int, among: Word) -> Word:
     captures, _, saving = _captures(search, squares, BLACK, occupied, among)
     pushes, saved = _by_pawns(search, squares, word, occupied, among)
     among &= ~(saving | saved)
-    stuck = among & search.legal[WHITE, word] & ~(captures | pushes)  # in no check
+    stuck = among & search.legal[WHITE, word] & ~(captures | pushes)  # not in check
     if stuck:
         among &= ~stuck | _quietly(search, word, squares, occupied, stuck, search.legal[WHITE])
     lost: Word = among
@@ -291,7 +291,7 @@ def _win(search: WinSearch, word: int, bits: Word, round_: int) -> None:
     """Add positions of a word with White to move, as far as they are legal, to what White wins."""
     more = bits & search.left[WHITE, word]
     if more:
-        search.left[WHITE, word] ^= more
+        search.left[WHITE, word] &= ~more
         if round_ >= _DENSE:
             _mark_before(search, word, more, round_)
 
@@ -304,7 +304,7 @@ def win_by_captures(search: WinSearch) -> None:
         for word in range(square * each + first, square * each + first + run):
             legal = search.legal[WHITE, word]
             if legal:
-                search.left[WHITE, word] ^= _won_by_captures(search, word, legal)
+                search.left[WHITE, word] &= ~_won_by_captures(search, word, legal)
 
 
 @kernel
@@ -320,8 +320,8 @@ def _won_by_captures(search: WinSearch, word: int, legal: Word) -> Word:
 
 @jit
 def find_lost(search: WinSearch, round_: int, new: Words) -> int:
-    """Look at all marked words of a part with Black to move, in the first rounds at all of them, and return
-    how many positions he has newly lost.
+    """Look at the words of a part with Black to move, at all of them in the first rounds and then at those
+    that are marked, and return how many positions he has newly lost.
 
     Without levels, what this lets White win counts at once, for what comes later in the same round too, so
     fewer rounds are needed; with levels, what is lost goes into ``new``, uint64 (words,).
@@ -377,7 +377,7 @@ def _lose(search: WinSearch, word: int, lost: Word, round_: int) -> None:
     """Add positions that Black has lost to what White wins, with those from which he moves there; mark what
     is to be looked at for that."""
     frame, found = search.frame, search.found
-    search.left[BLACK, word] ^= lost
+    search.left[BLACK, word] &= ~lost
     if frame.colours[frame.scalars] == WHITE:
         free = ~decode(frame, word, found.squares)
         _win(search, word, reach(ORTHODOX, frame.kinds[frame.scalars], lost, free), round_)
