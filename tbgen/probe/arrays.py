@@ -131,12 +131,12 @@ class ArrayProbes:
         return (255 - value if swapped else value), depth
 
     def _plain(self, material: Material, file: TableFile) -> LoadedTable:
-        with self._opening:
-            table = self._loaded.get(material)
-            if table is None:
-                table = LoadedTable(file)
+        table = self._loaded.get(material)
+        if table is None:
+            with self._opening:
+                table = self._loaded.get(material) or LoadedTable(file)
                 self._loaded.put(material, table)
-            return table
+        return table
 
     def _decoder(self, material: Material, table: AnyTable) -> "ArrayDecoder":
         assert not isinstance(table, TableFile)

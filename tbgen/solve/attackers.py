@@ -1,5 +1,6 @@
 """Both sides' searches for bounds by forcing moves, which take turns."""
 
+import gc
 import math
 from collections.abc import Iterator
 from itertools import chain
@@ -24,8 +25,6 @@ MOST: Final = 32_000
 """...up to so many."""
 _BYTES: Final = 1_700
 """Bytes that a position takes."""
-_LEAST_BYTES: Final = 16 << 20
-"""What all searches may keep in any case."""
 AT_ONCE: Final = 1_000
 """Positions that take a second or two for all searches."""
 
@@ -60,7 +59,9 @@ class Attackers:
         }
         """Searches without an answer: those that look at fewer moves first, and of these the strictest."""
         self._best: dict[bool, ForcingProof] = {}
-        self._meter, self._memory, self._kept = meter, max(memory, _LEAST_BYTES), 0
+        self._meter, self._memory, self._kept = meter, memory, 0
+        self._ended_by: Stop | None = None
+        """What there was too little of when searches were given up."""
 
     def turns(self, most: int = MOST, share: float = 1.0) -> Iterator[None]:
         """Let the sides search where they have not before; yield after each turn.
@@ -71,27 +72,34 @@ class Attackers:
         left = self._meter.left
         until = 0.0 if math.isinf(left) else left * (1 - share)
 
-        def may_go_on() -> bool:
-            return self._meter.left > until and self._bytes <= self._memory
+        def has_time() -> bool:
+            return self._meter.left > until
 
-        while self._kept < most and any(self._open.values()) and may_go_on():
-            kept = max(_FIRST, 2 * self._kept)
+        while self._kept < most and (count := sum(map(len, self._open.values()))) and has_time():
+            kept = min(max(_FIRST, 2 * self._kept), self._memory // (_BYTES * count))
+            if kept <= self._kept:
+                self._give_up(Stop.MEMORY)
+                return
             for white in chess.COLORS:
                 for search in tuple(self._open[white]):
                     if search in self._open[white]:
-                        search.run(kept, may_go_on)
+                        search.run(kept, has_time)
                         self._take(search)
-                self._meter.besides = self._bytes
+                self._meter.besides = _BYTES * sum(search.kept for search in chain(*self._open.values()))
                 yield
-            if may_go_on():
+            if has_time():
                 self._kept = kept
-        if self._kept >= MOST:  # what they keep is of no more use
-            self._open, self._meter.besides = {white: [] for white in chess.COLORS}, 0
+        if self._kept >= MOST:
+            self._give_up()
 
-    @property
-    def _bytes(self) -> int:
-        """What the searches keep."""
-        return _BYTES * sum(search.kept for search in chain(*self._open.values()))
+    def _give_up(self, shortage: Stop | None = None) -> None:
+        """Drop all searches: what they keep is of no more use.
+
+        :param shortage: what there was too little of.
+        """
+        self._ended_by = shortage
+        self._open, self._meter.besides = {white: [] for white in chess.COLORS}, 0
+        gc.collect()  # positions hold one another
 
     def _take(self, search: ForcingSearch) -> None:
         """Drop searches that the outcome of one leaves nothing to find: weaker ones if it has a proof, and
@@ -106,10 +114,7 @@ class Attackers:
     @property
     def shortage(self) -> Stop | None:
         """What there is too little of to go on, if there is anything left to try."""
-        left = any(self._open.values()) and self._kept < MOST
-        if not left:
-            return None
-        return Stop.MEMORY if self._bytes > self._memory else self._meter.shortage
+        return self._meter.shortage if any(self._open.values()) else self._ended_by
 
     def proofs(self) -> Iterator[ForcingProof]:
         """Yield the best proof of each side that has one."""

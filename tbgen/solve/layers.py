@@ -74,9 +74,8 @@ class CellLayers:
         """Drop what is there for later arrays only, wait for what is being packed, then drop layers, then
         games, then close cells, then drop what can be found or read again, until there is memory to solve a
         cell; return the bytes of all that is kept."""
-        if not self._meter.fits(
-            cell.size, held() - self._meter.besides
-        ):  # a tenth of it may be what smaller arrays have left
+        others = held() - self._meter.besides  # a tenth of it may be what smaller arrays have left
+        if not self._meter.fits(cell.size, others):
             give_back()
         if not self._meter.fits(cell.size, self._kept + MEMORY.idle):
             MEMORY.release()

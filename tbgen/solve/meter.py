@@ -39,7 +39,7 @@ class Meter:
         self._reserved: list[tuple[int, bool]] = []
         """Slots of cells that are to be solved in any case, and whether they have been before."""
         self.besides = 0
-        """Bytes in use besides what is told of."""
+        """Bytes that forcing moves keep, besides what callers count."""
 
     @property
     def left(self) -> float:
@@ -90,7 +90,7 @@ class Meter:
             raise OutOfBudgetError(self.shortage)
 
     def allows(self, size: int) -> bool:
-        """Whether ``size`` bytes may be in use, and what there is besides."""
+        """Whether so many bytes may be in use beside :attr:`besides`."""
         return size + self.besides <= self._memory
 
     def fits(self, size: int, kept: int) -> bool:

@@ -48,7 +48,7 @@ from tbgen.verify.warmup import ensure_compiled
 _SHARE_OF_FORCING: Final = 1 / 2
 """The part of the time in which forcing moves are looked at where cells may tell little."""
 _MEMORY_OF_FORCING: Final = 8
-"""The part of the memory that this may take, if it leaves enough for the largest cell."""
+"""The part of the memory that this may take, if it leaves enough for the largest cell and what is known."""
 _SHARE_OPEN: Final = 4
 """The part of the memory in which solved cells may be open."""
 _logger = logging.getLogger(__name__)
@@ -177,10 +177,8 @@ def _by_cells(
     if mobile in (None, "auto") and own_score(board).rank > 1:
         # Where all men are mobile, cells mostly tell as much, and depths as well; else they may tell little.
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
-        memory = min(
-            budget.memory // _MEMORY_OF_FORCING,
-            budget.memory - memory_needed(64 ** max(map(len, sets))),
-        )
+        beside = budget.memory - memory_needed(64 ** max(map(len, sets)))
+        memory = min(budget.memory // _MEMORY_OF_FORCING, beside // 2)
         given = board, score, known.tables.fresh_value, meter, memory
         attackers = Attackers(*given, checks_only=all_mobile)
         most = AT_ONCE if all_mobile else MOST

@@ -73,9 +73,9 @@ class Tables(ExitSource):
         """Held for each block that a thread reads: to decode a phase may take others, of plain tables or of
         those that promotions lead to, and never the other way round."""
         self._guard = Lock()
-        """Held while one of these is taken from there."""
+        """Held while such a lock is looked up or made."""
         self._large = RLock()
-        """Held by the thread that reads a large phase, and the large ones that this takes."""
+        """Held by the thread that decodes a large phase, and the large ones that this takes."""
         self._looking_up = BoundedSemaphore(_AT_ONCE)
 
     @property
@@ -217,8 +217,9 @@ class Tables(ExitSource):
             expand(layout, phase, *block)
             return block
 
-        with self._large if layout.phase_size > FEW else nullcontext():
-            return self._kept((material, phase, part), read_all)
+        key, packed = (material, phase, part), isinstance(self._file(material), PackedFile)
+        with self._large if packed and layout.phase_size > FEW else nullcontext():
+            return self._phases.get(key) or self._kept(key, read_all)
 
     def _kept(self, key: Hashable, read: Callable[[], Block]) -> Block:
         """Return a block as it is kept, or as a function reads it."""

@@ -219,19 +219,21 @@ def test_what_is_kept_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     list(found.turns(1_000))
     assert meter.besides > 0
     assert meter.besides % 1_700 == 0
-    assert not meter.allows(MEMORY)
+    assert meter.allows(MEMORY - meter.besides)
+    assert not meter.allows(MEMORY - meter.besides + 1)
     assert found.shortage is Stop.TIME
     list(found.turns(2_000))
     assert (meter.besides, found.shortage) == (0, None)
 
 
-def test_searches_end_at_their_part_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    meter = Meter(Budget(memory=MEMORY))
-    monkeypatch.setattr("tbgen.solve.attackers._LEAST_BYTES", 0)
-    found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, 1_000 * 1_700)
-    list(found.turns())
-    assert found.shortage is Stop.MEMORY
-    assert 1_000 * 1_700 < meter.besides < 1_200 * 1_700
+def test_searches_share_their_part_of_the_memory() -> None:
+    """When it is used up, they are given up."""
+    meter, memory = Meter(Budget(memory=MEMORY)), 28 * 700 * 1_700
+    found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, memory)
+    most = max(meter.besides for _ in found.turns())
+    assert memory / 4 < most < memory * 1.1
+    assert (found.shortage, meter.besides) == (Stop.MEMORY, 0)
+    assert list(found.turns()) == []
 
 
 def test_searches_leave_memory_to_cells(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,9 +104,14 @@ def promoted(own: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.
     return own
 
 
+@pytest.mark.parametrize("large", [False, True])
 def test_phases_from_which_promotions_lead_to_packed_tables(
-    mixed: Path, tables: Path, packed: PackedTables
+    large: bool, mixed: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where these count as large, and are decoded one at a time."""
+    if large:
+        monkeypatch.setattr(solver_tables, "FEW", 64**2)
+        monkeypatch.setattr("tbgen.packed.sources._FEW_SLOTS", 64**2)
     for name in ("KQvKP", "KRvKP", "KBvKP", "KNvKP"):
         shutil.copy(packed(name), mixed)
     for path in tables.glob("K[QRBN]vK[QRBN].r.h5"):
