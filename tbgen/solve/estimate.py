@@ -20,7 +20,7 @@ from tbgen.solve.plan import held_by
 from tbgen.solve.promotions import values_take, wholes_of
 from tbgen.solve.structures import Structures, homes_below
 
-MOST_CELLS: Final = 20_000
+MOST_CELLS: Final = 5_000
 """Cells that are counted, which takes some seconds; where there are more, they are not all counted."""
 
 
@@ -98,10 +98,7 @@ class SolveEstimate:
             count.
         :param most: stop counting at so many cells.
         """
-
-        def held(cell: Cell) -> bool:
-            return held_by(tables, cell)
-
+        held = held_by(tables)
         cells: set[Cell] = set()
         complete = True
         for root in chain.from_iterable(roots):

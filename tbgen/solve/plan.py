@@ -142,9 +142,8 @@ class JobCosts:
             root, *_ = roots_of(job.board, self._memory)
         except UsageError:
             return None
-        if held_by(job.tables, root):
-            return None
-        return Structures.of(root, lambda cell: held_by(job.tables, cell), most=_MOST_CELLS)
+        held = held_by(job.tables)
+        return None if held(root) else Structures.of(root, held, most=_MOST_CELLS)
 
 
 def roots_of(board: chess.Board, memory: int, mobile: Mobile = None) -> list[Cell]:
@@ -158,6 +157,7 @@ def roots_of(board: chess.Board, memory: int, mobile: Mobile = None) -> list[Cel
     return [Cell.of_board(board, men).canonical()[0] for men in sets]
 
 
-def held_by(tables: Tablebase, cell: Cell) -> bool:
-    """Tell whether there is a table of a cell's positions."""
-    return cell.men <= MAX_MEN and cell.material()[0] in tables.materials
+def held_by(tables: Tablebase) -> Callable[[Cell], bool]:
+    """Return what tells whether there is a table of a cell's positions now."""
+    materials = frozenset(tables.materials)
+    return lambda cell: cell.men <= MAX_MEN and cell.material()[0] in materials
