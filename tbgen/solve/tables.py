@@ -217,9 +217,13 @@ class Tables(ExitSource):
             expand(layout, phase, *block)
             return block
 
-        key, packed = (material, phase, part), isinstance(self._file(material), PackedFile)
-        with self._large if packed and layout.phase_size > FEW else nullcontext():
-            return self._phases.get(key) or self._kept(key, read_all)
+        key = material, phase, part
+        block = self._phases.get(key)
+        if block is not None:  # it waits for no other
+            return block
+        large = layout.phase_size > FEW and isinstance(self._file(material), PackedFile)
+        with self._large if large else nullcontext():
+            return self._kept(key, read_all)
 
     def _kept(self, key: Hashable, read: Callable[[], Block]) -> Block:
         """Return a block as it is kept, or as a function reads it."""
