@@ -1,5 +1,6 @@
 """What the tests of files share."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,15 @@ from tbgen.store.format import table_path
 from tests.support.random_tables import random_table, write
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A written table of KNvK."""
-    path = table_path(tmp_path, "KNvK", Variant.R_MOBILITY)
+    path = table_path(tmp_path_factory.mktemp("written"), "KNvK", Variant.R_MOBILITY)
     write(random_table("KNvK"), path)
     return path
+
+
+@pytest.fixture
+def path(written: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copy(written, tmp_path))

@@ -1,21 +1,94 @@
-"""What a damaged file must come to."""
+"""Damages of files of tables, and what they must come to."""
 
+import os
+import signal
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import h5py
 import pytest
 
 from tbgen.board.material import Material
 from tbgen.errors import DamagedTableError
+from tbgen.store.dataset import AnyArray
+from tbgen.store.format import GZIP_LEVEL
 from tbgen.store.reader import TableFile
 
+Change = Callable[[h5py.File], object]
 
-def refused(path: Path, *words: str) -> None:
+
+def refused(path: Path, *words: str, reader: Callable[..., Any] = TableFile) -> None:
     """Opening and checking the file gives one sentence that has the words, names the file and a remedy."""
-    with pytest.raises(DamagedTableError) as caught, TableFile(path, material=Material.parse("KNvK")) as file:
+    with pytest.raises(DamagedTableError) as caught, reader(path, material=Material.parse("KNvK")) as file:
         file.check()
     sentence = str(caught.value)
-    assert str(path) in sentence
-    assert f"tbgen build --force KNvK --dir {path.parent}" in sentence
-    assert "\n" not in sentence
-    for word in words:
+    for word in (str(path), f"tbgen build --force KNvK --dir {path.parent}", *words):
         assert word in sentence
+    assert "\n" not in sentence
+
+
+def edit(path: Path, change: Change) -> None:
+    with h5py.File(path, "r+") as file:
+        change(file)
+
+
+def set_attribute(name: str, value: object) -> Change:
+    return lambda file: file.attrs.__setitem__(name, value)
+
+
+def replaced(name: str, change: Callable[[AnyArray], AnyArray]) -> Change:
+    """What puts something else in the place of a dataset."""
+
+    def replace(file: h5py.File) -> None:
+        data = change(file[name][...])
+        del file[name]
+        plain = name.endswith("data") or not data.size
+        packing = {} if plain else {"compression": GZIP_LEVEL, "fletcher32": True, "chunks": data.shape}
+        file.create_dataset(name, data=data, **packing)
+
+    return replace
+
+
+def turn_a_bit(data: AnyArray) -> AnyArray:
+    data.flat[data.size // 2] ^= 1
+    return data
+
+
+def shape_but(*places: Any) -> Callable[[AnyArray], AnyArray]:
+    return lambda data: data[places]
+
+
+def killed(work: Callable[[], object], material: str, moment: str) -> None:
+    """Let a copy of this process do something that is killed when the file of a table comes to some point.
+
+    :param moment: the creation of a dataset of this name, or ``replace``, by which the file gets its name.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # what other threads hold is not needed there
+        child = os.fork()
+    if child == 0:
+        try:
+            _die_at(material, moment)
+            work()
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def _die_at(material: str, moment: str) -> None:
+    replace, create, patch = os.replace, h5py.Group.create_dataset, pytest.MonkeyPatch()
+
+    def replacing(source: Path, target: Path) -> None:
+        if material in str(target) and moment == "replace":
+            os.kill(os.getpid(), signal.SIGKILL)
+        replace(source, target)
+
+    def creating(group: h5py.Group, name: str, *rest: Any, **options: Any) -> Any:
+        if material in group.file.filename and name == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return create(group, name, *rest, **options)
+
+    patch.setattr(os, "replace", replacing)
+    patch.setattr(h5py.Group, "create_dataset", creating)

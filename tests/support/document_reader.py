@@ -1,6 +1,8 @@
 """Looking positions up as docs/format.md says, with h5py and numpy alone: slow, and easy to follow."""
 
+import hashlib
 import itertools
+from typing import Any
 
 import h5py
 import numpy as np
@@ -9,6 +11,32 @@ NONE, FRESH = 127, 128
 TRIANGLE = [0, 1, 2, 3, 9, 10, 11, 18, 19, 27]
 
 Men = list[tuple[str, int]]  # letter as in FEN, square
+
+
+def manifest_line(name: str, data: Any) -> str:
+    """The line of a manifest that describes a dataset."""
+    little = np.ascontiguousarray(data, data.dtype.newbyteorder("<"))
+    shape, digest = "x".join(map(str, data.shape)), hashlib.sha256(little.tobytes()).hexdigest()
+    return f"{name} {data.dtype.name} {shape} {digest}"
+
+
+def manifest_facts(attributes: Any) -> list[str]:
+    """The first lines of the manifest of a table."""
+    facts = ["rules", "material", "free_men", "pawns", "size", "phase_size", "positions", "ep_positions"]
+    lines = ["tbgen table 2"]
+    for name in [*facts, "accrued", "runs", "max_depth"]:
+        fact = attributes[name]
+        if isinstance(fact, bytes):
+            fact = fact.decode()
+        lines.append(f"{name} {' '.join(map(str, fact)) if name == 'positions' else fact}")
+    return lines
+
+
+def check_manifest(attributes: Any, lines: list[str]) -> None:
+    """The manifest of a file and its digest follow from the lines."""
+    manifest = "\n".join(lines) + "\n"
+    assert bytes(attributes["manifest"]).decode() == manifest
+    assert bytes(attributes["digest"]).decode() == hashlib.sha256(manifest.encode()).hexdigest()
 
 
 def rank(code: int) -> int:
