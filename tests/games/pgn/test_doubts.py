@@ -35,9 +35,9 @@ def pgn(movetext: str, **tags: str) -> str:
     return f"{lines}\n{movetext}\n\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "doubts"),
-    [
+def test_doubts() -> None:
+    mate, stalemate = "1. f3 e5 2. g4 Qh4#", "7k/5Q2/6K1/8/8/8/8/8 b - - 1 1"
+    for text, doubts in (
         (pgn(f"{MOVES} 1-0", Result="1-0", PlyCount="5"), []),
         (pgn(f"{MOVES} *", Result="*"), []),
         (pgn(f"{MOVES} 1/2", Result="1/2-1/2"), []),
@@ -47,32 +47,29 @@ def pgn(movetext: str, **tags: str) -> str:
         (pgn(MOVES, Result="1/2-1/2"), [Doubt.TRUNCATED]),
         (pgn(MOVES, Result="1-0", PlyCount="93"), [Doubt.TRUNCATED]),
         (pgn(f"{MOVES} 1-0", Result="1-0", PlyCount="93"), [Doubt.TRUNCATED]),
-        (pgn("1. f3 e5 2. g4 Qh4#", Result="0-1"), [Doubt.RESULT]),
+        (pgn(mate, Result="0-1"), [Doubt.RESULT]),
         (pgn(MOVES, Result="1-0", PlyCount="5"), [Doubt.RESULT]),
         (pgn(f"{MOVES} {{d=30, 1-0", Result="1-0", PlyCount="5"), [Doubt.UNCLOSED_COMMENT]),
         (pgn(f"{MOVES} {{d=30, 1-0", Result="1-0", PlyCount="6"), [Doubt.TRUNCATED, Doubt.UNCLOSED_COMMENT]),
         (pgn(f"{MOVES} 1/2-1/2", Result="1-0", PlyCount="5"), [Doubt.RESULT]),
         (pgn(f"{MOVES} *", Result="1-0"), [Doubt.RESULT]),
         (pgn(f"{MOVES} 1-0", Result="*"), [Doubt.RESULT]),
-        (pgn("1. f3 e5 2. g4 Qh4# 1-0", Result="1-0"), [Doubt.FINAL_POSITION]),
-        (pgn("1. f3 e5 2. g4 Qh4# 0-1", Result="1/2-1/2"), [Doubt.RESULT, Doubt.FINAL_POSITION]),
-        (pgn("1-0", FEN="7k/5Q2/6K1/8/8/8/8/8 b - - 1 1"), [Doubt.FINAL_POSITION]),
-        (pgn("1/2-1/2", FEN="7k/5Q2/6K1/8/8/8/8/8 b - - 1 1"), []),
+        (pgn(f"{mate} 1-0", Result="1-0"), [Doubt.FINAL_POSITION]),
+        (pgn(f"{mate} 0-1", Result="1/2-1/2"), [Doubt.RESULT, Doubt.FINAL_POSITION]),
+        (pgn("1-0", FEN=stalemate), [Doubt.FINAL_POSITION]),
+        (pgn("1/2-1/2", FEN=stalemate), []),
         (pgn(f"{MOVES} *", PlyCount="4"), [Doubt.PLY_COUNT]),
         (pgn(f"{MOVES} *", PlyCount="four"), []),
-        (pgn("1. f3 e5 2. g4 Qh4# 0-1", PlyCount="5"), [Doubt.PLY_COUNT]),
+        (pgn(f"{mate} 0-1", PlyCount="5"), [Doubt.PLY_COUNT]),
         ('[Result "1-0"]\n[Round "1"]\n[Result "0-1"]\n\n1. e4 1-0\n', [Doubt.DUPLICATE_TAG]),
         ('[Round "1"]\n[Round "1"]\n[Points "1-0"]\n[Points "0-1"]\n\n1. e4 1-0\n', []),
         ('[Event "one"\n[Round "1"]\n\n1. e4 1-0\n', [Doubt.MALFORMED_TAG]),
         (pgn(f"{MOVES} {{d=30, sd", Result="1-0"), [Doubt.TRUNCATED, Doubt.UNCLOSED_COMMENT]),
-        (pgn("1. f3 e5 2. g4 Qh4# {d=30, 0-1", Result="0-1"), [Doubt.UNCLOSED_COMMENT]),
+        (pgn(f"{mate} {{d=30, 0-1", Result="0-1"), [Doubt.UNCLOSED_COMMENT]),
         (pgn(f"{MOVES} 1-0 {{a long way", Result="1-0"), [Doubt.UNCLOSED_COMMENT]),
-    ],
-)
-def test_doubts(text: str, doubts: list[Doubt]) -> None:
-    (game,) = games_of(text)
-    assert game.error is None
-    assert list(game.doubts) == doubts
+    ):
+        (game,) = games_of(text)
+        assert (game.error, list(game.doubts)) == (None, doubts), text
 
 
 def test_a_result_against_the_text_as_in_the_infrafinal_of_season_21() -> None:
@@ -110,29 +107,31 @@ def test_stalemate_on_the_board_counts_against_the_tag() -> None:
     assert (str(found.value), found.classical, found.doubts) == ("G0.5", "1/2-1/2", (Doubt.FINAL_POSITION,))
 
 
-@pytest.mark.parametrize("movetext", [f"{MOVES} {{d=30, mt=1", f"{MOVES} {{d=30\n\n[%clk 1]", "{opening"])
-def test_an_open_comment_swallows_no_game(movetext: str) -> None:
+def test_an_open_comment_swallows_no_game() -> None:
     """As one of season 11, Division P, swallowed game 269."""
-    one, two = games_of(pgn(movetext, Result="1-0") + NEXT)
-    assert Doubt.UNCLOSED_COMMENT in one.doubts
-    assert len(one.moves) == (5 if MOVES in movetext else 0)
-    assert (two.tags["Event"], len(two.moves), two.doubts, two.error) == ("the next", 4, (), None)
-    text = (pgn(movetext, Result="1-0") + NEXT) * 40
-    assert b"".join(game.raw.data for game in tagged(text)) == text.encode()
-    assert [game.error for game in tagged(text)] == [None] * 80
+    for movetext in (f"{MOVES} {{d=30, mt=1", f"{MOVES} {{d=30\n\n[%clk 1]", "{opening"):
+        one, two = games_of(pgn(movetext, Result="1-0") + NEXT)
+        assert Doubt.UNCLOSED_COMMENT in one.doubts
+        assert len(one.moves) == (5 if MOVES in movetext else 0)
+        assert (two.tags["Event"], len(two.moves), two.doubts, two.error) == ("the next", 4, (), None)
+        text = (pgn(movetext, Result="1-0") + NEXT) * 5
+        found = tagged(text)
+        assert b"".join(game.raw.data for game in found) == text.encode()
+        assert [game.error for game in found] == [None] * 10
 
 
-@pytest.mark.parametrize("line", ['[Event "two"', 'Event "two"]', "[Event two]"])
-@pytest.mark.parametrize("gap", ["", "\n"])
-def test_a_tag_event_without_a_bracket_begins_a_game(line: str, gap: str) -> None:
+def test_a_tag_event_without_a_bracket_begins_a_game() -> None:
     """As in season 16, Testing 13, round 2.4."""
-    text = (
-        f'[Event "one"]\n[Result "1-0"]\n\n1. e4 1-0\n{gap}{line}\n[Site "x"]\n[Result "0-1"]\n\n1. d4 0-1\n'
+    first, second = (
+        '[Event "one"]\n[Result "1-0"]\n\n1. e4 1-0\n',
+        '[Site "x"]\n[Result "0-1"]\n\n1. d4 0-1\n',
     )
-    one, two = games_of(text)
-    assert (one.error, one.doubts, one.result) == (None, (), "1-0")
-    assert (two.error, two.doubts, two.result) == (None, (Doubt.MALFORMED_TAG,), "0-1")
-    assert two.tags == {"Site": "x", "Result": "0-1"}
+    for line in ('[Event "two"', 'Event "two"]', "[Event two]"):
+        for gap in ("", "\n"):
+            one, two = games_of(f"{first}{gap}{line}\n{second}")
+            assert (one.error, one.doubts, one.result) == (None, (), "1-0")
+            assert (two.error, two.doubts, two.result) == (None, (Doubt.MALFORMED_TAG,), "0-1")
+            assert two.tags == {"Site": "x", "Result": "0-1"}
 
 
 def test_a_bracket_that_is_missing_at_the_end_is_no_game() -> None:

@@ -5,7 +5,6 @@ import re
 
 import chess
 import chess.pgn
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,15 +104,15 @@ def test_all_games_can_be_read_or_are_broken(data: bytes) -> None:
                 assert ply == len(game.moves) + 1
 
 
-def test_the_comment_after_the_last_move() -> None:
+def test_only_the_comment_after_the_last_move_counts() -> None:
     texts = {
         "{one} 1. e4 {two} e5 {three} 1-0": "three",
-        "{one} 1. e4 {two} e5 1-0": "",
+        "{before} 1. e4 {Black resigns} e5 (1... c5 {not this}) 1/2-1/2": "",
         "1. e4 e5 1-0 {after}": "after",
         "1. e4 {two} (1. d4 {no}) 1-0": "two",
         "1. e4 {two} {three} *": "three",
         "{one} *": "one",
-        "1. e4 ; two\n*": "two",
+        "1. e4 {one} ; two\n*": "two",
         "1. e4": "",
     }
     for text, comment in texts.items():
@@ -154,38 +153,27 @@ def test_tags_of_tagging_tell_no_games_apart() -> None:
 
 def test_moves_after_a_result_and_an_empty_line_begin_a_game() -> None:
     assert texts(b"1. e4 *\n\n1. d4 1-0\n\n\n1. c4") == [b"1. e4 *", b"1. d4 1-0", b"1. c4"]
-    for result in (
-        b"1-0",
-        b"0-1",
-        b"1/2-1/2",
-        b"*",
-        b"1-0 ; done",
-        b"1-0 {done}",
-        b"1-0 { ; }",
-        b"{so\n} 0-1",
-    ):
-        assert len(texts(b"1. e4 " + result + b"\n\n1. d4 *")) == 2
-        assert len(texts(b"1. e4 " + result + b"\n1. d4 *")) == 1
+    ended = (b"1-0", b"0-1", b"1/2-1/2", b"*", b"1-0 ; done", b"1-0 {done}", b"1-0 { ; }", b"{so\n} 0-1")
+    for result in ended:
+        assert len(texts(b"1. e4 " + result + b"\n\n1. d4 *")) == 2, result
+        assert len(texts(b"1. e4 " + result + b"\n1. d4 *")) == 1, result
     for going_on in (b"", b"{1-0}", b"; 1-0", b"{so\n1-0}", b"1-0 1.", b"{*\n\n*}"):
-        assert len(texts(b"1. e4 " + going_on + b"\n\n1... d4 *")) == 1
+        assert len(texts(b"1. e4 " + going_on + b"\n\n1... d4 *")) == 1, going_on
 
 
 def test_an_empty_line_tears_no_game_apart() -> None:
     assert len(split(b'[A "1"]\n\n[B "2"]\n \n[C "3"]\n\n\n1. e4\n\ne5\n\n2. d4 *')) == 1
 
 
-@pytest.mark.parametrize("start", [b"\n\n", b"% escaped\n", b"; said\n\n", BOM, BOM + b"\n", BOM + b"% x\n"])
-def test_bytes_before_the_first_game_go_with_it(start: bytes) -> None:
-    for game in (b'[A "1"]\n\n*\n', b"1. e4 *\n"):
-        (raw,) = split(start + game)
-        assert raw.data == start + game
-        assert (raw.number, raw.line, raw.empty) == (1, 1, False)
-        assert raw.data[raw.movetext :] in (b"*\n", b"1. e4 *\n")
-    (raw,) = split(start)
-    assert (raw.data, raw.tags, raw.empty) == (start, [], True)
-
-
-def test_nothing() -> None:
+def test_bytes_before_the_first_game_go_with_it() -> None:
+    for start in (b"\n\n", b"% escaped\n", b"; said\n\n", BOM, BOM + b"\n", BOM + b"% x\n"):
+        for game in (b'[A "1"]\n\n*\n', b"1. e4 *\n"):
+            (raw,) = split(start + game)
+            assert raw.data == start + game
+            assert (raw.number, raw.line, raw.empty) == (1, 1, False)
+            assert raw.data[raw.movetext :] in (b"*\n", b"1. e4 *\n")
+        (raw,) = split(start)
+        assert (raw.data, raw.tags, raw.empty) == (start, [], True)
     assert split(b"") == []
 
 
@@ -197,9 +185,8 @@ def test_a_byte_order_mark_where_files_were_joined() -> None:
     assert texts(BOM + b"1. e4 *\n\n" + BOM + b"1. d4 *") == [BOM + b"1. e4 *", BOM + b"1. d4 *"]
 
 
-@pytest.mark.parametrize(
-    ("line", "name", "value"),
-    [
+def test_tags() -> None:
+    for line, name, value in (
         (b'[Event "one"]', "Event", "one"),
         (b'  [ Event  "one" ] ', "Event", "one"),
         (b'[Event ""]', "Event", ""),
@@ -207,14 +194,12 @@ def test_a_byte_order_mark_where_files_were_joined() -> None:
         (b'[White "J\xc3\xb6rg"]', "White", "Jörg"),
         (b'[White "J\xf6rg"]', "White", "Jörg"),
         (b'[White "a ] \\" {b} ;c"]', "White", 'a ] " {b} ;c'),
-    ],
-)
-def test_tags(line: bytes, name: str, value: str) -> None:
-    for end in (b"\n", b"\r\n", b"\r", b""):
-        (raw,) = split(line + end)
-        (tag,) = raw.tags
-        assert (tag.name, tag.value, tag.start, tag.end) == (name, value, 0, len(line + end))
-        assert raw.movetext == len(raw.data)
+    ):
+        for end in (b"\n", b"\r\n", b"\r", b""):
+            (raw,) = split(line + end)
+            (tag,) = raw.tags
+            assert (tag.name, tag.value, tag.start, tag.end) == (name, value, 0, len(line + end)), line
+            assert raw.movetext == len(raw.data)
 
 
 def test_a_malformed_tag_is_no_move() -> None:
@@ -231,8 +216,8 @@ def test_tags_within_comments_are_text() -> None:
 
 
 def test_a_comment_that_does_not_end_takes_no_longer_for_what_is_in_it() -> None:
-    """Looked for from every brace, its end would take days."""
-    (game,) = split(b"1. e4 " + b"{ ;" * (1 << 22) + b"\n[A]\n")
+    """Looked for from every brace, its end would take hours."""
+    (game,) = split(b"1. e4 " + b"{ ;" * (1 << 20) + b"\n[A]\n")
     assert game.movetext == 0
 
 
@@ -275,16 +260,15 @@ def test_ordinary_games_are_those_of_python_chess(games: list[chess.pgn.Game], w
     assert_as_python_chess(text)
 
 
-@pytest.mark.parametrize("name", ["g01_exp_default", "g02_exp_legacy", "g04_komi_pgn"])
-def test_files_of_cutermob_are_those_of_python_chess(name: str) -> None:
+def test_files_of_cutermob_are_those_of_python_chess() -> None:
     """But for the tags that it does not understand: FENs of seven fields."""
-    text = (DATA / f"{name}.pgn").read_text()
-    assert_as_python_chess(re.sub(r' -?G\d+\.\d"\]', '"]', text).replace("[Legacy]\n", ""))
+    for name in ("g01_exp_default", "g02_exp_legacy", "g04_komi_pgn"):
+        text = (DATA / f"{name}.pgn").read_text()
+        assert_as_python_chess(re.sub(r' -?G\d+\.\d"\]', '"]', text).replace("[Legacy]\n", ""))
 
 
-@pytest.mark.parametrize(
-    ("said", "plies"), [("93", 93), (" 7 ", 7), ("", None), ("-1", None), ("²", None), ("9" * 5000, None)]
-)
-def test_the_number_of_plies_is_read_if_it_is_one(said: str, plies: int | None) -> None:
-    (game,) = split_games(io.BytesIO(f'[PlyCount "{said}"]\n\n1. e4 *\n'.encode()))
-    assert game.plies == plies
+def test_the_number_of_plies_is_read_if_it_is_one() -> None:
+    numbers = {"93": 93, " 7 ": 7, "": None, "-1": None, "²": None, "9" * 5000: None}
+    for said, plies in numbers.items():
+        (game,) = split_games(io.BytesIO(f'[PlyCount "{said}"]\n\n1. e4 *\n'.encode()))
+        assert game.plies == plies, said
