@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
+from tbgen.compiler import cache as kernel_cache
 from tbgen.generator import build
 from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path
@@ -24,9 +25,13 @@ from tests.support.shared import PLACE
 
 KEPT = ROOT / "benchmarks" / "results" / "two-cores" / "tests.txt"
 """The tests that took longest, with their seconds; ``scripts/test --keep`` writes it."""
+SHARES = KEPT.with_name("shares.txt")
+"""The share of each folder in the seconds of all tests; ``scripts/test --keep`` writes it as well."""
 KEEP = "TBGEN_TEST_KEEP"
 """The environment variable that is set where it is to be written."""
 LONG_SECONDS = 0.5
+MOST_KEPT = 3
+"""How many sets of tables are kept: those of the versions that were tested last, 200 MiB each."""
 LONG_FIXTURES = {"four_men", "reference_tables", "pawn_tables", "en_passant", "site", "cluster"}
 """Fixtures that take seconds, whichever test comes first: tests that need one of them are long."""
 
@@ -53,16 +58,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark long tests, and begin with the modules that take longest."""
+    """Mark long tests."""
     seconds = kept_seconds()
-    of_module: defaultdict[str, float] = defaultdict(float)
-    for name, each in seconds.items():
-        of_module[name.partition("::")[0]] += each
     for item in items:
         if item.nodeid in seconds or LONG_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("long")
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (-of_module[item.nodeid.partition("::")[0]], item.path not in slow))
 
 
 def kept_seconds() -> dict[str, float]:
@@ -72,17 +72,34 @@ def kept_seconds() -> dict[str, float]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Keep the durations of the tests that took longest; a fast run adds to those of the last full one."""
+    """Print the share of each folder in the time; keep it and the slowest tests if that is asked for."""
+    took = defaultdict[str, float](float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None):
+                took[report.nodeid] += report.duration
+    shares = shares_of(took)
+    terminalreporter.section("share of the time of all tests")
+    terminalreporter.write("".join(shares))
     if KEEP in os.environ:
         is_fast = "long" in terminalreporter.config.getoption("markexpr", "")
-        took = defaultdict[str, float](float, kept_seconds() if is_fast else {})
-        for reports in terminalreporter.stats.values():
-            for report in reports:
-                if getattr(report, "when", "") in ("setup", "call"):
-                    took[report.nodeid] += report.duration
+        if is_fast:  # what turns out to be slow is added to what the last full run showed
+            took = defaultdict(float, took | kept_seconds())
+        else:
+            SHARES.write_text("".join(shares))
         slowest = sorted(((seconds, name) for name, seconds in took.items()), reverse=True)
         rows = [f"{seconds:.2f} {name}\n" for seconds, name in slowest if seconds >= LONG_SECONDS]
         KEPT.write_text("".join(rows))
+
+
+def shares_of(took: dict[str, float]) -> list[str]:
+    """Lines with the share of each folder of tests in the seconds of all, the largest first."""
+    of_folder: defaultdict[str, float] = defaultdict(float)
+    for name, seconds in took.items():
+        of_folder[name.partition("::")[0].rpartition("/")[0]] += seconds
+    whole = sum(of_folder.values()) or 1.0
+    rows = sorted(((seconds / whole, folder) for folder, seconds in of_folder.items()), reverse=True)
+    return [f"{share:6.1%} {folder}\n" for share, folder in rows]
 
 
 @pytest.fixture(scope="session")
@@ -96,12 +113,21 @@ def reference_dir(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="session")
-def built_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where tables are built once per session, by whichever process of pytest-xdist comes first."""
+def built_dir() -> Path:
+    """Where tables are built once, by whichever process of pytest-xdist comes first.
+
+    They are kept beside the compiled kernels, under a digest of all sources that make tables: the next run
+    finds them there as long as these sources are the same. ``tests/test_manifests.py`` checks their contents.
+    """
     if given := os.environ.get("TBGEN_TEST_TABLES"):
         return Path(given)
-    base = tmp_path_factory.getbasetemp()
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tables"
+    kept = kernel_cache.home().parent / "tables-of-tests"
+    directory = kept / kernel_cache.name_of("tbgen.generator.runner")
+    directory.mkdir(parents=True, exist_ok=True)
+    directory.touch()
+    for old in sorted(kept.iterdir(), key=lambda each: each.stat().st_mtime)[:-MOST_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return directory
 
 
 @pytest.fixture(scope="session")
@@ -131,7 +157,7 @@ def tables(four_men: Path) -> Path:
 def four_men(built_dir: Path) -> Path:
     """The same directory, under a name that no module gives to tables of its own.
 
-    Building them takes a minute or two; those in the directory ``$TBGEN_TEST_TABLES`` are used if it is set.
+    Building them takes half a minute; those in the directory ``$TBGEN_TEST_TABLES`` are used if it is set.
     """
     build(all_materials(4), built_dir, Silent(), variant=Variant.R_MOBILITY, threads=os.cpu_count() or 1)
     return built_dir

@@ -1,0 +1,473 @@
+#!/usr/bin/env python3
+"""Make small mistakes in the code, one at a time, and tell which of them the tests notice.
+
+    scripts/mutate --out /tmp/mutants
+    scripts/mutate --out /tmp/mutants --count 8 --list
+
+A mutant is the package with one change in the body of one function: another operator, comparison or number,
+a condition negated. A digest of seed, function and change chooses the mutants, as many of each package, so
+another commit has the same ones wherever the code is the same. Nothing is written into the checkout: the
+tests run in copies of it. First all daily tests run once with coverage, except those with a browser. Then
+each mutant runs the tests whose coverage reaches it, cheapest modules first, until one fails. A mutant of a
+compiled function runs the tests that reach a call of it. This takes the time of the tests twice, and then a
+minute or two for each mutant, more for a compiled one. Exit code 0, whatever survives; 1 if the tests
+cannot be run.
+"""
+
+import argparse
+import ast
+import copy
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from queue import Queue
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PACKAGES: Final = ("index", "retro", "packed", "probe", "verify", "games", "solve", "cells")
+PLUGIN: Final = ("-p", "tests.support.chosen", "-p", "no:cacheprovider", "-q", "--no-header")
+_PAIRS: Final = (
+    (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot),
+    (ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv), (ast.LShift, ast.RShift), (ast.BitAnd, ast.BitOr),
+    (ast.And, ast.Or),
+)  # fmt: skip
+SWAPS: Final = dict[type[ast.AST], type[ast.AST]](
+    [*_PAIRS, *((b, a) for a, b in _PAIRS), (ast.BitXor, ast.BitOr)]
+)
+"""The operators, and what takes their place."""
+_COMPILED: Final = {"jit", "kernel", "inlined"}
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Mutant(NamedTuple):
+    """One change of one module.
+
+    :ivar path: of the module, within the checkout.
+    :ivar function: whose body is changed, by its qualified name.
+    :ivar place: line and column.
+    :ivar start: where the changed code begins, in bytes of the file; ``end`` is where it ends.
+    """
+
+    path: str
+    function: str
+    place: tuple[int, int]
+    start: int
+    end: int
+    before: str
+    after: str
+
+    @property
+    def name(self) -> str:
+        """The change in one line."""
+        return f"{self.path}:{self.place[0]}:{self.place[1]} {self.function}: {self.before} -> {self.after}"
+
+    def apply(self, source: bytes) -> bytes:
+        """Return the source of the module with the change."""
+        return source[: self.start] + self.after.encode() + source[self.end :]
+
+
+class Outcome(NamedTuple):
+    """What became of a mutant.
+
+    :ivar outcome: ``killed``, ``survived`` or ``unreached``.
+    :ivar by: the test that failed.
+    """
+
+    mutant: str
+    outcome: str
+    by: str
+    seconds: float
+
+
+def mutants_of(path: Path, root: Path = ROOT) -> list[Mutant]:
+    """Return all mutants of a module that the operators know."""
+    source = path.read_bytes()
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+
+    def mutant(function: str, node: ast.expr, changed: ast.AST) -> Mutant:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        start = starts[node.lineno - 1] + node.col_offset
+        end = starts[node.end_lineno - 1] + node.end_col_offset
+        before = " ".join(source[start:end].decode().split())
+        after = f"({ast.unparse(ast.fix_missing_locations(changed))})"
+        return Mutant(
+            path.relative_to(root).as_posix(),
+            function,
+            (node.lineno, node.col_offset),
+            start,
+            end,
+            before,
+            after,
+        )
+
+    return [
+        mutant(name, node, changed)
+        for name, function in functions_of(ast.parse(source))
+        for statement in function.body
+        for node, changed in _changes(statement)
+    ]
+
+
+def functions_of(tree: ast.Module) -> Iterator[tuple[str, _Function]]:
+    """Yield the outermost functions and methods of a module, with their qualified names."""
+    for node in tree.body:
+        if isinstance(node, _Function):
+            yield node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from (
+                (f"{node.name}.{each.name}", each) for each in node.body if isinstance(each, _Function)
+            )
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
+    """Yield expressions and what takes their place; type hints, decorators and messages stay as they are."""
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
+        return
+    if isinstance(node, ast.expr):
+        yield from ((node, changed) for changed in _changed(node))
+    if isinstance(node, ast.If | ast.While | ast.IfExp):
+        yield node.test, ast.UnaryOp(ast.Not(), copy.deepcopy(node.test))
+    for field, value in ast.iter_fields(node):
+        if field not in (
+            "annotation",
+            "returns",
+            "decorator_list",
+            "args" if isinstance(node, _Function) else "",
+        ):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from _changes(child)
+
+
+def _changed(node: ast.expr) -> Iterator[ast.AST]:
+    changed = copy.deepcopy(node)
+    match changed:
+        case ast.Compare(ops=[op]) if type(op) in SWAPS:
+            changed.ops = [SWAPS[type(op)]()]  # type: ignore[list-item]
+            yield changed
+        case ast.BinOp(op=op) | ast.BoolOp(op=op) if type(op) in SWAPS:
+            changed.op = SWAPS[type(op)]()  # type: ignore[assignment]
+            yield changed
+        case ast.UnaryOp(op=ast.Not() | ast.USub()):
+            yield changed.operand
+        case ast.Constant(value=bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(value=int(value)):
+            yield ast.Constant(value + 1)
+
+
+def choose(count: int, seed: int, root: Path = ROOT) -> list[Mutant]:
+    """Return so many mutants, one of each package in turn."""
+    queues = []
+    for package in PACKAGES:
+        modules = sorted((root / "tbgen" / package).rglob("*.py"))
+        known = [mutant for path in modules for mutant in mutants_of(path, root)]
+        queues.append(_shuffled(known, seed))
+    chosen: list[Mutant] = []
+    while len(chosen) < count and any(queues):
+        chosen += [queue.pop() for queue in queues if queue]
+    return chosen[:count]
+
+
+def _shuffled(mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
+    """Return mutants in an order as good as random, which for two of them does not depend on the others."""
+    alike: Counter[tuple[str, ...]] = Counter()
+    lots = {}
+    for mutant in mutants:
+        change = (mutant.path, mutant.function, mutant.before, mutant.after)
+        lots[mutant] = hashlib.sha256(repr((seed, *change, alike[change])).encode()).hexdigest()
+        alike[change] += 1
+    return sorted(mutants, key=lots.__getitem__)
+
+
+class Calls:
+    """Which functions of Python call compiled ones, directly or through others, by the syntax trees."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._users: defaultdict[str, list[tuple[str, _Function | ast.stmt]]] = defaultdict(list)
+        for path in (root / "tbgen").rglob("*.py"):
+            name = path.relative_to(root).as_posix()
+            tree = ast.parse(path.read_bytes())
+            nodes = [node for _, node in functions_of(tree)]
+            for node in (
+                *nodes,
+                *(node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)),
+            ):
+                for used in {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}:
+                    self._users[used].append((name, node))
+
+    def lines(self, mutant: Mutant) -> dict[str, set[int]]:
+        """Return the line of a mutant, and those of all Python functions that call it if it is compiled."""
+        found: defaultdict[str, set[int]] = defaultdict(set)
+        found[mutant.path].add(mutant.place[0])
+        tree = ast.parse((self._root / mutant.path).read_bytes())
+        waiting = [
+            node.name for name, node in functions_of(tree) if name == mutant.function and is_compiled(node)
+        ]
+        seen = set(waiting)
+        while waiting:
+            for path, user in self._users[waiting.pop()]:
+                if isinstance(user, _Function) and not is_compiled(user):
+                    found[path].update(range(user.body[0].lineno, (user.end_lineno or user.lineno) + 1))
+                    continue
+                names = [user.name] if isinstance(user, _Function) else _assigned(user)
+                waiting += [name for name in names if name not in seen]
+                seen.update(names)
+        return found
+
+
+def is_compiled(node: _Function) -> bool:
+    """Whether a function is decorated as one that numba compiles."""
+    return bool({ast.unparse(each) for each in node.decorator_list} & _COMPILED)
+
+
+def _assigned(node: ast.stmt) -> list[str]:
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
+    return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+
+
+class Observed:
+    """What the run with coverage showed.
+
+    :param directory: where it is kept.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        import coverage
+
+        self._data = coverage.CoverageData(str(directory / "coverage"))
+        self._data.read()
+        first, *workers = (json.loads(path.read_text()) for path in sorted(directory.glob("observed*")))
+        self._seconds: dict[str, float] = first["seconds"]
+        self._passed = {name for name, outcome in first["outcomes"].items() if outcome == "passed"}
+        self._fixtures: dict[str, list[str]] = {
+            name: used for each in workers for name, used in each["fixtures"].items()
+        }
+
+    def tests(self, lines: dict[str, set[int]]) -> list[str]:
+        """Return the tests that reach lines of modules, those of cheap modules first."""
+        contexts: set[str] = set()
+        for file in self._data.measured_files():
+            wanted = next((numbers for path, numbers in lines.items() if file.endswith(f"/{path}")), set())
+            if wanted:
+                by_line = self._data.contexts_by_lineno(file)
+                contexts.update(*(by_line.get(number, ()) for number in wanted))
+        fixtures = {each.removeprefix("fixture ") for each in contexts if each.startswith("fixture ")}
+        tests = {each.rpartition("|")[0] for each in contexts}
+        tests |= {name for name, used in self._fixtures.items() if fixtures.intersection(used)}
+        seconds: defaultdict[str, float] = defaultdict(float)
+        for test in tests:
+            seconds[_module(test)] += self._seconds.get(test, 0)
+        return sorted(tests & self._passed, key=lambda each: (seconds[_module(each)], each))
+
+    def seconds(self, tests: Sequence[str]) -> float:
+        """Return how long tests took."""
+        return sum(self._seconds[each] for each in tests)
+
+
+def _module(test: str) -> str:
+    return test.partition("::")[0]
+
+
+class Copy:
+    """A copy of the checkout in which one mutant at a time is tested, with compiled kernels of its own."""
+
+    def __init__(self, directory: Path, python: str) -> None:
+        self._directory, self._python = directory, python
+        names = subprocess.check_output(
+            ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT
+        ).split(b"\0")
+        for name in filter(None, names):
+            source, target = ROOT / os.fsdecode(name), directory / os.fsdecode(name)
+            if source.is_file():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, target)
+        kernels = directory.with_name(f"{directory.name}-kernels")
+        known = _kernels()
+        if known.exists():
+            shutil.copytree(known, kernels / "kernels", copy_function=_link)
+        self._environment = {
+            **os.environ,
+            "PYTHONPATH": str(directory),
+            "NUMBA_CACHE_DIR": str(kernels),
+        }
+        self._version = 0
+
+    def run(
+        self, *words: str, limit: float | None = None, environment: dict[str, str]
+    ) -> tuple[int | None, str]:
+        """Run pytest in the copy; return its exit code, None after a limit of seconds, and what it said."""
+        with tempfile.TemporaryFile("w+") as said:
+            running = subprocess.Popen(
+                [self._python, "-m", "pytest", *PLUGIN, *words],
+                cwd=self._directory,
+                env=self._environment | environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                code = running.wait(limit)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                if running.poll() is None:
+                    os.killpg(running.pid, signal.SIGKILL)
+                    running.wait()
+            said.seek(0)
+            return code, said.read()
+
+    def test(self, mutant: Mutant, tests: Sequence[str], usual: float, limit: float) -> Outcome:
+        """Run tests on a mutant until one fails."""
+        begun = time.monotonic()
+        if not tests:
+            return Outcome(mutant.name, "unreached", "", 0)
+        path = self._directory / mutant.path
+        source = path.read_bytes()
+        chosen = self._directory.with_name(f"{self._directory.name}-chosen")
+        chosen.write_text("\n".join(tests))
+        modules = dict.fromkeys(_module(test) for test in tests)
+        self._write(path, mutant.apply(source))
+        try:
+            code, said = self.run(
+                "-x", *modules, limit=min(limit, 600 + 10 * usual), environment={"TBGEN_CHOSEN": str(chosen)}
+            )
+        finally:
+            self._write(path, source)
+        seconds = time.monotonic() - begun
+        if code == 0:
+            return Outcome(mutant.name, "survived", "", seconds)
+        failed = [line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        if code is None and seconds < limit:
+            return Outcome(mutant.name, "killed", "it did not end", seconds)
+        if code is None:
+            return Outcome(mutant.name, "survived", f"not all tests ran in {limit:.0f} s", seconds)
+        return Outcome(mutant.name, "killed", failed[0][:150] if failed else said[-300:], seconds)
+
+    def _write(self, path: Path, source: bytes) -> None:
+        """Write a module; a time of its own for each version tells Python to compile it again."""
+        path.write_bytes(source)
+        self._version += 1
+        os.utime(path, (self._version, self._version))
+
+
+@cache
+def _kernels() -> Path:
+    sys.path.insert(0, str(ROOT))
+    from tbgen.compiler.cache import home
+
+    return home()
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def observe(out: Path) -> None:
+    """Run all daily tests once with coverage.
+
+    :raises SystemExit: if pytest fails to run them.
+    """
+    with tempfile.TemporaryDirectory(prefix="tbgen-mutants-") as directory:
+        place = Copy(Path(directory, "checkout"), sys.executable)
+        words = (
+            "-n",
+            "auto",
+            "--dist",
+            "loadfile",
+            "-m",
+            "not exhaustive",
+            "--cov=tbgen",
+            "--cov-context=test",
+            "--cov-report=",
+        )
+        paths = {"COVERAGE_FILE": str(out / "coverage"), "TBGEN_OBSERVED": str(out / "observed")}
+        code, said = place.run(*words, environment=paths)
+        (out / "observing.log").write_text(said)
+        if code not in (0, 1):
+            sys.exit(f"the tests do not run, see {out / 'observing.log'}:\n{said[-2000:]}")
+    (out / "complete").touch()
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--out", type=Path, required=True, help="directory of what is found, outside of the checkout"
+    )
+    parser.add_argument("--count", type=int, default=60, help="how many mutants (60)")
+    parser.add_argument("--seed", type=int, default=1, help="which mutants (1)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at once (one a processor)")
+    parser.add_argument(
+        "--limit", type=float, default=1200, help="the most seconds that the tests of one mutant take (1200)"
+    )
+    parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
+    options = parser.parse_args(words)
+    mutants = choose(options.count, options.seed)
+    if options.list:
+        print(*(mutant.name for mutant in mutants), sep="\n")
+        return 0
+    options.out.mkdir(parents=True, exist_ok=True)
+    if not (options.out / "complete").exists():
+        print("running all tests with coverage", file=sys.stderr)
+        observe(options.out)
+    observed, calls, log = Observed(options.out), Calls(ROOT), options.out / "outcomes.jsonl"
+    rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    outcomes = {row[0]: Outcome(*row) for row in rows}
+    begun, left = time.monotonic(), [mutant for mutant in mutants if mutant.name not in outcomes]
+    with (
+        tempfile.TemporaryDirectory(prefix="tbgen-mutants-") as directory,
+        ThreadPoolExecutor(options.jobs) as pool,
+    ):
+        places: Queue[Copy] = Queue()
+        for number in range(options.jobs):
+            places.put(Copy(Path(directory, f"checkout-{number}"), sys.executable))
+
+        def work(mutant: Mutant) -> Outcome:
+            place, tests = places.get(), observed.tests(calls.lines(mutant))
+            try:
+                return place.test(mutant, tests, observed.seconds(tests), options.limit)
+            finally:
+                places.put(place)
+
+        for number, outcome in enumerate(pool.map(work, left), 1):
+            outcomes[outcome.mutant] = outcome
+            with log.open("a") as file:
+                file.write(json.dumps(outcome) + "\n")
+            minutes = (time.monotonic() - begun) / 60 * (len(left) / number - 1)
+            print(f"{number} of {len(left)}, {minutes:.0f} min left", file=sys.stderr)
+    for mutant in mutants:
+        found = outcomes[mutant.name]
+        print(f"{found.outcome:9} {found.seconds:5.0f} s  {found.mutant}  {found.by}".rstrip())
+    killed = sum(outcomes[mutant.name].outcome == "killed" for mutant in mutants)
+    print(f"{killed} of {len(mutants)} mutants killed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
