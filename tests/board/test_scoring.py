@@ -22,7 +22,9 @@ from tbgen.board.scoring import (
 )
 from tbgen.errors import UsageError
 from tbgen.probe.documents import points_document
+from tests.support.exhaustive import sample
 from tests.support.paths import DATA
+from tests.support.refusals import refusal
 
 # Points as cuteRMob, the r-mobility fork of Cute Chess, gives them: 29 scores, 2 cutoffs, 12 komis.
 ROWS = [json.loads(line) for line in (DATA / "points.jsonl").read_text().splitlines()]
@@ -45,25 +47,17 @@ def test_points_agree_with_cutermob() -> None:
             assert list(points(row["g"], name, row["cutoff"], row["komi"])) == expected, (name, row)
 
 
-@pytest.mark.parametrize("row", [r for r in TEXTS if "half_units" in r], ids=lambda r: repr(r["in"]))
-def test_scores_are_read_as_by_cutermob_or_refused(row: dict[str, str]) -> None:
-    if row["in"] in REFUSED_SCORES:
-        with pytest.raises(UsageError, match="is not a G-score: expected"):
-            GScore.parse(row["in"])
-    else:
-        score = GScore.parse(row["in"])
-        assert (score.rank, score.holder, str(score)) == (row["half_units"], row["side"], row["print"])
-
-
-@pytest.mark.parametrize("row", [r for r in TEXTS if "quarter_units" in r], ids=lambda r: repr(r["in"]))
-def test_komis_are_read_as_by_cutermob_or_refused(row: dict[str, str]) -> None:
-    if row["in"] in REFUSED_KOMIS:
-        with pytest.raises(UsageError, match="is not a komi: expected"):
-            Komi.parse(row["in"])
-    else:
-        komi = Komi.parse(row["in"])
-        side = "white" if komi.white else "black"
-        assert (komi.quarters, side, str(komi)) == (row["quarter_units"], row["side"], row["print"])
+def test_scores_and_komis_are_read_as_by_cutermob_or_refused() -> None:
+    for row in TEXTS:
+        kind, text = (GScore, row["in"]) if "half_units" in row else (Komi, row["in"])
+        if text in (REFUSED_SCORES if kind is GScore else REFUSED_KOMIS):
+            sentence = "is not a G-score: expected" if kind is GScore else "is not a komi: expected"
+            assert sentence in refusal(kind.parse, text), row
+            continue
+        found = kind.parse(text)
+        units = found.rank if isinstance(found, GScore) else found.quarters
+        assert units == row["half_units" if kind is GScore else "quarter_units"], row
+        assert (found.white, str(found)) == (row["side"] == "white", row["print"]), row
 
 
 @given(komis)
@@ -72,23 +66,12 @@ def test_komis_print_as_they_are_read(komi: Komi) -> None:
     assert Komi.parse(str(komi)) == Komi.parse(str(komi).replace("-", "m").replace("G", "g")) == komi
 
 
-@pytest.mark.parametrize("text", ["-G6.0", "mG6.0", "6.0", "", "G6.25", "G", "six", "G6.0 "])
-def test_a_cutoff_is_a_score_without_sign(text: str) -> None:
-    with pytest.raises(UsageError, match="is not a cutoff: expected a G-score without sign"):
-        parse_cutoff(text)
-
-
-def test_a_cutoff_has_an_end() -> None:
-    with pytest.raises(UsageError, match=r"the largest one is G999\.5"):
-        parse_cutoff("G1000")
-
-
-@pytest.mark.parametrize("text", ["G1000", "-G5.75\n", "G5.125", "G" + "9" * 5000])
-def test_bad_komis_get_one_sentence(text: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        Komi.parse(text)
-    assert str(caught.value).isprintable()
-    assert len(str(caught.value)) < 250
+def test_cutoffs_and_komis_that_are_refused() -> None:
+    for text in ("-G6.0", "mG6.0", "6.0", "", "G6.25", "G", "six", "G6.0 "):
+        assert "is not a cutoff: expected a G-score without sign" in refusal(parse_cutoff, text), text
+    assert "the largest one is G999.5" in refusal(parse_cutoff, "G1000")
+    for text in ("G1000", "-G5.75\n", "G5.125", "G" + "9" * 5000):
+        assert refusal(Komi.parse, text)
 
 
 @given(scores, st.sampled_from(Scheme), cutoffs, komis)
@@ -103,28 +86,17 @@ def test_points_are_shared_out_and_mirrored(
     assert Scoring(scheme, cutoff, Komi(komi.quarters, not komi.white)).points(-value) == (black, white)
 
 
-@given(scores, scores, st.sampled_from(Scheme), cutoffs, komis)
-def test_a_better_result_never_gets_less(
-    one: GScore, other: GScore, scheme: Scheme, cutoff: GScore, komi: Komi
-) -> None:
-    """By any cutoff and komi, on which intervals that decide points rest."""
-    if scheme is Scheme.FULL:
-        komi = Komi(komi.quarters | 1, komi.white)
-    scoring = Scoring(scheme, cutoff, komi)
-    worse, better = sorted((one, other))
-    assert scoring.lead(worse) <= scoring.lead(better)
-
-
-@pytest.mark.parametrize("scheme", Scheme)
-def test_no_cutoff_and_komi_turn_the_order_round(scheme: Scheme) -> None:
-    """All of them up to G10.0, and all results."""
-    ranks = [GScore(rank, white) for rank in range(25) for white in (True, False)]
-    for cutoff in range(21):
-        for quarters in range(scheme is Scheme.FULL, 41, 1 + (scheme is Scheme.FULL)):
-            for white in (True, False):
-                scoring = Scoring(scheme, GScore(cutoff, True), Komi(quarters, white))
-                leads = [scoring.lead(score) for score in sorted(ranks)]
-                assert leads == sorted(leads)
+def test_no_cutoff_and_komi_turn_the_order_round() -> None:
+    """On which intervals that decide points rest: all of them, and all results, up to a few moves."""
+    most = sample(5, 20)
+    ranks = sorted(GScore(rank, white) for rank in range(most + 3) for white in (True, False))
+    for scheme in Scheme:
+        for cutoff in range(most + 1):
+            for quarters in range(scheme is Scheme.FULL, 2 * most + 1, 1 + (scheme is Scheme.FULL)):
+                for white in (True, False):
+                    scoring = Scoring(scheme, GScore(cutoff, True), Komi(quarters, white))
+                    leads = [scoring.lead(score) for score in ranks]
+                    assert leads == sorted(leads), scoring
 
 
 @given(scores, komis)
@@ -146,21 +118,22 @@ def test_over_the_board_only_g3_5_and_less_is_recorded(value: GScore) -> None:
     assert points(value, "otb") == points(value, "winner", "G4.0")
 
 
-@pytest.mark.parametrize(
-    ("value", "scoring", "text"),
-    [
-        *(("G0.0", "exponential", "1.0000-0.0000"), ("-G0.0", "exponential", "0.0000-1.0000")),
-        *(("G1.0", "exponential", "0.6250-0.3750"), ("-G3.5", "exponential", "0.4961-0.5039")),
-        *(("G20.5", "exponential", "0.5000-0.5000"), ("G0.5", "exponential", "0.7500-0.2500")),
-        *(("-G0.5", "harmonic", "0.2500-0.7500"), ("G5.5", "harmonic", "0.5417-0.4583")),
-        *(("G0.0", "classical", "1-0"), ("-G0.0", "classical", "0-1"), ("G0.5", "classical", "1/2-1/2")),
-        *(("G5.5", "winner", "1-0"), ("-G6.0", "winner", "1/2-1/2")),
-        *(("G5.5", "komi", "1-0"), ("G6.5", "komi", "0-1"), ("-G6.5", "komi", "0-1")),
-        *(("G3.5", "otb", "1-0"), ("-G4.0", "otb", "1/2-1/2"), ("G6.5", "full", "0-1")),
-    ],
-)
-def test_points_print_as_in_tags(value: str, scoring: str, text: str) -> None:
-    assert Scoring.parse(scoring).tag(GScore.parse(value)) == text
+def test_points_print_as_in_tags() -> None:
+    for scoring, rows in {
+        "exponential": "G0.0 1.0000-0.0000, -G0.0 0.0000-1.0000, G1.0 0.6250-0.3750, -G3.5 0.4961-0.5039, "
+        "G20.5 0.5000-0.5000, G0.5 0.7500-0.2500",
+        "harmonic": "-G0.5 0.2500-0.7500, G5.5 0.5417-0.4583",
+        "classical": "G0.0 1-0, -G0.0 0-1, G0.5 1/2-1/2",
+        "winner": "G5.5 1-0, -G6.0 1/2-1/2",
+        "komi": "G5.5 1-0, G6.5 0-1, -G6.5 0-1",
+        "otb": "G3.5 1-0, -G4.0 1/2-1/2",
+        "full": "G6.5 0-1",
+    }.items():
+        for value, text in (row.split() for row in rows.split(", ")):
+            assert Scoring.parse(scoring).tag(GScore.parse(value)) == text, (scoring, value)
+    rounded = {"G4.0": "0.5020-0.4980", "-G5.5": "0.4998-0.5002", "G8.5": "0.5000038-0.4999962"}
+    for value, text in rounded.items():
+        assert EXPONENTIAL.text(GScore.parse(value)) == text
 
 
 @given(scores, st.sampled_from(Scheme))
@@ -193,14 +166,6 @@ def test_no_decided_game_prints_as_drawn(value: GScore, scheme: Scheme) -> None:
         assert scoring.text(value) == scoring.tag(value)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [("G4.0", "0.5020-0.4980"), ("-G5.5", "0.4998-0.5002"), ("G8.5", "0.5000038-0.4999962")],
-)
-def test_points_print_for_readers(value: str, text: str) -> None:
-    assert EXPONENTIAL.text(GScore.parse(value)) == text
-
-
 def test_komi_above_the_cutoff_goes_to_its_colour_where_nothing_counts() -> None:
     """cuteRMob's rows have no such case for the side that the komi does not belong to, except with g6.25."""
     assert points("-G7.0", "komi", "G6.0", "G6.25") == (1, 0)
@@ -209,18 +174,11 @@ def test_komi_above_the_cutoff_goes_to_its_colour_where_nothing_counts() -> None
     assert points("-G7.0", "komi", "G6.0", "G5.75") == (0, 1)
 
 
-@pytest.mark.parametrize(
-    "text", ["RMobility Winner", "rMobilityWinner", "R-Mobility Winner", " rmobility_winner ", "Winner"]
-)
-def test_names_as_cutermob_writes_them(text: str) -> None:
-    assert Scheme.parse(text) is Scheme.WINNER
-
-
-def test_unknown_scorings_are_refused() -> None:
-    with pytest.raises(UsageError, match="'elo' is not a scoring: expected one of exponential, harmonic"):
-        points("G1.0", "elo")
+def test_names_of_scorings() -> None:
+    """Also as cuteRMob writes them."""
+    for text in ("RMobility Winner", "rMobilityWinner", "R-Mobility Winner", " rmobility_winner ", "Winner"):
+        assert Scheme.parse(text) is Scheme.WINNER, text
+    expected = "'elo' is not a scoring: expected one of exponential, harmonic"
+    assert expected in refusal(points, "G1.0", "elo")
     assert Scoring.parse("Exponential") == Scoring(Scheme.EXPONENTIAL, DEFAULT_CUTOFF, DEFAULT_KOMI)
-
-
-def test_what_the_package_offers() -> None:
     assert tbgen.points("-G1.0") == tbgen.Points(0.375, 0.625)
