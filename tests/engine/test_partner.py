@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,17 @@ import chess.engine
 import pytest
 
 from tbgen.engine.advice import Candidate
-from tbgen.engine.limits import Go, Timer
 from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
 from tbgen.engine.partner import Judgement, Partner, _further
 from tbgen.engine.thinker import Thinker
-from tests.support.engines import Talk, fake_partner, game, talk
+from tests.support.engines import Talk, fake_partner, game, talk, timer
 
 STALEMATE = "7k/5K2/8/6P1/8/8/8/8 w - - 0 60"
 """With g5g6 White leaves Black no move, which is a draw in chess and G0.5 in r-mobility."""
 DRAWS = ("f7f8,0,5-990-5", "f7e7,0,4-991-5", "g5g6,0,5-990-5", "f7f6,-90,1-800-199")
 WINS = ("f7f8,400,990-10-0", "g5g6,0,5-990-5")
+FEW = "nodes 4000 depth 2"
 
 
 @contextmanager
@@ -39,18 +39,27 @@ def partnered(mode: str, *moves: str, wait: bool = True) -> Iterator[Talk]:
         yield engine
 
 
+def moved(engine: Talk, words: str = FEW, position: str = f"fen {STALEMATE}") -> str:
+    return engine.move(f"position {position}", f"go {words}")
+
+
 def kept(engine: Talk) -> list[str]:
     """The moves that it says keep the draw."""
     told = [line for line in engine.said if "a draw in chess" in line]
     return told[-1].split(": ")[1].split() if told else []
 
 
-def test_with_little_time_the_partner_moves() -> None:
+def has_failed(engine: Talk) -> bool:
+    return any("has failed" in line for line in engine.said)
+
+
+def test_with_little_time_the_partner_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
     with partnered("plain", *DRAWS) as engine:
         for _ in range(2):
-            assert engine.move(f"position fen {STALEMATE}", "go wtime 1500 btime 9000") == "f7f8"
+            assert moved(engine, "wtime 1500 btime 9000 depth 2") == "f7f8"
             assert kept(engine) == []
-        assert engine.move(f"position fen {STALEMATE}", "go wtime 9000 btime 1500") == "g5g6"
+        assert moved(engine, "wtime 9000 btime 1500 depth 2") == "g5g6"
 
 
 @pytest.mark.parametrize("mode", ["wordless", "brief"])
@@ -58,15 +67,15 @@ def test_a_partner_that_has_no_time_to_say_anything_goes_on(mode: str) -> None:
     """Its move is made: nothing is known of others."""
     with partnered(mode, *DRAWS) as engine:
         for _ in range(3):
-            assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
-        assert not any("failed" in line for line in engine.said)
+            assert moved(engine) == "f7f8"
+        assert not has_failed(engine)
         assert bool(kept(engine)) == (mode == "brief")
 
 
 def test_a_win_is_the_partners_move() -> None:
     with partnered("plain", *WINS) as engine:
         for _ in range(2):
-            assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
+            assert moved(engine) == "f7f8"
             assert kept(engine) == []
             assert any("score cp 400 " in line for line in engine.said)
 
@@ -74,43 +83,28 @@ def test_a_win_is_the_partners_move() -> None:
 def test_in_a_draw_r_mobility_chooses_among_the_moves_that_keep_it() -> None:
     """From the second move on, when the partner has seen the draw. A move that may lose is left out."""
     with partnered("plain", *DRAWS) as engine:
-        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "f7f8"
-        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
+        assert [moved(engine) for _ in range(2)] == ["f7f8", "g5g6"]
         assert kept(engine) == ["f7f8", "f7e7", "g5g6"]
+        assert moved(engine, f"{FEW} searchmoves f7e7 f7f6") == "f7e7"
 
 
 @pytest.mark.parametrize(("told", "played"), [("-30,2-956-42", "g5g6"), ("-60,1-850-149", "f7f8")])
 def test_what_a_move_gains_has_to_outweigh_what_it_costs_in_chess(told: str, played: str) -> None:
     """A stalemate is a quarter of a point; a cost counts threefold, and is 0.02 or 0.074 points."""
     with partnered("plain", "f7f8,0,5-990-5", f"g5g6,{told}") as engine:
-        for _ in range(2):
-            move = engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2")
-        assert move == played
+        assert [moved(engine) for _ in range(2)][1] == played
         assert kept(engine) == ["f7f8", "g5g6"]
 
 
-def test_it_chooses_among_searchmoves_with_a_partner_too() -> None:
-    with partnered("plain", *DRAWS) as engine:
-        for _ in range(2):
-            move = engine.move(f"position fen {STALEMATE}", "go movetime 100 searchmoves f7e7 f7f6")
-            assert move == "f7e7"
-
-
-def test_with_many_men_the_partner_moves() -> None:
-    with partnered("plain", "e2e4,0,5-990-5", "d2d4,0,5-990-5") as engine:
-        for _ in range(2):
-            assert engine.move("position startpos", "go movetime 100") == "e2e4"
-            assert kept(engine) == []
-
-
 def test_with_many_men_r_mobility_chooses_where_a_position_comes_again() -> None:
-    """A move may cost 0.02 points there, and d2d4 costs 0.024."""
+    """A move may cost 0.02 points there, and d2d4 costs 0.024. Elsewhere the partner moves."""
     told = ("g1f3,0,5-990-5", "e2e4,-9,5-980-15", "d2d4,-60,1-950-49")
     there_and_back = "g1f3 g8f6 f3g1 f6g8"
     with partnered("plain", *told) as engine:
-        assert engine.move("position startpos", "go nodes 4000 depth 2") == "g1f3"
-        assert kept(engine) == []
-        assert engine.move(f"position startpos moves {there_and_back}", "go nodes 4000 depth 2") == "e2e4"
+        for _ in range(2):
+            assert moved(engine, position="startpos") == "g1f3"
+            assert kept(engine) == []
+        assert moved(engine, position=f"startpos moves {there_and_back}") == "e2e4"
         assert kept(engine) == ["g1f3", "e2e4"]
 
 
@@ -122,98 +116,80 @@ def test_with_many_men_r_mobility_chooses_where_a_line_ends_with_a_low_score(
     line: str, among: list[str]
 ) -> None:
     """After c3c8 Black has one move, which counts until a pawn moves."""
-    check = "position fen 5k2/5ppp/8/8/8/2Q5/PPP2PPP/6K1 w - - 0 1"
+    check = "fen 5k2/5ppp/8/8/8/2Q5/PPP2PPP/6K1 w - - 0 1"
     with partnered("plain", f"{line},0,5-990-5", "g2g3,0,5-990-5", "c3c8,-60,1-950-49") as engine:
-        assert engine.move(check, "go nodes 4000 depth 2") == "h2h3"
-        assert kept(engine) == []
-        engine.move(check, "go nodes 4000 depth 2")
-        assert kept(engine) == among
+        for known in ([], among):
+            moved(engine, position=check)
+            assert kept(engine) == known
         engine.say("ucinewgame")
-        assert engine.move(check, "go nodes 4000 depth 2") == "h2h3"
+        assert moved(engine, position=check) == "h2h3"
         assert kept(engine) == []
 
 
 def test_time_that_gets_lost_is_not_counted_twice() -> None:
     with partnered("late", *WINS) as engine:
-        assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
+        assert moved(engine) == "f7f8"
         assert any("score cp 400 " in line for line in engine.said), engine.said
 
 
 def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would take 50 of 54 seconds, and the partner answers at once; after 50 it may take four."""
-    arbiter, told, clock = game(STALEMATE), list[float | None](), [0.0]
-    partner = Partner(fake_partner("plain", *DRAWS), 1)
-    right = partner._engine.analysis
-
-    def analysis(board: chess.Board, limit: chess.engine.Limit, **more: Any) -> Any:
-        told.append(limit.time)
-        return right(board, limit, **more)
-
-    monkeypatch.setattr(partner._engine, "analysis", analysis)
-    monkeypatch.setattr("tbgen.engine.limits.time.perf_counter", lambda: clock[0])
-    timer = Timer(Go.parse(["movetime", "54000"]), True)
+    told, clock = list[float | None](), [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
     chosen = chess.Move.from_uci("g5g6")
     score = chess.engine.PovScore(chess.engine.Cp(0), chess.WHITE)
     judged = Judgement({"pv": [chosen], "depth": 9, "score": score}, {chosen: Candidate()}, 100, 1, None)
-    try:
+    limits = timer("movetime 54000")
+    with closing(Partner(fake_partner("plain", *DRAWS), 1)) as partner:
+        right = partner._engine.analysis
+
+        def analysis(board: chess.Board, limit: chess.engine.Limit, **more: Any) -> Any:
+            told.append(limit.time)
+            return right(board, limit, **more)
+
+        monkeypatch.setattr(partner._engine, "analysis", analysis)
         for clock[0] in (0, 50, 54):
-            partner.holds(arbiter, chosen, judged, timer)
-    finally:
-        partner.close()
+            partner.holds(game(STALEMATE), chosen, judged, limits)
     assert told == [50, 4]
 
 
-@pytest.mark.parametrize(
-    ("first", "closer", "enough"), [(14, 11, True), (14, 10, False), (33, 12, True), (33, 11, False)]
-)
-def test_a_closer_look_has_to_be_deep(
-    first: int, closer: int, enough: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    partner = Partner(fake_partner("plain", *DRAWS), 1)
+def test_a_closer_look_has_to_be_deep(monkeypatch: pytest.MonkeyPatch) -> None:
     moves = [chess.Move.from_uci(move) for move in ("f7f8", "g5g6")]
-    best, other = (
-        chess.engine.InfoDict(pv=[move], depth=depth, score=chess.engine.PovScore(chess.engine.Cp(0), True))
-        for move, depth in zip(moves, (first, closer), strict=True)
-    )
-    monkeypatch.setattr(partner, "_analyse", lambda *_: (other,))
-    judged = Judgement(best, {move: Candidate() for move in moves}, 1, 1, None)
-    try:
-        timer = Timer(Go.parse(["movetime", "9000"]), True)
-        assert partner.holds(game(STALEMATE), moves[1], judged, timer) == enough
-    finally:
-        partner.close()
+    score = chess.engine.PovScore(chess.engine.Cp(0), chess.WHITE)
+    with closing(Partner(fake_partner("plain", *DRAWS), 1)) as partner:
+        for first, closer, enough in ((14, 11, True), (14, 10, False), (33, 12, True), (33, 11, False)):
+            best, other = (
+                chess.engine.InfoDict(pv=[move], depth=depth, score=score)
+                for move, depth in zip(moves, (first, closer), strict=True)
+            )
+            monkeypatch.setattr(partner, "_analyse", lambda *_, other=other: (other,))
+            judged = Judgement(best, {move: Candidate() for move in moves}, 1, 1, None)
+            assert partner.holds(game(STALEMATE), moves[1], judged, timer("nodes 9")) == enough
 
 
-@pytest.mark.parametrize(
-    ("words", "least", "most"), [("movetime 54000", 50, 54), ("wtime 54000 btime 54000", 0, 1)]
-)
-def test_a_search_takes_what_a_closer_look_leaves_of_a_fixed_time(
-    words: str, least: float, most: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_takes_what_a_closer_look_leaves_of_a_fixed_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a clock, as much as the partner took, which answers at once."""
-    partner = Partner(fake_partner("plain", *DRAWS), 1)
+    monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
     arbiter = game(STALEMATE)
-    monkeypatch.setattr("tbgen.engine.limits.time.perf_counter", lambda: 7.0)
-    try:
-        judged = partner.judge(arbiter, list(arbiter.live.legal_moves), Timer(Go.parse(words.split()), True))
-    finally:
-        partner.close()
-    assert least < judged.search_seconds < most
+    with closing(Partner(fake_partner("plain", *DRAWS), 1)) as partner:
+        for words, least, most in (("movetime 54000", 50, 54), ("wtime 54000 btime 54000", 0, 1)):
+            judged = partner.judge(arbiter, list(arbiter.live.legal_moves), timer(words))
+            assert least < judged.search_seconds < most
 
 
 @pytest.mark.parametrize("mode", ["dies", "leaves"])
 def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on(mode: str) -> None:
     with partnered(mode, *DRAWS) as engine:
-        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
-        assert any("has failed" in line for line in engine.said), engine.said
-        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
-        assert not any("has failed" in line for line in engine.said)
+        assert moved(engine) == "g5g6"
+        assert has_failed(engine), engine.said
+        assert moved(engine) == "g5g6"
+        assert not has_failed(engine)
         command = engine.engine._options.partner
         for words in ("ucinewgame", f"setoption name Partner value {command}"):
             said = engine.say(words, "isready")
             assert any(line.startswith("info string loading the partner") for line in said)
-            assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
-            assert any("has failed" in line for line in engine.said), engine.said
+            assert moved(engine) == "g5g6"
+            assert has_failed(engine), engine.said
 
 
 def test_a_partner_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -232,59 +208,35 @@ def test_a_partner_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_options_of_a_partner() -> None:
     """They are set when it starts; what it does not take is said, and the engine plays on alone."""
     with partnered("plain", *DRAWS) as engine:
-        assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
+        assert moved(engine) == "f7f8"
         engine.say("setoption name PartnerOptions value best move = f7e7|UCI_ShowWDL=True", "isready")
-        assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7e7"
+        assert moved(engine) == "f7e7"
         (sentence,) = engine.say("setoption name PartnerOptions value Threads")
         assert "NAME=VALUE" in sentence
         said = engine.say("setoption name PartnerOptions value Threads=2", "isready")
         (sentence,) = [line for line in said if "Threads" in line]
         assert "takes other options (" in sentence
         assert sentence.endswith("): the engine plays on alone")
-        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
+        assert moved(engine) == "g5g6"
 
 
-def told(log: Path, word: str) -> list[str]:
-    """The commands with a word that a partner has been told."""
-    return [line for line in log.read_text().splitlines() if line.startswith(word)]
-
-
-def ends(log: Path, seconds: float = 60) -> bool:
-    """Whether the process of a partner that has started ends in time."""
-    process, until = int(log.read_text().splitlines()[0]), time.monotonic() + seconds
-    while True:
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return True
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.01)
-
-
-def test_a_partner_sees_the_clock_of_the_game(tmp_path: Path) -> None:
+def test_a_partner_is_told_of_new_games_and_sees_the_clock_of_the_game(tmp_path: Path) -> None:
     """That a position has gone on for long says nothing without a 50-move rule."""
     log = tmp_path / "log"
+    position, there_and_back = STALEMATE.replace(" 0 60", " {} 160"), "moves f7f8 h8h7 f8f7 h7h8"
     with partnered(f"log={log}", *WINS) as engine:
-        fen = STALEMATE.replace(" 0 60", " 90 160")
-        assert engine.move(f"position fen {fen} moves f7f8 h8h7 f8f7 h7h8", "go movetime 100") == "f7f8"
-    (position,) = told(log, "position")
-    assert position == f"position fen {STALEMATE.replace(' 0 60', ' 0 160')} moves f7f8 h8h7 f8f7 h7h8"
-
-
-def test_a_partner_is_told_of_new_games(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with partnered(f"log={log}", *WINS) as engine:
-        for words in ("ucinewgame", "", "", "ucinewgame", "ucinewgame", ""):
-            engine.say(*filter(None, [words]))
-            engine.move(f"position fen {STALEMATE}", "go movetime 100")
-    assert len(told(log, "ucinewgame")) == 3
+        for words in ("ucinewgame", "stop", "stop", "ucinewgame", "ucinewgame", "stop"):
+            engine.say(words)
+            assert moved(engine, position=f"fen {position.format(90)} {there_and_back}") == "f7f8"
+    told = log.read_text().splitlines()
+    assert told.count("ucinewgame") == 3
+    assert told.count(f"position fen {position.format(0)} {there_and_back}") == 6
 
 
 def test_nodes_and_time_limit_a_look_together() -> None:
     limits = [
-        _further(Timer(Go.parse(words.split()), True), 0.5, 0.04)
-        for words in ("nodes 1000", "nodes 1000 movetime 9000", "movetime 9000")
+        _further(timer(words), 0.5, 0.04)
+        for words in ("nodes 1000", "nodes 1000 movetime 9000000", "movetime 9000000")
     ]
     assert [limit.nodes for limit in limits] == [175, 175, None]
     assert [limit.time for limit in limits] == [None, 0.02, 0.02]
@@ -293,32 +245,50 @@ def test_nodes_and_time_limit_a_look_together() -> None:
 def test_a_partner_without_options_names_one_move() -> None:
     with partnered("simple", *DRAWS) as engine:
         for _ in range(3):
-            assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "f7f8"
-            assert not any("has failed" in line for line in engine.said), engine.said
+            assert moved(engine) == "f7f8"
+            assert not has_failed(engine), engine.said
 
 
-@pytest.mark.parametrize("mode", ["deaf", "asleep"])
-@pytest.mark.parametrize("words", ["infinite", "movetime 100", "wtime 2500"])
+def is_alive(log: Path) -> bool:
+    """Whether the process of a partner that has started is there."""
+    try:
+        os.kill(int(log.read_text().splitlines()[0]), 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def ends(log: Path) -> bool:
+    """Whether the process of a partner ends within minutes."""
+    for _ in range(30_000):
+        if not is_alive(log):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [("deaf", "infinite"), ("deaf", "movetime 100"), ("deaf", "wtime 500"), ("asleep", "movetime 100")],
+)
 def test_a_partner_that_does_not_answer_is_given_up(
-    words: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mode: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = tmp_path / "log"
     monkeypatch.setattr("tbgen.engine.partner._STOP_SECONDS", 0.1)
     with partnered(f"{mode}={log}", *DRAWS) as engine:
-        if words == "infinite":
-            engine.say(f"position fen {STALEMATE}", "go infinite")
-            assert engine.move("stop")
-        else:
-            assert engine.move(f"position fen {STALEMATE}", f"go {words}")
+        engine.say(f"position fen {STALEMATE}")
+        more = ["stop"] if words == "infinite" else []
+        assert engine.move(f"go {words}", *more)
         assert any("has failed (it does not answer)" in line for line in engine.said), engine.said
         assert ends(log)
-        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
+        assert moved(engine) == "g5g6"
 
 
 def test_what_a_partner_finds_is_shown_while_it_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("partner._SHOWN", "last_lines._KEPT_SECONDS"):
-        monkeypatch.setattr(f"tbgen.engine.{name}", 0.3)
-    with partnered("watched", "f7f8 h8h7,5") as engine:
+        monkeypatch.setattr(f"tbgen.engine.{name}", -1)
+    with partnered("watched", "f7f8 h8h7,5,5-990-5") as engine:
         engine.say(f"position fen {STALEMATE}", "go infinite")
         engine.hear("score cp 5 .* pv f7f8 h8h7")
         assert engine.move("stop") == "f7f8"
@@ -328,35 +298,36 @@ def test_a_partner_that_is_stopped_before_it_has_a_move_is_not_given_up() -> Non
     with partnered("mute", *DRAWS) as engine:
         engine.say(f"position fen {STALEMATE}", "go infinite")
         assert engine.move("stop")
-        assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
+        assert moved(engine) == "f7f8"
 
 
 def test_partners_end_with_other_options_and_with_the_engine(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     with partnered(f"log={one}", *DRAWS) as engine:
         command = engine.engine._options.partner
-        assert not ends(one, 0)
+        assert is_alive(one)
         engine.say(f"setoption name Partner value {command.replace(str(one), str(two))}", "isready")
         assert ends(one)
-        assert engine.move(f"position fen {STALEMATE}", "go movetime 100") == "f7f8"
-        assert not ends(two, 0)
+        assert moved(engine) == "f7f8"
+        assert is_alive(two)
     assert ends(two)
 
 
-def test_a_partner_that_is_starting_ends_with_the_engine(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with partnered(f"slow={log}", *DRAWS, wait=False):
-        while not log.exists() or not log.read_text().endswith("\n"):
-            time.sleep(0.01)
-        assert not ends(log, 0)
-    assert ends(log)
-
-
-def test_nobody_waits_for_a_partner_that_is_no_longer_wanted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wanted", [True, False])
+def test_nobody_waits_for_a_partner_that_is_starting(
+    wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends once it has started, wanted or not, for the engine has ended before."""
+    monkeypatch.setattr("tbgen.engine.partnership._PATIENCE", 0)
     log = tmp_path / "log"
     with partnered(f"slow={log}", *DRAWS, wait=False) as engine:
-        engine.say("setoption name Partner value", "isready")
-        assert engine.move(f"position fen {STALEMATE}", "go nodes 4000 depth 2") == "g5g6"
+        while not log.exists() or "uci" not in log.read_text():
+            time.sleep(0.01)
+        if not wanted:
+            engine.say("setoption name Partner value", "isready")
+        assert moved(engine) == "g5g6"
+    assert is_alive(log)
+    log.with_name("start").touch()
     assert ends(log)
 
 
@@ -366,7 +337,7 @@ def test_until_its_own_search_is_loaded_the_partner_moves() -> None:
         partner = engine.engine._partner()
         choosing = Thinker(engine.said.append, None, Memory(1), Options(), partner=lambda: partner)
         for _ in range(2):
-            chosen = choosing.choose(game(STALEMATE), Timer(Go.parse(["nodes", "4000"]), True))
+            chosen = choosing.choose(game(STALEMATE), timer("nodes 4000"))
             assert chosen is not None
             assert chosen.move.uci() == "f7f8"
         assert kept(engine) == ["f7f8", "f7e7", "g5g6"]
@@ -379,9 +350,7 @@ def test_stockfish_as_a_partner_plays_legal_moves() -> None:
     board = chess.Board("8/5k2/3p4/3P1r2/4RP2/6K1/8/8 w - - 4 60")
     with talk(ready=False) as engine:
         engine.say(f"setoption name Partner value {program}", "isready")
-        for _ in range(12):
+        for _ in range(6):
             played = " ".join(move.uci() for move in board.move_stack)
-            board.push_uci(
-                engine.move(f"position fen {board.root().fen()} moves {played}", "go movetime 100")
-            )
+            board.push_uci(moved(engine, "nodes 2000", f"fen {board.root().fen()} moves {played}"))
             assert not any("plays on alone" in line for line in engine.said), engine.said

@@ -3,7 +3,8 @@
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tbgen.engine.solving import BackgroundProof, SolvingError
 from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
 from tbgen.games.settings import FiftyMoveRule
+from tests.support.commands import answer
 from tests.support.engines import fake_partner, game, timer
 
 FEN = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5"
@@ -41,45 +43,59 @@ def worst(board: chess.Board, **others: tuple[str, str]) -> dict[str, tuple[str,
     return {move.uci(): others.get(move.uci(), lost) for move in board.legal_moves}
 
 
-def answering(folder: Path, answer: object, seconds: float = 0.0, code: int = 0) -> list[str]:
-    """A command that says what it was asked for in a file, and then its answer."""
+def answering(folder: Path, told: object, code: int = 0, waits: bool = False) -> list[str]:
+    """A command that says what it was asked for in a file, and then its answer.
+
+    :param waits: whether it answers only once there is a file ``go``.
+    """
     script = folder / "solve.py"
     script.write_text(
-        "import json, sys, time\n"
+        "import json, os, sys, time\n"
         f"open({str(folder / 'asked')!r}, 'w').write(json.dumps(sys.argv[1:]))\n"
-        f"time.sleep({seconds})\nprint({json.dumps(answer)!r})\n"
+        f"while {waits} and not os.path.exists({str(folder / 'go')!r}): time.sleep(0.01)\n"
+        f"print({json.dumps(told)!r})\n"
         f"print('tbgen: no luck', file=sys.stderr)\nsys.exit({code})\n"
     )
-    return [sys.executable, str(script)]
+    return [sys.executable, "-S", "-E", str(script)]
 
 
-def solved(folder: Path, fen: str, answer: object, code: int = 0) -> BackgroundProof:
-    solving = BackgroundProof(game(fen), [folder], 5.0, answering(folder, answer, code=code))
+def solved(folder: Path, position: SearchGame, told: object, code: int = 0) -> BackgroundProof:
+    """A proof that is there."""
+    solving = BackgroundProof(position, [folder], 5.0, answering(folder, told, code))
     while not solving.done():
         time.sleep(0.01)
     return solving
 
 
-def test_what_is_asked_for(tmp_path: Path) -> None:
-    solved(tmp_path, FEN, {}).close()
+def test_what_is_asked_for_is_what_the_command_understands(
+    tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A position that tables hold is answered from them, without anything compiled."""
+    arbiter = game("8/8/8/4KBk1/8/8/8/8 b - - 3 1 G3.5")
+    solved(tmp_path, arbiter, {}).close()
     asked = json.loads((tmp_path / "asked").read_text())
-    assert asked[0] == FEN.removesuffix(" G4.5")
-    assert asked[1:] == [
-        *("--accrued", "G4.5", "--json", "--line", "--time", "5s", "--memory", "4G", "--dir", str(tmp_path))
+    assert asked == [
+        *("8/8/8/4KBk1/8/8/8/8 b - - 3 1", "--accrued", "G3.5", "--json", "--line"),
+        *("--time", "5s", "--memory", "4G", "--dir", str(tmp_path)),
     ]
+    found = json.loads(answer(capsys, "solve", *asked[:-1], str(tables)))
+    with closing(solved(tmp_path, arbiter, found)) as solving:
+        advice = solving.advice(list(arbiter.live.legal_moves))
+    assert (advice.value, advice.depth, advice.moves[0].uci()) == (GScore("G1.5"), 4, "g5h5")
+    assert [move.uci() for move in advice.line] == ["g5h5", "e5f4", "h5h6", "f4g4"]
 
 
 def test_the_line_of_an_exact_value_is_played(tmp_path: Path) -> None:
     arbiter = game(FEN)
     moves = worst(arbiter.board, e4f5=("G3.5", "G3.5"), e4d4=("G3.5", "G3.5"))
-    solving = solved(tmp_path, FEN, document("G3.5", "G3.5", moves, "e4d4", "e7e6"))
-    advice = solving.advice(list(arbiter.live.legal_moves))
-    assert (advice.value, advice.depth) == (GScore("G3.5"), 2)
-    assert [move.uci() for move in advice.moves] == ["e4d4"]
-    assert [move.uci() for move in advice.line] == ["e4d4", "e7e6"]
-    without = [move for move in arbiter.live.legal_moves if move.uci() != "e4d4"]
-    assert [move.uci() for move in solving.advice(without).moves] == ["e4f5"]
-    solving.close()
+    proof = document("G3.5", "G3.5", moves, "e4d4", "e7e6")
+    with closing(solved(tmp_path, arbiter, proof)) as solving:
+        advice = solving.advice(list(arbiter.live.legal_moves))
+        assert (advice.value, advice.depth) == (GScore("G3.5"), 2)
+        assert [move.uci() for move in advice.moves] == ["e4d4"]
+        assert [move.uci() for move in advice.line] == ["e4d4", "e7e6"]
+        without = [move for move in arbiter.live.legal_moves if move.uci() != "e4d4"]
+        assert [move.uci() for move in solving.advice(without).moves] == ["e4f5"]
 
 
 def mirrored(uci: str) -> str:
@@ -98,154 +114,150 @@ def test_moves_that_are_proved_to_be_worse_are_left_out(tmp_path: Path, white: b
             mirrored(uci): (str(-GScore(most)), str(-GScore(least))) for uci, (least, most) in ends.items()
         }
     lower, upper = ("G4.5", "G1.5") if white else ("-G1.5", "-G4.5")
-    solving = solved(tmp_path, board.fen(), document(lower, upper, worst(board, **ends)))
-    advice = solving.advice(list(board.legal_moves))
-    solving.close()
+    proof = document(lower, upper, worst(board, **ends))
+    with closing(solved(tmp_path, game(board.fen()), proof)) as solving:
+        advice = solving.advice(list(board.legal_moves))
     assert [move.uci() for move in advice.moves] == list(ends)[:2]
     assert (str(advice.lower), str(advice.upper)) == (lower, upper)
     assert advice.value is None
 
 
 def test_no_answer(tmp_path: Path) -> None:
-    moves = list(game(FEN).live.legal_moves)
-    for answer, code, said in (
+    arbiter = game(FEN)
+    for told, code, said in (
         ({}, 0, "cannot be read"),
         ([], 0, "cannot be read"),
         ({}, 2, "the position is not solved: no luck"),
     ):
-        solving = solved(tmp_path, FEN, answer, code=code)
-        with pytest.raises(SolvingError, match=said):
-            solving.advice(moves)
-        solving.close()
+        with (
+            closing(solved(tmp_path, arbiter, told, code)) as solving,
+            pytest.raises(SolvingError, match=said),
+        ):
+            solving.advice(list(arbiter.live.legal_moves))
 
 
 def chosen(
-    folder: Path, words: str, command: list[str], solve: str = "on"
+    folder: Path,
+    words: str,
+    start: Callable[..., BackgroundProof],
+    *,
+    solve: str = "on",
+    partner: Partner | None = None,
+    heard: Callable[[], object] = lambda: None,
 ) -> tuple[MoveChoice | None, list[str]]:
-    """The move that is chosen with a command that solves, and what is said."""
-    said: list[str] = []
-    options = Options()
+    """The move that is chosen with what starts a proof, and what is said.
+
+    :param heard: called when something is said.
+    """
+    said, options = list[str](), Options()
     options.set("Solve", solve)
-    start = partial(BackgroundProof, command=command)
+
+    def say(line: str) -> None:
+        said.append(line)
+        heard()
+
     thinker = Thinker(
-        said.append, EngineTables([folder], said.append), Memory(8), options, start_solving=start
+        say,
+        EngineTables([folder], said.append),
+        Memory(8),
+        options,
+        partner=lambda: partner,
+        start_solving=start,
     )
-    arbiter: SearchGame = game(FEN)
-    return thinker.choose(arbiter, timer(words)), said
+    return thinker.choose(game(FEN), timer(words)), said
+
+
+def at_once(folder: Path, proof: object, code: int = 0) -> Callable[..., BackgroundProof]:
+    """What starts a proof that is there at once."""
+    return lambda arbiter, *_: solved(folder, arbiter, proof, code)
+
+
+def decided() -> dict[str, object]:
+    return document("G3.5", "G3.5", worst(game(FEN).board, g4g5=("G3.5", "G3.5")), "g4g5", "h6g5")
 
 
 def test_a_proof_ends_the_search(tmp_path: Path) -> None:
-    """Without it this search would not end."""
-    moves = worst(game(FEN).board, g4g5=("G3.5", "G3.5"))
-    command = answering(tmp_path, document("G3.5", "G3.5", moves, "g4g5", "h6g5"), seconds=0.5)
-    move, said = chosen(tmp_path, "infinite", command)
+    """Without it this search would not end; it is there once the search has said something."""
+    start = partial(BackgroundProof, command=answering(tmp_path, decided(), waits=True))
+    move, said = chosen(tmp_path, "infinite", start, heard=(tmp_path / "go").touch)
     assert move == MoveChoice(chess.Move.from_uci("g4g5"), chess.Move.from_uci("h6g5"))
     assert said[-2] == "info string G-score G3.5 in 2 plies, from proof, accrued G4.5"
 
 
-def chosen_beside_a_partner(
-    folder: Path, answer: object, code: int = 0, solve: str = "on"
-) -> tuple[MoveChoice | None, list[str]]:
-    """The move that is chosen where a partner names e4d4 and a proof is there at once, and what is said."""
-    said: list[str] = []
-    options, tables = Options(), EngineTables([folder], said.append)
-    options.set("Solve", solve)
-    partner = Partner(fake_partner("plain", "e4d4,0,5-990-5", "g4g5,0,5-990-5"), 1)
-    thinker = Thinker(
-        said.append,
-        tables,
-        Memory(8),
-        options,
-        partner=lambda: partner,
-        start_solving=lambda *_: solved(folder, FEN, answer, code),
-    )
-    try:
-        return thinker.choose(game(FEN), timer("depth 3")), said
-    finally:
-        partner.close()
-
-
-@pytest.mark.parametrize(("wanted", "played"), [("on", "g4g5"), ("off", "e4d4")])
-def test_a_proof_stands_above_the_move_of_a_partner(tmp_path: Path, wanted: str, played: str) -> None:
-    """Without one the partner's move is made."""
-    moves = worst(game(FEN).board, g4g5=("G3.5", "G3.5"))
-    proof = document("G3.5", "G3.5", moves, "g4g5", "h6g5")
-    move, _ = chosen_beside_a_partner(tmp_path, proof, solve=wanted)
-    assert move is not None
-    assert move.move.uci() == played
+NOTHING = document("-G0.0", "G0.0", {"e4d4": ("-G0.0", "G0.0"), "g4g5": ("-G0.0", "G0.0")})
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"),
-    [({}, 2), (document("-G0.0", "G0.0", {"e4d4": ("-G0.0", "G0.0"), "g4g5": ("-G0.0", "G0.0")}), 0)],
+    ("solve", "proof", "code", "played"),
+    [
+        ("on", decided(), 0, "g4g5"),
+        ("off", decided(), 0, "e4d4"),
+        ("on", {}, 2, "e4d4"),
+        ("on", NOTHING, 0, "e4d4"),
+    ],
 )
-def test_without_a_proof_that_tells_moves_apart_the_partners_move_is_made(
-    tmp_path: Path, answer: object, code: int
+def test_a_proof_that_tells_moves_apart_stands_above_the_move_of_a_partner(
+    tmp_path: Path, solve: str, proof: object, code: int, played: str
 ) -> None:
-    move, said = chosen_beside_a_partner(tmp_path, answer, code)
+    with closing(Partner(fake_partner("plain", "e4d4,0,5-990-5", "g4g5,0,5-990-5"), 1)) as partner:
+        move, said = chosen(tmp_path, "depth 3", at_once(tmp_path, proof, code), solve=solve, partner=partner)
     assert move is not None
-    assert move.move.uci() == "e4d4"
-    assert any("solved" in line or "from proof" in line for line in said)
+    assert move.move.uci() == played
+    assert any("solved" in line or "from proof" in line for line in said) == (solve == "on")
 
 
 def test_what_is_sure_is_played_where_the_search_promises_less(tmp_path: Path) -> None:
-    board = game(FEN).board
-    ends = {"e4d4": ("G0.5", "G0.0"), **{move.uci(): ("-G0.0", "G0.0") for move in board.legal_moves}}
+    ends = {move.uci(): ("-G0.0", "G0.0") for move in game(FEN).board.legal_moves}
     ends["e4d4"] = ("G0.5", "G0.0")
-    command = answering(tmp_path, document("G0.5", "G0.0", ends))
-    move, said = chosen(tmp_path, "depth 60 movetime 3000", command)
+    move, said = chosen(tmp_path, "depth 2", at_once(tmp_path, document("G0.5", "G0.0", ends)))
     assert move is not None
     assert move.move.uci() == "e4d4"
     assert "info string G-score between G0.5 and G0.0, from proof, accrued G4.5" in said
 
 
 def test_a_move_that_is_due_ends_the_attempt(tmp_path: Path) -> None:
-    command = answering(tmp_path, {}, seconds=3600.0)
-    move, said = chosen(tmp_path, "depth 1", command)
+    start = partial(BackgroundProof, command=answering(tmp_path, {}, waits=True))
+    move, said = chosen(tmp_path, "depth 1", start)
     assert move is not None
     assert [line for line in said if "proof" in line] == []
 
 
-def test_a_failure_is_said(tmp_path: Path) -> None:
-    _, said = chosen(tmp_path, "movetime 3000", answering(tmp_path, {}, code=2))
-    assert "info string the position is not solved: no luck" in said
+def test_without_a_proof_it_is_said_why_and_the_search_decides(tmp_path: Path) -> None:
+    nobody = partial(BackgroundProof, command=[str(tmp_path / "nobody")])
+    for start, sentence in (
+        (at_once(tmp_path, {}, code=2), "the position is not solved: no luck"),
+        (nobody, "solving cannot be started: No such file or directory"),
+    ):
+        _, said = chosen(tmp_path, "depth 2", start)
+        assert f"info string {sentence}" in said
+        assert any(line.startswith("info depth 2 ") for line in said)
 
 
-def test_without_room_to_solve_it_is_said_and_the_search_decides(tmp_path: Path) -> None:
-    _, said = chosen(tmp_path, "depth 2", [str(tmp_path / "nobody")])
-    assert "info string solving cannot be started: No such file or directory" in said
-    assert any(line.startswith("info depth 2 ") for line in said)
+@pytest.mark.parametrize(
+    ("solve", "words", "tried"),
+    [("off", "movetime 60000", 0), ("auto", "movetime 1000", 0), ("auto", "movetime 60000", 1)],
+)
+def test_it_is_tried_where_there_is_time(tmp_path: Path, solve: str, words: str, tried: int) -> None:
+    asked = []
 
+    def start(*given: object) -> BackgroundProof:
+        asked.append(given)
+        return solved(tmp_path, game(FEN), {}, 2)
 
-@pytest.mark.parametrize(("solve", "words"), [("off", "movetime 60000"), ("auto", "movetime 1000")])
-def test_it_is_not_tried_without_need(tmp_path: Path, solve: str, words: str) -> None:
-    chosen(tmp_path, f"{words} depth 1", answering(tmp_path, {}), solve)
-    assert not (tmp_path / "asked").exists()
+    chosen(tmp_path, f"{words} depth 1", start, solve=solve)
+    assert len(asked) == tried
 
 
 def test_no_proof_under_a_fifty_move_rule_which_it_would_not_know(tmp_path: Path) -> None:
-    command, asked = answering(tmp_path, {}), []
+    asked, options = [], Options()
+    options.set("Solve", "on")
 
-    def start(arbiter: SearchGame, directories: Sequence[Path], seconds: float | None) -> BackgroundProof:
+    def start(arbiter: SearchGame, *_: object) -> BackgroundProof:
         asked.append(arbiter.settings.fifty_move_rule)
-        return BackgroundProof(arbiter, directories, seconds, command)
+        return solved(tmp_path, arbiter, {}, 2)
 
     tables = EngineTables([tmp_path], print)
-    options = Options()
-    options.set("Solve", "on")
     choosing = Thinker(lambda _: None, tables, Memory(8), options, start_solving=start)
     for rule in FiftyMoveRule:
-        choosing.choose(read_game(["fen", *FEN.split()], rule=rule), timer("movetime 50"))
+        choosing.choose(read_game(["fen", *FEN.split()], rule=rule), timer("depth 1"))
     assert asked == [FiftyMoveRule.NONE]
-
-
-def test_the_command_understands_what_it_is_asked(tables: Path) -> None:
-    """A position that tables hold is answered from them, without anything compiled."""
-    arbiter = game("8/8/8/4KBk1/8/8/8/8 b - - 3 1 G3.5")
-    solving = BackgroundProof(arbiter, [tables], 60.0)
-    while not solving.done():
-        time.sleep(0.05)
-    advice = solving.advice(list(arbiter.live.legal_moves))
-    solving.close()
-    assert (advice.value, advice.depth, advice.moves[0].uci()) == (GScore("G1.5"), 4, "g5h5")
-    assert [move.uci() for move in advice.line] == ["g5h5", "e5f4", "h5h6", "f4g4"]

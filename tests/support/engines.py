@@ -17,8 +17,6 @@ from tbgen.engine.thinker import Thinker
 from tbgen.engine.uci import UciEngine
 from tests.support.paths import ROOT
 
-COMMAND = [sys.executable, "-m", "tbgen", "engine"]
-
 
 def game(fen: str, *moves: str) -> SearchGame:
     """The game that ``position fen FEN moves MOVES`` describes."""

@@ -3,10 +3,11 @@
 The lines, moves with blanks between, are those of the only position that it is asked about, the best one
 first. In the mode ``dies`` it ends at the first question, in the mode ``leaves`` when a game begins, in the
 mode ``late`` if it is to answer earlier than it has to. In the mode ``simple`` it knows no option, in the
-mode ``slow`` it takes a second to start, in the mode ``deaf`` it does not answer, in the mode ``asleep`` it
-is not even ready, in the mode ``mute`` it answers first when it is stopped, without a line, in the mode
-``watched`` after three seconds with many. In the mode ``wordless`` it says no lines, in the mode ``brief``
-none where moves to search are named. With ``MODE=FILE`` it writes its process and what it is told.
+mode ``slow`` it starts when there is a file ``start``, in the mode ``deaf`` it does not answer, in the mode
+``asleep`` it is not even ready, in the modes ``mute`` and ``watched`` it answers first when it is stopped,
+and only ``watched`` says lines before. In the mode ``wordless`` it says no lines, in the mode ``brief`` none
+where moves to search are named. With ``MODE=FILE`` it writes its process and what it is told; ``start`` lies
+beside that file.
 """
 
 import os
@@ -31,7 +32,8 @@ def main(mode: str, known: list[list[str]]) -> None:
                 file.write(line)
         words = line.split()
         if words[0] == "uci":
-            time.sleep(1 if mode == "slow" else 0)
+            while mode == "slow" and not Path(log).with_name("start").exists():
+                time.sleep(0.01)
             say("id name made up")
             if mode != "simple":
                 say("option name MultiPV type spin default 1 min 1 max 500")
@@ -54,9 +56,7 @@ def main(mode: str, known: list[list[str]]) -> None:
             say(f"bestmove {known[0][0].split()[0]}")
             mode = "plain"
         elif words[0] == "go" and mode == "watched":
-            for depth in range(1, 30):
-                time.sleep(0.1)
-                say(f"info depth {depth} score cp {known[0][1]} nodes 99 time 1 pv {known[0][0]}")
+            say(f"info depth 9 score cp {known[0][1]} nodes 99 time 1 pv {known[0][0]}")
         elif words[0] == "go" and mode not in ("deaf", "mute"):
             if mode == "dies" or (mode == "late" and overhead > 2):
                 sys.exit(1)
