@@ -1,0 +1,124 @@
+"""The program that makes mistakes in the code and has the tests look for them."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+from tests.support.script_modules import load_script
+
+mutants = load_script("mutants")
+
+MODULE = '''
+LIMIT = 5
+
+def smaller(one: "int | None", other: int = 3) -> bool:
+    """Not a number: 7."""
+    if one is None and not other:
+        raise ValueError(f"{other + 1}")
+    return one < other - 2
+
+class Pair:
+    @jit
+    def sum(self) -> int:
+        return -1 if True else 4 << 1
+'''
+CHANGES = [
+    ("smaller", "one is None and not other", "(not (one is None and (not other)))"),
+    ("smaller", "one is None and not other", "(one is None or not other)"),
+    ("smaller", "one is None", "(one is not None)"),
+    ("smaller", "not other", "(other)"),
+    ("smaller", "one < other - 2", "(one <= other - 2)"),
+    ("smaller", "other - 2", "(other + 2)"),
+    ("smaller", "2", "(3)"),
+    ("Pair.sum", "True", "(not True)"),
+    ("Pair.sum", "True", "(False)"),
+    ("Pair.sum", "-1", "(1)"),
+    ("Pair.sum", "1", "(2)"),
+    ("Pair.sum", "4 << 1", "(4 >> 1)"),
+    ("Pair.sum", "4", "(5)"),
+    ("Pair.sum", "1", "(2)"),
+]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one module, and tests that notice one of its mistakes."""
+    root = tmp_path / "checkout"
+    (root / "tbgen" / "index").mkdir(parents=True)
+    for package in (root / "tbgen", root / "tbgen" / "index"):
+        (package / "__init__.py").touch()
+    (root / "tbgen" / "index" / "one.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
+    (root / "tbgen" / "index" / "two.py").write_text("def idle(a: int) -> int:\n    return a - 1\n")
+    (root / "tests" / "support").mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "support" / "chosen.py", root / "tests" / "support")
+    (root / "tests" / "test_one.py").write_text(
+        "import pytest\nfrom tbgen.index import one, two\n\n"
+        "@pytest.fixture(scope='session')\ndef sum():\n    return one.add(2, 2)\n\n"
+        "@pytest.fixture(scope='module')\ndef browser():\n    pass\n\n"
+        "def test_first(sum):\n    pass\n\ndef test_second(sum):\n    assert sum == 4\n\n"
+        "def test_third(browser):\n    assert two.idle(1) == 0\n"
+    )
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    monkeypatch.setattr(mutants, "ROOT", root)
+    monkeypatch.setattr(mutants, "_kernels", lambda: tmp_path / "none")
+    return root
+
+
+def test_every_operator_outside_of_types_texts_and_messages_is_changed(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(MODULE)
+    found = mutants.mutants_of(path, tmp_path)
+    assert sorted((each.function, each.before, each.after) for each in found) == sorted(CHANGES)
+    for each in found:
+        changed = each.apply(MODULE.encode()).decode()
+        assert changed == MODULE[: each.start] + each.after + MODULE[each.end :]
+        compile(changed, "changed", "exec")
+
+
+def test_the_same_mutants_are_chosen_wherever_the_code_is_the_same(tmp_path: Path) -> None:
+    places = []
+    for name, before in (("one", ""), ("other", "def first() -> int:\n    return 0\n")):
+        package = tmp_path / name / "tbgen" / "games"
+        package.mkdir(parents=True)
+        (package / "module.py").write_text(before + MODULE)
+        places.append(
+            [each._replace(place=(0, 0), start=0, end=0) for each in mutants.choose(99, 1, tmp_path / name)]
+        )
+    assert [each for each in places[1] if each.function != "first"] == places[0]
+    assert mutants.choose(99, 2, tmp_path / "one") != mutants.choose(99, 1, tmp_path / "one")
+
+
+def test_calls_of_compiled_functions_are_followed_to_python(tmp_path: Path) -> None:
+    package = tmp_path / "tbgen" / "index"
+    package.mkdir(parents=True)
+    (package / "kernels.py").write_text(
+        "@jit\ndef inner(a):\n    return a + 1\n\n@jit\ndef outer(a):\n    return inner(a)\n\n"
+        "entry = fixed(outer)\n"
+    )
+    (package / "module.py").write_text(
+        "def idle():\n    return 1\n\ndef work():\n    a = 1\n    return entry(a)\n"
+    )
+    changed = next(each for each in mutants.choose(9, 1, tmp_path) if each.function == "inner")
+    assert mutants.Calls(tmp_path).lines(changed) == {
+        "tbgen/index/kernels.py": {3},
+        "tbgen/index/module.py": {5, 6},
+    }
+
+
+@pytest.mark.exhaustive
+def test_mutants_are_killed_or_survive(
+    checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--out", str(tmp_path / "out"), "--jobs", "1"]
+    assert mutants.main(words) == 0
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert last == "1 of 3 mutants killed"
+    by_outcome = {line.split()[0]: line for line in lines}
+    assert "add: a + b -> (a - b)  FAILED tests/test_one.py::test_second" in by_outcome["killed"]
+    assert by_outcome.keys() == {"killed", "unreached"}, "tests with a browser do not count"
+    assert mutants.main(words) == 0
+    assert capsys.readouterr().err == "", "what is known is not tried again"
+    assert sorted(path.name for path in (checkout / "tbgen" / "index").iterdir()) == ["__init__.py", "one.py", "two.py"]

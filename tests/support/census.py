@@ -1,0 +1,115 @@
+"""What the tests are: their lines of code, and what each of them takes that is dear."""
+
+import ast
+import inspect
+import io
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+from tests.support.paths import ROOT
+
+TESTS = ROOT / "tests"
+DEAR_FIXTURES = {"browser": "browser", "four_men": "four men"}
+STARTING = {"subprocess", "multiprocessing"}
+"""Modules that start processes."""
+SOLVING = ("tbgen.solve", "tbgen.cells")
+
+
+def code_lines(path: Path) -> int:
+    """How many lines of a module have code: comments, docstrings and imports do not count."""
+    text = path.read_text()
+    left_out: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            left_out.update(_lines(node))
+        elif isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
+            texts = (each for each in node.body if isinstance(each, ast.Expr))
+            left_out.update(*(_lines(each) for each in texts if isinstance(each.value, ast.Constant)))
+    nothing = {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    lines = {
+        line for each in tokens if each.type not in nothing for line in range(each.start[0], each.end[0] + 1)
+    }
+    return len(lines - left_out)
+
+
+def _lines(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def lines_by_folder(root: Path) -> Counter[str]:
+    """The lines of code of all modules under a directory, by its folders."""
+    found: Counter[str] = Counter()
+    for path in root.rglob("*.py"):
+        found[folder_of(path.relative_to(root))] += code_lines(path)
+    return found
+
+
+def folder_of(path: Path) -> str:
+    """The folder of a module, a dot for those beside the folders."""
+    return path.parts[0] if len(path.parts) > 1 else "."
+
+
+def tests_by_folder(items: Iterable[pytest.Item]) -> dict[str, Counter[str]]:
+    """How many daily tests each folder has, and how many of them are of each dear kind."""
+    found: dict[str, Counter[str]] = {}
+    for item in items:
+        if item.get_closest_marker("exhaustive") is None:
+            folder = folder_of(item.path.relative_to(TESTS))
+            found.setdefault(folder, Counter()).update(["tests", *kinds_of(item, folder)])
+    return found
+
+
+def kinds_of(item: Any, folder: str) -> set[str]:
+    """What a test takes: a browser, a server, a process, the C library, tables of four men, solved cells."""
+    fixtures = [each[-1].func for each in item._fixtureinfo.name2fixturedefs.values()]
+    reached = set[object]().union(*map(_reached, (item.function, *fixtures)))
+    names = {getattr(each, "__name__", "") for each in reached}
+    kinds = {kind for fixture, kind in DEAR_FIXTURES.items() if fixture in item.fixturenames}
+    if names & STARTING:
+        kinds.add("process")
+    if "serving" in names:
+        kinds.add("server")
+    if folder == "native":
+        kinds.add("native")
+    if any(str(getattr(each, "__module__", "")).startswith(SOLVING) for each in reached):
+        kinds.add("solve")
+    return kinds
+
+
+@cache
+def _reached(function: Any) -> frozenset[object]:
+    """Modules, functions and classes that a function names, directly or in functions and classes of tests."""
+    found: set[object] = set()
+    waiting = [inspect.unwrap(function)]
+    while waiting:
+        each = waiting.pop()
+        for named in _named(each) if isinstance(each, FunctionType) else vars(each).values():
+            is_known = isinstance(named, ModuleType | FunctionType | type)
+            if is_known and named not in found:
+                found.add(named)
+                if not isinstance(named, ModuleType) and named.__module__.startswith("tests."):
+                    waiting.append(named)
+    return frozenset(found)
+
+
+def _named(function: FunctionType) -> Iterator[Any]:
+    codes: list[CodeType] = [function.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+        yield from (function.__globals__.get(name) for name in code.co_names)
