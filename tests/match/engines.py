@@ -15,6 +15,11 @@ SHUFFLE = "g1f3 g8f6 f3g1 f6g8"
 MATE = "f2f3 e7e5 g2g4 d8h4"
 PAWNS = "a2a3 a7a6 b2b3 b7b6 c2c3 c7c6 d2d3 d7d6 e2e3 e7e6 f2f3 f7f6 g2g3 g7g6 h2h3 h7h6"
 """Legal from every start position of Chess960, or nearly so."""
+WRONG = {
+    **{"illegal": "e2e5", "nonsense": "}{1-0,", "null": "0000", "none": "(none)"},
+    **{"late-none": "0000", "late-illegal": "e2e5"},
+}
+"""Moves that lose."""
 
 
 def words(name: str, mode: str = "plain", moves: str = SHUFFLE) -> list[str]:
@@ -71,34 +76,30 @@ def main(mode: str, moves: list[str]) -> None:
         time.sleep(1000)  # its input is closed, and it goes on all the same
 
 
+def thoughts() -> int:
+    """How many thoughts have been told in the event, if this is run in its directory."""
+    with open("games.pgn.live") as file:
+        return file.read().count('"type":"thought"')
+
+
 def go(mode: str, move: str, games: int) -> None:
     if mode == "crash" or (mode == "crash-once" and games == 1):
         os.abort() if mode == "crash" else sys.exit(1)
     if mode == "mute":
         time.sleep(1000)
     if mode == "pensive" and games == 1 and move == MATE.split()[0]:
-        say(f"info depth 3 score cp 12 pv {move}")
-        time.sleep(1)
-        say(f"info depth 7 score mate 3 pv {move} e7e5")
-        time.sleep(1)
-    if mode == "slow":
-        time.sleep(0.4)
-    if mode in ("late-none", "late-illegal"):
-        time.sleep(0.15)
-        move = "0000" if mode == "late-none" else "e2e5"
+        for number, words in ((1, "depth 3 score cp 12 pv f2f3"), (2, "depth 7 score mate 3 pv f2f3 e7e5")):
+            say(f"info {words}")
+            while thoughts() < number:
+                time.sleep(0.01)
+    if mode.startswith("late"):
+        say("info string late")
     if mode == "flood":
         while True:
             sys.stdout.write("info string " + "x" * 1000 + "\n")
     if mode == "long-line":
         sys.stdout.write("info string " + "x" * 3_000_000 + "\n")
-    if mode == "illegal":
-        move = "e2e5"
-    if mode == "nonsense":
-        move = "}{1-0,"
-    if mode == "null":
-        move = "0000"
-    if mode == "none":
-        move = "(none)"
+    move = WRONG.get(mode, move)
     if mode == "resigning":
         say("info depth 5 score cp -900 time 1")
     elif mode == "winning":
@@ -109,8 +110,6 @@ def go(mode: str, move: str, games: int) -> None:
         say("info depth 4 multipv 1 score cp 400 lowerbound nodes 20 time 1 pv " + move)
     # Twice in one piece: a second answer that comes later cannot be told from one to the next question.
     say("\n".join([f"bestmove {move}"] * (2 if mode == "twice" else 1)))
-    if mode == "last-words":
-        sys.exit(0)
 
 
 if __name__ == "__main__":

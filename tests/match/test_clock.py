@@ -2,33 +2,24 @@
 
 import pytest
 
-from tbgen.errors import UsageError
 from tbgen.match.clock import Clock, TimeControl, limit_of
+from tests.support.refusals import refusal
 
 
-@pytest.mark.parametrize(
-    ("text", "moves", "time", "increment", "printed"),
-    [
+def test_time_controls_of_cute_chess() -> None:
+    for text, moves, time, increment, printed in (
         ("40/60+0.6", 40, 60, 0.6, "40/60+0.6"),
         ("10", 0, 10, 0, "10"),
         ("1:30+1", 0, 90, 1, "90+1"),
         ("40/2:05", 40, 125, 0, "40/125"),
         ("0+1", 0, 0, 1, "0+1"),
-    ],
-)
-def test_time_controls_of_cute_chess(
-    text: str, moves: int, time: float, increment: float, printed: str
-) -> None:
-    control = TimeControl.parse(text)
-    assert (control.moves, control.time, control.increment) == (moves, time, increment)
-    assert str(control) == printed
-    assert TimeControl.parse(str(control)) == control
-
-
-@pytest.mark.parametrize("text", ["", "x", "10+", "/10", "0", "1:2:3", "-5", "10+1+1", "1.2.3"])
-def test_others_are_refused(text: str) -> None:
-    with pytest.raises(UsageError):
-        TimeControl.parse(text)
+    ):
+        control = TimeControl.parse(text)
+        assert (control.moves, control.time, control.increment) == (moves, time, increment), text
+        assert str(control) == printed
+        assert TimeControl.parse(str(control)) == control
+    for text in ("", "x", "10+", "/10", "0", "1:2:3", "-5", "10+1+1", "1.2.3"):
+        assert refusal(TimeControl.parse, text)
 
 
 def test_a_clock_counts_moves_and_increments() -> None:

@@ -60,19 +60,17 @@ def test_anybody_can_read_an_event(tmp_path: Path) -> None:
     assert (again["finished"], again["size"]) == (2, lines[-2]["size"])
 
 
-@pytest.mark.slow
 def test_thoughts_are_told_while_an_engine_thinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each once, before the move that comes of them."""
-    monkeypatch.setattr("tbgen.match.engine._TELLING", 0.1)
-    players = [words("A", "pensive", MATE), words("B", moves=MATE)]
+    """Each once, before the move that comes of them: the engine waits until they have been."""
+    monkeypatch.setattr("tbgen.match.engine._TELLING", 0.05)
+    players = [[*words("A", "pensive", MATE), f"dir={tmp_path}"], words("B", moves=MATE)]
     played(tmp_path / "games.pgn", "--games", "1", players=players)
     lines = [json.loads(line) for line in (tmp_path / "games.pgn.live").read_text().splitlines()]
     types = [line["type"] for line in lines if line.get("key")]
-    assert types[:3] == ["started", "thought", "thought"]
-    first, second = lines[2:4]
-    assert re.fullmatch(r"\+0\.12/3 \d\.\d{3}s", first["comment"])
-    assert re.fullmatch(r"\+M5/7 \d\.\d{3}s", second["comment"])
-    assert (first["line"], second["line"]) == ("f2f3", "f2f3 e7e5")
+    assert types[:4] == ["started", "thought", "thought", "moved"]
+    for line, score, moves in ((lines[2], "+0.12/3", "f2f3"), (lines[3], "+M5/7", "f2f3 e7e5")):
+        assert re.fullmatch(rf"{re.escape(score)} \d+\.\d{{3}}s", line["comment"])
+        assert line["line"] == moves
 
 
 def read(path: Path) -> list[Any]:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -11,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.errors import UsageError
 from tbgen.games.standings.encounters import Key
 from tbgen.match.knockout import MOST_EXTRA, Knockout, bracket
 from tbgen.match.schedule import Fixture, Schedule
@@ -20,6 +20,7 @@ from tests.match.engines import words
 from tests.match.test_schedule import plan
 from tests.support.exhaustive import sample
 from tests.support.matches import event, games_of
+from tests.support.refusals import refusal
 
 Result = Callable[[Fixture], float]
 
@@ -44,18 +45,18 @@ def better(order: str) -> Result:
     return lambda game: float(order.index(game.white) < order.index(game.black))
 
 
-@pytest.mark.parametrize("count", range(2, 10))
-def test_a_knockout_is_won_by_the_best(count: int) -> None:
-    names = "abcdefghi"[:count]
-    order = "".join(random.Random(count).sample(names, count))
-    schedule = Knockout(plan(names, rounds=2))
-    found = rounds_of(schedule, better(order))
-    assert schedule.winner == order[0]
-    met = list(itertools.chain.from_iterable(pairs(fixtures) for fixtures in found))
-    assert len(met) == len(set(met)) == count - 1  # each duel sends one home
-    assert all(len(fixtures) == 4 * len(pairs(fixtures)) for fixtures in found)
-    keys = [game.key for fixtures in found for game in fixtures]
-    assert len(keys) == len(set(keys))
+def test_a_knockout_is_won_by_the_best() -> None:
+    for count in range(2, 10):
+        names = "abcdefghi"[:count]
+        order = "".join(random.Random(count).sample(names, count))
+        schedule = Knockout(plan(names, rounds=2))
+        found = rounds_of(schedule, better(order))
+        assert schedule.winner == order[0]
+        met = list(itertools.chain.from_iterable(pairs(fixtures) for fixtures in found))
+        assert len(met) == len(set(met)) == count - 1  # each duel sends one home
+        assert all(len(fixtures) == 4 * len(pairs(fixtures)) for fixtures in found)
+        keys = [game.key for fixtures in found for game in fixtures]
+        assert len(keys) == len(set(keys))
 
 
 def test_the_best_seeds_meet_last() -> None:
@@ -87,35 +88,32 @@ def test_after_enough_encounters_the_better_seed_goes_through() -> None:
     assert len(found) == 1 + MOST_EXTRA
 
 
-@pytest.mark.parametrize(("count", "rounds"), [(4, 3), (5, 5), (8, 5), (11, 6), (16, 6)])
-def test_nobody_meets_anybody_twice_in_a_swiss(count: int, rounds: int) -> None:
+def test_nobody_meets_anybody_twice_in_a_swiss() -> None:
     """FIDE Handbook C.04.1: one opponent a round, never the same again, one bye at the most."""
-    lot = random.Random(count)
-    names = "abcdefghijklmnop"[:count]
-    found = rounds_of(Swiss(plan(names, rounds=rounds)), lambda _: lot.choice((0, 0.25, 0.5, 0.75, 1)))
-    assert len(found) == rounds
-    met = list(itertools.chain.from_iterable(pairs(fixtures) for fixtures in found))
-    assert len(met) == len(set(met)) == rounds * (count // 2)
-    byes = Counter(name for fixtures in found for name in names if name not in "".join(pairs(fixtures)))
-    assert sum(byes.values()) == rounds * (count % 2)
-    assert all(times == 1 for times in byes.values())
+    for count, rounds in ((4, 3), (5, 5), (8, 5), (11, 6), (16, 6)):
+        lot = random.Random(count)
+        names = "abcdefghijklmnop"[:count]
+        found = rounds_of(
+            Swiss(plan(names, rounds=rounds)), lambda _, lot=lot: lot.choice((0, 0.25, 0.5, 0.75, 1))
+        )
+        assert len(found) == rounds
+        met = list(itertools.chain.from_iterable(pairs(fixtures) for fixtures in found))
+        assert len(met) == len(set(met)) == rounds * (count // 2)
+        byes = Counter(name for fixtures in found for name in names if name not in "".join(pairs(fixtures)))
+        assert sum(byes.values()) == rounds * (count % 2)
+        assert all(times == 1 for times in byes.values())
 
 
 def test_a_swiss_pairs_by_points() -> None:
     """Worked out by hand with C.04.3: the upper half against the lower one, colours in turn; then those who
     have won among themselves, so that all change colours; then the two who have won twice."""
-    found = rounds_of(Swiss(plan("abcdefgh", rounds=3)), better("abcdefgh"))
-    assert [sorted(pairs(fixtures)) for fixtures in found[:2]] == [
-        ["ae", "bf", "cg", "dh"],
-        ["ad", "bc", "eh", "fg"],
+    found = [
+        sorted(pairs(fixtures))
+        for fixtures in rounds_of(Swiss(plan("abcdefgh", rounds=3)), better("abcdefgh"))
     ]
-    assert sorted(pairs(found[2]))[0] == "ab"
-    assert sorted(pairs(found[2]))[-1] == "gh"
-
-
-def test_a_swiss_has_its_bounds() -> None:
-    with pytest.raises(UsageError, match="at most 3 rounds"):
-        Swiss(plan("abcd", rounds=4))
+    assert found[:2] == [["ae", "bf", "cg", "dh"], ["ad", "bc", "eh", "fg"]]
+    assert (found[2][0], found[2][-1]) == ("ab", "gh")
+    assert "at most 3 rounds" in refusal(Swiss, plan("abcd", rounds=4))
 
 
 @pytest.mark.parametrize("form", ["knockout", "swiss"])
@@ -125,20 +123,20 @@ def test_events_go_on_whatever_their_format(
     """Cut off after some games, they play the same schedule as in one go: D loses all, whatever it does."""
     pgn = tmp_path / "games.pgn"
     players = [words(name, "none" if name == "D" else "plain") for name in "ABCD"]
-    command = event(
-        pgn, "--tournament", form, "--rounds", "1" if form == "knockout" else "3", players=players
-    )
+    rounds = "1" if form == "knockout" else "3"
+    command = event(pgn, "--tournament", form, "--rounds", rounds, players=players)
+
+    def pairings() -> list[list[str]]:
+        return [[game.tags[name] for name in ("Round", "White", "Black")] for game in games_of(pgn)]
+
     assert main([*command, "--json"]) == 0
-    whole = [(game.tags["Round"], game.tags["White"], game.tags["Black"]) for game in games_of(pgn)]
-    document = json.loads(capsys.readouterr().out)
-    assert document["winner"] == ("A" if form == "knockout" else None)
-    text = pgn.read_text()
-    places = [at for at in range(len(text)) if text.startswith("[Event", at)]
+    whole, text = pairings(), pgn.read_text()
+    winner = json.loads(capsys.readouterr().out)["winner"]
+    assert winner == ("A" if form == "knockout" else None)
+    places = [found.start() for found in re.finditer(r"\[Event", text)]
     assert len(places) == len(whole)
     for place in (places[-2], places[1])[: sample(1, 2)]:
         pgn.write_text(text[:place])
         assert main(command) == 0
-        assert [
-            (game.tags["Round"], game.tags["White"], game.tags["Black"]) for game in games_of(pgn)
-        ] == whole
+        assert pairings() == whole
     assert ("A has won the knockout" in capsys.readouterr().err) is (form == "knockout")

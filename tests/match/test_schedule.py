@@ -26,14 +26,14 @@ def all_of(schedule: Schedule) -> list[Fixture]:
     return found
 
 
-@pytest.mark.parametrize("count", range(2, 9))
-def test_everybody_meets_everybody(count: int) -> None:
-    schedule = round_robin(plan("abcdefgh"[:count], rounds=3))
-    fixtures = all_of(schedule)
-    assert len(fixtures) == schedule.total == 3 * count * (count - 1)
-    assert set(Counter((game.white, game.black) for game in fixtures).values()) == {3}
-    assert len({game.key for game in fixtures}) == len(fixtures)
-    assert [game.number for game in fixtures] == list(range(1, len(fixtures) + 1))
+def test_everybody_meets_everybody() -> None:
+    for count in range(2, 9):
+        schedule = round_robin(plan("abcdefgh"[:count], rounds=3))
+        fixtures = all_of(schedule)
+        assert len(fixtures) == schedule.total == 3 * count * (count - 1)
+        assert set(Counter((game.white, game.black) for game in fixtures).values()) == {3}
+        assert len({game.key for game in fixtures}) == len(fixtures)
+        assert [game.number for game in fixtures] == list(range(1, len(fixtures) + 1))
 
 
 def test_the_order_is_that_of_berger() -> None:
@@ -43,23 +43,16 @@ def test_the_order_is_that_of_berger() -> None:
     assert " ".join(game.white + game.black for game in games) == table
 
 
-def test_single_games_change_colours_from_round_to_round() -> None:
-    games = all_of(round_robin(plan("ab", rounds=4, games=1)))
-    assert [game.white + game.black for game in games] == ["ab", "ba", "ab", "ba"]
-
-
-@pytest.mark.parametrize(
-    ("games", "swap", "reverse", "expected"),
-    [
+def test_colours_change_from_round_to_round_unless_they_stay_or_are_exchanged() -> None:
+    for games, swap, reverse, expected in (
+        (1, True, False, "ab ba"),
         (2, False, False, "ab ab ab ab"),
         (2, True, True, "ba ab ba ab"),
         (1, False, True, "ba ba"),
         (1, True, True, "ba ab"),
-    ],
-)
-def test_colours_that_stay_or_are_exchanged(games: int, swap: bool, reverse: bool, expected: str) -> None:
-    found = all_of(round_robin(replace(plan("ab", rounds=2, games=games), swap=swap, reverse=reverse)))
-    assert " ".join(game.white + game.black for game in found) == expected
+    ):
+        found = all_of(round_robin(replace(plan("ab", rounds=2, games=games), swap=swap, reverse=reverse)))
+        assert " ".join(game.white + game.black for game in found) == expected
 
 
 def test_the_games_of_an_encounter_have_one_opening() -> None:

@@ -27,29 +27,28 @@ def played(pgn: Path, fen: str, *more: str) -> list[Game]:
     return games_of(pgn)
 
 
-@pytest.mark.parametrize("option", ["--syzygy", "-tb"])
-@pytest.mark.parametrize("most_men", [3, 4])
+@pytest.mark.parametrize(("option", "most_men"), [("--syzygy", 3), ("-tb", 4)])
 def test_a_forced_mate_ends_a_game(option: str, most_men: int, tmp_path: Path) -> None:
     """Four men, too: of captures that win no more need to be known. Tagged anew, nothing changes."""
     pgn = tmp_path / "games.pgn"
     more = ("-tbpieces", str(most_men), "-tbignore50", "-tbadjudicate", "BOTH")
     for game in played(pgn, QUEEN, option, str(FILES), *more):
         assert [move.uci() for move in game.moves] == ([CAPTURE] if most_men == 3 else [])
-        assert game.tags["Result"] == "1-0"
-        assert (game.tags["RMobilityResult"], game.tags["RMobilityBasis"]) == ("G0.0", "adjudication")
-        assert game.tags["Termination"] == "adjudication"
+        told = [game.tags[name] for name in ("Result", "RMobilityResult", "RMobilityBasis", "Termination")]
+        assert told == ["1-0", "G0.0", "adjudication", "adjudication"]
         assert last_words(game) == "White wins by adjudication: SyzygyTB"
     assert tagged(pgn) == pgn.read_bytes()
 
 
-@pytest.mark.parametrize("option", [["--play-on"], ["--dir"]])
-def test_games_that_go_on(option: list[str], tmp_path: Path, own: Path) -> None:
+def test_games_that_go_on(tmp_path: Path, own: Path) -> None:
     """If asked; and until tables hold a position, which then say what it is worth."""
-    more = option if option == ["--play-on"] else [*option, str(own)]
-    games = played(tmp_path / "games.pgn", BISHOP, "--syzygy", str(FILES), *more)
-    assert [len(game.moves) for game in games] == [4 if option == ["--play-on"] else 1] * 2
-    words_of = "maximum length" if option == ["--play-on"] else "tablebase"
-    assert {last_words(game) for game in games} == {f"End by adjudication: {words_of}"}
+    for more, moves, words_of in (
+        (["--play-on"], 4, "maximum length"),
+        (["--dir", str(own)], 1, "tablebase"),
+    ):
+        games = played(tmp_path / f"{moves}.pgn", BISHOP, "--syzygy", str(FILES), *more)
+        assert [len(game.moves) for game in games] == [moves] * 2
+        assert {last_words(game) for game in games} == {f"End by adjudication: {words_of}"}
 
 
 def test_a_draw_in_chess_decides_nothing(tmp_path: Path) -> None:
