@@ -20,11 +20,12 @@ from tbgen.cells.rooms import room_for_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
 from tbgen.retro.kernels.moves import room_for_moves
-from tests.support.exhaustive import exhaustive
-from tests.support.made_up_exits import MadeUp, cells, made_up
+from tests.support.exhaustive import exhaustive, sample
+from tests.support.made_up_exits import MadeUp, boards, cells, made_up
 from tests.support.reference_cell import Cell as ReferenceCell
 from tests.support.reference_cell import End
 from tests.support.reference_cell import solve_cell as solve_slowly
+from tests.support.same_bounds import is_same
 
 NAMES: tuple[End, End] = ("lower", "upper")
 
@@ -60,29 +61,26 @@ def found_in(bounds: Bounds, position: CellPosition, end: int) -> tuple[int, int
     return int(bounds.value[at]), int(bounds.depth[at])
 
 
-@pytest.mark.parametrize(("threads", "worth_sharing"), [(1, 64**4), (6, 64**4), (2, 0), (6, 0)])
+@pytest.mark.parametrize(
+    ("threads", "worth_sharing"), [(1, 64**4), (6, 0), *exhaustive([(6, 64**4), (2, 0)])]
+)
 def test_any_number_of_threads_finds_the_same(
     threads: int, worth_sharing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each on a game of its own, or all on both."""
     monkeypatch.setattr("tbgen.cells.games._WORTH_SHARING", worth_sharing)
-    for board, mobile in cells(4, 2):
-        cell = Cell.of_board(board, mobile)
+    for cell in cells(4, sample(1, 2)):
         games, others = Games(cell, MadeUp()), Games(cell, MadeUp(), threads)
         bounds, found = games.solve(), others.solve()
-        layers = [each.accrued(bounds, GScore("G3.0")) for each in (games, others)]
-        for one, other in ((bounds, found), layers):
-            assert np.array_equal(one.value, other.value)
-            assert np.array_equal(one.depth, other.depth)
+        assert is_same(found, bounds)
+        assert is_same(others.accrued(bounds, GScore("G3.0")), games.accrued(bounds, GScore("G3.0")))
 
 
-@pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("end", "threads"), [(0, 1), (1, 2), *exhaustive([(0, 2), (1, 1)])])
 def test_the_game_of_one_end_finds_there_what_both_games_find(end: int, threads: int) -> None:
     """At the other end nothing is known, until the games of that end are added."""
     other, score = 1 - end, GScore("G3.0")
-    for board, mobile in cells(5, 2):
-        cell = Cell.of_board(board, mobile)
+    for cell in cells(5, sample(1, 2)):
         both, one = Games(cell, MadeUp()), Games(cell, MadeUp(), threads, [end])
         bounds, found = both.solve(), one.solve()
         assert (bounds.ends, found.ends) == (tuple(ENDS), (end,))
@@ -97,9 +95,7 @@ def test_the_game_of_one_end_finds_there_what_both_games_find(end: int, threads:
         more = Games(cell, MadeUp(), threads, [other])
         more.add(one)
         assert more.ends == set(ENDS)
-        layer = more.accrued(bounds, score)
-        assert np.array_equal(layer.value, expected.value)
-        assert np.array_equal(layer.depth, expected.depth)
+        assert is_same(more.accrued(bounds, score), expected)
 
 
 class Exact(MadeUp):
@@ -121,43 +117,28 @@ class Exact(MadeUp):
 def test_one_game_is_enough_where_all_exits_are_exact(
     worth_sharing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On one thread or on two."""
+    """On one thread or on two; bounds from before the exits were exact have a layer for each end, as where a
+    cell was kept while the cells below it had not been solved."""
     monkeypatch.setattr("tbgen.cells.games._WORTH_SHARING", worth_sharing)
-    for board, mobile in cells(7, 3):
-        cell = Cell.of_board(board, mobile)
+    for cell in cells(7, sample(1, 3)):
         games, both = Games(cell, Exact(told=True), 2), Games(cell, Exact(told=False), 1)
         assert games.nbytes == both.nbytes
-        bounds, found = games.solve(), both.solve()
+        bounds, found, before = games.solve(), both.solve(), Games(cell, MadeUp()).solve()
         assert bounds.same_ends
         assert found.same_ends
         assert 2 * bounds.nbytes == found.nbytes
-        layers = [each.accrued(bounds, GScore("-G2.5")) for each in (games, both)]
-        for one, other in ((bounds, found), layers):
-            assert np.array_equal(one.value, other.value)
-            assert np.array_equal(one.depth, other.depth)
-    different = Games(cell, MadeUp()).solve()
-    assert not different.same_ends
-
-
-def test_bounds_from_before_the_exits_were_exact_have_a_layer_for_each_end() -> None:
-    """As where a cell was kept while the cells below it had not been solved."""
-    for board, mobile in cells(8, 3):
-        cell = Cell.of_board(board, mobile)
-        before = Games(cell, MadeUp()).solve()
+        assert is_same(bounds, found)
+        assert is_same(games.accrued(bounds, GScore("-G2.5")), both.accrued(found, GScore("-G2.5")))
         assert not before.same_ends
-        for score in ("G3.0", "-G2.5"):
-            told, untold = (
-                Games(cell, Exact(told=told)).accrued(before, GScore(score)) for told in (True, False)
-            )
+        for score in map(GScore, ("G3.0", "-G2.5")):
+            told, untold = (each.accrued(before, score) for each in (games, both))
             assert not untold.same_ends
-            assert np.array_equal(told.value, untold.value)
-            assert np.array_equal(told.depth, untold.depth)
+            assert is_same(told, untold)
 
 
 def test_what_nobody_waits_for_is_not_finished() -> None:
     """After an interruption, between two ranks."""
-    (board, mobile), *_ = cells(4, 2)
-    frame, stopped = frame_of_cell(Cell.of_board(board, mobile)), Event()
+    frame, stopped = frame_of_cell(cells(4, 1)[0]), Event()
     (pool,) = pools_of_ends(frame, routes_of(frame), MadeUp(), [LOWER])
     game = BoundsGame(frame, pool)
     stopped.set()
@@ -167,7 +148,7 @@ def test_what_nobody_waits_for_is_not_finished() -> None:
 
 @pytest.mark.parametrize("seed", [4, 5, *exhaustive([0, 1, 2, 3, 6, 7])])
 def test_against_the_slow_solver(seed: int) -> None:
-    for board, mobile in cells(seed, 2):
+    for board, mobile in boards(seed, sample(1, 2)):
         cell = Cell.of_board(board, mobile)
         games = Games(cell, MadeUp())
         bounds = games.solve()

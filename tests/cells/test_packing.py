@@ -1,84 +1,76 @@
 """Packing the bounds of cells."""
 
-from collections.abc import Iterator
-
 import chess
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.cells import packing
-from tbgen.cells.bounds import ENDS, WORST, Bounds, SomeKnowledge
+from tbgen.cells.bounds import ENDS, WORST, Bounds, Knowledge, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import name_of
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
 from tbgen.index.layout import SIDES
 from tests.support.made_up_exits import MadeUp, cells
+from tests.support.same_bounds import is_same
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
-def solved(count: int) -> Iterator[Bounds]:
-    """Cells with made-up exits, and the same without any; some of their men are frozen."""
-    for board, mobile in cells(1, count):
-        cell = Cell.of_board(board, mobile)
-        yield Games(cell, MadeUp()).solve()
-        yield Games(cell, SomeKnowledge()).solve()
+KINGS = Cell.of_board(chess.Board("4k3/8/8/8/8/1p6/1P6/4K3 w - - 0 1"), [chess.E1, chess.E8])
 
 
-def test_packed_bounds_are_the_same_but_for_depths_of_open_ends() -> None:
+@pytest.mark.parametrize("knowledge", [MadeUp(), SomeKnowledge()])
+def test_packed_bounds_are_the_same_but_for_depths_of_open_ends(knowledge: Knowledge) -> None:
+    """Some of the men are frozen; what moves out of the cells lead to is made up, or unknown."""
     lost = 0
-    for bounds in solved(4):
-        found = unpack(pack(bounds), bounds.cell)
+    for cell in cells(1, 2):
+        bounds = Games(cell, knowledge).solve()
+        found = unpack(pack(bounds), cell)
         assert np.array_equal(found.value, bounds.value)
         for end in ENDS:
-            value, other = bounds.value[end], bounds.value[1 - end]
-            for side, slot in zip(*np.nonzero(found.depth[end] != bounds.depth[end]), strict=True):
-                assert value[side, slot] == WORST[end] != other[side, slot]
-                assert found.depth[end, side, slot] == 0
-                lost += 1
+            differs = found.depth[end] != bounds.depth[end]
+            assert (bounds.value[end][differs] == WORST[end]).all()
+            assert (bounds.value[1 - end][differs] != WORST[end]).all()
+            assert not found.depth[end][differs].any()
+            lost += np.count_nonzero(differs)
     assert lost
 
 
 def test_positions_are_those_of_python_chess() -> None:
-    board = chess.Board("4k3/8/8/8/8/1p6/1P6/4K3 w - - 0 1")
-    cell = Cell.of_board(board, [chess.E1, chess.E8])
-    for side, there in zip(SIDES, packing.slots_there(cell), strict=True):
-        for slot in range(cell.size):
-            at = cell.board_of(side, slot)
+    for side, there in zip(SIDES, packing.slots_there(KINGS), strict=True):
+        for slot in range(0, KINGS.size, 3):
+            at = KINGS.board_of(side, slot)
             assert there[slot] == (at is not None and not at.was_into_check())
+
+
+def of_depths(cell: Cell, depth: NDArray[np.uint16]) -> Bounds:
+    """All positions of a cell worth the same, after some numbers of plies by slot."""
+    there = np.stack(packing.slots_there(cell))
+    both = np.ones((2, 1, 1), np.uint16)
+    return Bounds(cell, (np.where(there, 5, NONE) * both).astype(np.uint8), np.where(there, depth, 0) * both)
 
 
 def test_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their numbers take two bytes, and where there are more than there is room for, more room is made."""
-    board = chess.Board("4k3/8/8/8/8/1p6/1P6/4K3 w - - 0 1")
-    cell = Cell.of_board(board, [chess.E1, chess.E8])
-    there = np.stack(packing.slots_there(cell))
-    value = np.where(there, np.uint8(5), NONE) * np.ones((2, 1, 1), np.uint8)
-    depth = np.where(there, np.arange(cell.size), 0) * np.ones((2, 1, 1), np.int64)
-    bounds = Bounds(cell, value.astype(np.uint8), depth.astype(np.uint16))
+    bounds = of_depths(KINGS, np.arange(KINGS.size, dtype=np.uint16))
     packed = pack(bounds)
     assert [len(side.planes) for side in packed.sides] == [2, 2]
-    found = unpack(packed, cell)
-    assert np.array_equal(found.depth, bounds.depth)
+    assert is_same(unpack(packed, KINGS), bounds)
     monkeypatch.setattr(packing, "_ROOM", 4)
     assert pack(bounds) == packed
 
 
 def test_a_side_that_is_never_to_move() -> None:
     """The king that stands still is always in check, so that White is never to move."""
-    board = chess.Board("8/3Rk3/8/8/8/8/1P6/4K3 b - - 0 1")
-    cell = Cell.of_board(board, [chess.E1])
+    cell = Cell.of_board(chess.Board("8/3Rk3/8/8/8/8/1P6/4K3 b - - 0 1"), [chess.E1])
     white, black = packing.slots_there(cell)
     assert not white.any()
     assert black.any()
-    there = np.stack((white, black))
-    value = np.where(there, np.uint8(5), NONE) * np.ones((2, 1, 1), np.uint8)
-    bounds = Bounds(cell, value.astype(np.uint8), np.zeros(value.shape, np.uint16))
-    found = unpack(pack(bounds), cell)
-    assert np.array_equal(found.value, bounds.value)
-    assert np.array_equal(found.depth, bounds.depth)
+    bounds = of_depths(cell, np.zeros(cell.size, np.uint16))
+    assert is_same(unpack(pack(bounds), cell), bounds)
 
 
 def test_names_tell_cells_apart() -> None:

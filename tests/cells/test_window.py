@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Bounds
-from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.window import EVERYTHING, FAR, Window
 from tests.cells.test_cells import Exact
+from tests.support.exhaustive import sample
 from tests.support.made_up_exits import MadeUp, cells
 
 CODES = [Code(code) for code in (*range(NONE), *range(NONE + 2, 256))]
@@ -33,14 +33,12 @@ def seen(value: NDArray[np.uint8], window: Window) -> NDArray[np.uint8]:
     ]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_window_tells_what_all_scores_tell(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_tells_what_all_scores_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh values at both ends, and the depths of those within."""
     monkeypatch.setattr("tbgen.cells.games._WORTH_SHARING", 0)
-    for number, (board, mobile) in enumerate(cells(11, 3)):
-        cell = Cell.of_board(board, mobile)
+    for number, cell in enumerate(cells(7, sample(1, 3))):
         whole = Games(cell, MadeUp()).solve()
-        for window in windows(number, 3):
+        for threads, window in product((1, 2), windows(number, sample(1, 3))):
             found = Games(cell, MadeUp(), threads, window=window).solve()
             assert found.window == window
             assert np.array_equal(seen(found.value, window), seen(whole.value, window))
@@ -55,8 +53,7 @@ def test_a_window_tells_what_all_scores_tell(threads: int, monkeypatch: pytest.M
 
 def test_what_is_exact_is_found_for_all_scores() -> None:
     """One game is both then, and where this cell is looked up, too."""
-    board, mobile = cells(3, 1)[0]
-    cell = Cell.of_board(board, mobile)
+    (cell,) = cells(3, 1)
     found, whole = (
         Games(cell, Exact(told=True), window=window).solve() for window in (windows(1, 1)[0], EVERYTHING)
     )
@@ -72,23 +69,22 @@ def with_accrued(games: Games, fresh: Bounds, accrued: GScore) -> NDArray[np.uin
 
 def test_accrued_scores_in_a_window() -> None:
     """What is proved with an accrued score is the same as far as the window tells scores apart."""
-    for number, (board, mobile) in enumerate(cells(13, 3)):
-        cell = Cell.of_board(board, mobile)
+    for number, cell in enumerate(cells(13, sample(1, 3))):
         games = Games(cell, MadeUp())
         fresh = games.solve()
-        for window, accrued in product(windows(number, 2), map(GScore, ("G1.5", "-G2.0", "G5.5", "-G7.5"))):
+        for window in windows(number, sample(1, 2)):
             close = Games(cell, MadeUp(), window=window)
-            whole, found = with_accrued(games, fresh, accrued), with_accrued(close, close.solve(), accrued)
-            assert np.array_equal(seen(found, window), seen(whole, window))
+            close_fresh = close.solve()
+            for accrued in map(GScore, ("G1.5", "-G2.0", "G5.5", "-G7.5")):
+                whole, found = with_accrued(games, fresh, accrued), with_accrued(close, close_fresh, accrued)
+                assert np.array_equal(seen(found, window), seen(whole, window))
 
 
 def test_windows_are_packed() -> None:
-    board, mobile = next(iter(cells(3, 1)))
-    cell = Cell.of_board(board, mobile).canonical()[0]
-    window = Window(Code(250), Code(5))
-    found = Games(cell, MadeUp(), window=window).solve()
+    (cell,) = cells(3, 1)
+    found = Games(cell, MadeUp(), window=Window(Code(250), Code(5))).solve()
     again = unpack(pack(found), cell)
-    assert again.window == window
+    assert again.window == Window(Code(250), Code(5))
     assert np.array_equal(again.value, found.value)
     assert unpack(pack(Games(cell, MadeUp()).solve()), cell).window == EVERYTHING
 

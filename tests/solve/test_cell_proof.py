@@ -25,8 +25,7 @@ LOCKED = Cell.of_board(chess.Board("4k3/8/5p1p/7P/4K1P1/8/8/8 w - - 0 1"), [ches
 
 def small(seed: int) -> Cell:
     """A random cell with made-up exits."""
-    ((board, mobile),) = cells(seed, 1)
-    return Cell.of_board(board, mobile)
+    return cells(seed, 1)[0]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 4, *exhaustive([0, 3, 5, 6, 7])])

@@ -36,28 +36,30 @@ def slow_wins(board: chess.Board, won_after: WonAfter) -> tuple[dict[str, CellPo
     """The positions that a board reaches, and those that White wins."""
     cell = Cell.of_board(board, chess.scan_forward(board.occupied & ~board.pawns))
     there = positions(board)
+    ways = {name: _ways(cell, position.board, won_after) for name, position in there.items()}
     won: set[str] = set()
     while True:
         more = {
             name
             for name, position in there.items()
-            if name not in won and _is_won(cell, position.board, won, won_after)
+            if name not in won
+            and (any if position.board.turn else all)(way is True or way in won for way in ways[name])
         }
         if not more:
             return there, won
         won |= more
 
 
-def _is_won(cell: Cell, board: chess.Board, won: set[str], won_after: WonAfter) -> bool:
+def _ways(cell: Cell, board: chess.Board, won_after: WonAfter) -> list[str | bool]:
+    """What each move leads to that is looked at: another position of the cell, or whether White is known to
+    win."""
     if board.turn:
-        return any(
-            _wins(cell, board, move, won, won_after) for move in board.legal_moves if _counts(board, move)
-        )
+        return [_way(cell, board, move, won_after) for move in board.legal_moves if _counts(board, move)]
     if any(_is_unknown(board, move) for move in board.pseudo_legal_moves):
-        return False
+        return [False]
     if not any(board.legal_moves):
-        return board.is_check()
-    return all(_wins(cell, board, move, won, won_after) for move in board.legal_moves)
+        return [board.is_check()]
+    return [_way(cell, board, move, won_after) for move in board.legal_moves]
 
 
 def _counts(board: chess.Board, move: chess.Move) -> bool:
@@ -72,11 +74,10 @@ def _is_unknown(board: chess.Board, move: chess.Move) -> bool:
     )
 
 
-def _wins(cell: Cell, board: chess.Board, move: chess.Move, won: set[str], won_after: WonAfter) -> bool:
-    """Whether a move leads to what White wins."""
+def _way(cell: Cell, board: chess.Board, move: chess.Move, won_after: WonAfter) -> str | bool:
     then = after(board, move)
     if is_quiet(board, move):
-        return then.epd() in won
+        return then.epd()
     if _is_known(then, move.promotion and move.to_square, won_after):
         return True
     return move.promotion is not None and any(
