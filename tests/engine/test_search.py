@@ -23,6 +23,7 @@ from tbgen.engine.tables import EngineTables
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.depths import known
 from tests.support.engines import game
+from tests.support.exhaustive import sample
 from tests.support.random_boards import random_board
 
 
@@ -103,14 +104,14 @@ def test_it_mates_in_two(searched: Searched) -> None:
 def test_stalemate_is_better_than_a_low_count(searched: Searched) -> None:
     """Black has no way to mate, and the fewer moves he leaves the better: none without check is G0.5."""
     arbiter = game("7k/8/6K1/8/8/8/8/5B2 w - - 6 80 G4.0")
-    found = searched(arbiter, 6)
+    found = searched(arbiter, 4)
     assert nearest(found.value) == GScore("G0.5")
 
 
 def test_a_lower_count_of_moves_is_better(searched: Searched) -> None:
     """The bare bishop cannot mate, and its line comes to what the table promises."""
     arbiter = game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
-    for move in searched(arbiter, 8).line:
+    for move in searched(arbiter, 4).line:
         arbiter.play(move)
     assert arbiter.accrued == GScore("G1.5")
 
@@ -134,14 +135,14 @@ def test_it_plays_on_where_the_game_is_over_and_nobody_has_said_so(searched: Sea
     assert arbiter.live.is_legal(searched(arbiter, 2).line[0])
 
 
-def test_the_value_of_a_search_with_tables_is_that_of_the_tables(searched: Searched, tables: Path) -> None:
-    """Captures lead into tables: where one decides, the search has its value, exactly and as soon."""
-    leaves, decided = EngineTables([tables], print), 0
+def test_the_value_of_a_search_with_tables_is_that_of_the_tables(searched: Searched, small: Path) -> None:
+    """Where one decides, the search has its value, exactly and as soon."""
+    leaves, decided = EngineTables([small], print), 0
     leaves.load(wait=True)
     rng = random.Random(8)
-    with open_tablebase(tables) as truth:
-        for number in range(60):
-            board = random_board(rng, Material.parse(("KRvKR", "KQvKB", "KNNvK", "KPvKP")[number % 4]))
+    with open_tablebase(small) as truth:
+        for number in range(sample(16, 60)):
+            board = random_board(rng, Material.parse(("KRvK", "KQvK", "KPvK", "KNvK")[number % 4]))
             if not any(board.legal_moves):
                 continue
             found = searched(game(board.fen()), 1, leaves)
@@ -153,30 +154,31 @@ def test_the_value_of_a_search_with_tables_is_that_of_the_tables(searched: Searc
     assert decided > 5
 
 
-def test_a_capture_into_a_table_is_known(tables: Path) -> None:
-    """Five men in no table; the capture of the rook leads to one of four."""
-    leaves = EngineTables([tables], print)
-    arbiter = game("8/8/8/8/3k4/8/1r6/K1RB4 w - - 0 1")
+CAPTURE = "8/8/8/8/3k4/8/1r6/K1R5 w - - 0 1"
+"""Four men in no table; the capture of the rook leads to one of three."""
+
+
+def test_a_capture_into_a_table_is_known(small: Path) -> None:
+    leaves, arbiter = EngineTables([small], print), game(CAPTURE)
     search = TreeSearch(arbiter, list(arbiter.live.legal_moves), leaves.known, Memory(16), lambda _: False)
     found = search.run(1, lambda: False, lambda _: None)
-    with open_tablebase(tables) as truth:
-        promised = truth.probe("8/8/8/8/3k4/8/1K6/2RB4 b - - 0 1")
+    with open_tablebase(small) as truth:
+        promised = truth.probe("8/8/8/8/3k4/8/1K6/2R5 b - - 0 1")
     assert promised.value == GScore("G0.0")
     assert (found.line[0].uci(), mate_plies(found.value)) == ("a1b2", 1 + known(promised.depth))
     assert search.hits > 0
 
 
 def test_what_was_asked_before_tables_could_tell_is_told_later(
-    tables: Path, monkeypatch: pytest.MonkeyPatch
+    small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search that begins while their code is loaded."""
-    leaves, room = EngineTables([tables], print), SearchRoom.of(1)
+    leaves, room, arbiter = EngineTables([small], print), SearchRoom.of(1), game(CAPTURE)
     leaves.load(wait=True)
-    arbiter = game("8/8/8/8/3k4/8/1r6/K1RB4 w - - 0 1")
     moves = list(arbiter.live.legal_moves)
     for loaded in (False, True):
         monkeypatch.setattr(EngineTables, "can_tell", loaded)
-        patience = 60.0 if loaded else 0.01
+        patience = 600.0 if loaded else 0.01
         search = CompiledSearch(arbiter, moves, room, leaves, lambda _: False, patience=patience)
         found = search.run(3, lambda: False, lambda _: None)
         assert (search.hits > 0) == loaded
