@@ -7,23 +7,18 @@ import numpy as np
 import pytest
 
 from tbgen.board.material import Material
-from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.compiler.jit import jit
 from tbgen.index.layout import WHITE_TO_MOVE
-from tbgen.index.table import FRESH, AccruedForm, Functions, Table
+from tbgen.index.table import AccruedForm, Functions
 from tbgen.retro import solver
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
-from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
 from tests.support.exhaustive import exhaustive
 from tests.support.functions_of_runs import functions_of_runs
-from tests.support.solved_tables import solved, source_of
+from tests.support.packed_tables import plain
+from tests.support.solved_tables import around, solved, source_of
 
-
-def stored(tables: Path, name: str) -> Table:
-    with TableFile(table_path(tables, name, Variant.R_MOBILITY)) as file:
-        return file.read()
+R = Variant.R_MOBILITY
 
 
 def check_equal(found: Functions | None, expected: Functions) -> None:
@@ -38,24 +33,18 @@ def check_equal(found: Functions | None, expected: Functions) -> None:
 @pytest.mark.parametrize(
     ("name", "functions"),
     [
-        ("KvK", 1),
-        ("KNvK", 32),
-        ("KPvK", 20),
-        ("KNNvK", 9),
-        ("KBvKN", 756),
-        *exhaustive([("KQvKQ", 3128), ("KPvKP", 1191)]),
+        *[("KvK", 1), ("KNvK", 32), ("KPvK", 20), ("KNNvK", 9)],
+        *exhaustive([("KBvKN", 756), ("KQvKQ", 3128), ("KPvKP", 1191)]),
     ],
 )
 def test_functions_are_those_of_the_runs(name: str, functions: int, tables: Path) -> None:
-    material, full = Material.parse(name), stored(tables, name)
-    sources = {sub: source_of(stored(tables, sub.name)) for sub in material.successors()}
-    table = solver.solve(material, sources, Variant.R_MOBILITY, accrued=AccruedForm.FUNCTIONS)
+    material, full = Material.parse(name), plain(tables, name)
+    sources = {sub: source_of(plain(tables, sub.name)) for sub in material.successors()}
+    table = solver.solve(material, sources, R, accrued=AccruedForm.FUNCTIONS)
     assert table.functions is not None
     assert len(table.functions.start) == functions + 1
     check_equal(table.functions, functions_of_runs(full))
-    other = solver.solve(
-        material, sources, Variant.R_MOBILITY, accrued=AccruedForm.FUNCTIONS, side=WHITE_TO_MOVE
-    )
+    other = solver.solve(material, sources, R, accrued=AccruedForm.FUNCTIONS, side=WHITE_TO_MOVE)
     check_equal(other.functions, functions_of_runs(full, WHITE_TO_MOVE))
     assert table.accrued_form is AccruedForm.FUNCTIONS
     assert len(table.run_rank) == table.run_mask.size == 0
@@ -68,61 +57,20 @@ def test_functions_are_those_of_the_runs(name: str, functions: int, tables: Path
     ("name", "wide"), [("KPvK", False), ("KRvK", True), *exhaustive([("KPvK", True), ("KRvK", False)])]
 )
 def test_threads_change_nothing(name: str, wide: bool) -> None:
-    material = Material.parse(name)
-    sources = {sub: source_of(solved(sub.name)) for sub in material.successors()}
-    expected = functions_of_runs(solved(name))
-    for threads in (1, 3):
-        table = solver.solve(
-            material,
-            sources,
-            Variant.R_MOBILITY,
-            threads=threads,
-            wide=wide,
-            accrued=AccruedForm.FUNCTIONS,
-        )
-        check_equal(table.functions, expected)
-
-
-def test_functions_are_in_order(tables: Path) -> None:
-    """What the table says about its functions, without any runs."""
-    material = Material.parse("KRvKR")
-    sources = {sub: source_of(stored(tables, sub.name)) for sub in material.successors()}
-    table = solver.solve(material, sources, Variant.R_MOBILITY, accrued=AccruedForm.FUNCTIONS)
-    functions = table.functions
-    assert functions is not None
-    count = np.bincount(functions.number)
-    assert len(count) == len(functions.start) - 1
-    assert functions.start[1] == 0
-    assert (np.diff(count[1:]) <= 0).all()
-    assert not functions.number[table.value[1] == NONE].any()
-    rank = np.minimum(functions.accrued, 255 - functions.accrued)
-    assert (rank >= 2).all()
-    for begin, end in zip(functions.start[1:-1], functions.start[2:], strict=True):
-        assert begin < end
-        assert (
-            np.diff(functions.accrued[begin:end][functions.accrued[begin:end] < 128].astype(int)) > 0
-        ).all()
-        assert (
-            np.diff(functions.accrued[begin:end][functions.accrued[begin:end] > 128].astype(int)) < 0
-        ).all()
-        assert functions.value[begin] != NONE
-    used = np.flatnonzero(functions.number)
-    for slot in used[:: len(used) // 1000]:
-        number = functions.number[slot]
-        values = functions.value[functions.start[number] : functions.start[number + 1]]
-        assert table.value[1, slot] not in values
-    assert FRESH in functions.value
-
-
-@pytest.mark.parametrize("accrued", [AccruedForm.NOTHING, AccruedForm.FUNCTIONS])
-@pytest.mark.parametrize("wide", [True, False])
-def test_tables_without_layers_have_no_functions(accrued: AccruedForm, wide: bool) -> None:
-    whole = solver.solve(Material.parse("KvK"), {}, Variant.WHOLE_GAME, wide=wide, accrued=accrued)
-    assert not whole.stores_accrued
-    assert whole.functions is None
-    nothing = solver.solve(
-        Material.parse("KvK"), {}, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.NOTHING
+    table = solver.solve(
+        Material.parse(name), around(name), R, threads=3, wide=wide, accrued=AccruedForm.FUNCTIONS
     )
+    check_equal(table.functions, functions_of_runs(solved(name)))
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_tables_without_layers_have_no_functions(wide: bool) -> None:
+    material = Material.parse("KvK")
+    for accrued in (AccruedForm.NOTHING, AccruedForm.FUNCTIONS):
+        whole = solver.solve(material, {}, Variant.WHOLE_GAME, wide=wide, accrued=accrued)
+        assert not whole.stores_accrued
+        assert whole.functions is None
+    nothing = solver.solve(material, {}, R, wide=wide, accrued=AccruedForm.NOTHING)
     assert nothing.accrued_form is AccruedForm.NOTHING
     assert nothing.functions is None
     assert np.array_equal(nothing.value, solved("KvK").value)

@@ -1,5 +1,7 @@
 """The operations on 64 positions at once, against numpy."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -78,39 +80,43 @@ class Draw:
         self.here, self.there = slice(self.first, self.first + 64), slice(self.begin, self.begin + 64)
 
 
+def changed(draw: Draw, wanted: Elements) -> Elements:
+    """The array with what is wanted in the chosen places."""
+    array = draw.array.copy()
+    array[draw.here][draw.chosen] = wanted[draw.chosen]
+    return array
+
+
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
 def test_as_numpy_does(kind: type[np.uint8] | type[np.uint16]) -> None:
     for seed in range(50):
         draw = Draw(kind, seed)
-        here, there, chosen, first, bits = draw.here, draw.there, draw.chosen, draw.first, draw.bits
+        here, other, chosen, first, bits = (
+            draw.here,
+            draw.other[draw.there],
+            draw.chosen,
+            draw.first,
+            draw.bits,
+        )
+        before = draw.array[here]
 
-        array, wanted = draw.array.copy(), draw.array.copy()
-        wanted[here][chosen] += kind(7)
-        add(array, first, bits, 7)
-        assert (array == wanted).all(), seed
-
-        array, wanted = draw.array.copy(), draw.array.copy()
-        wanted[here][chosen] = 2
-        assert int(put(array, first, bits, 2)) == word_of(chosen & (draw.array[here] != 2)), seed
-        assert (array == wanted).all(), seed
-
-        array, wanted = draw.array.copy(), draw.array.copy()
-        wanted[here][chosen] = draw.other[there][chosen]
-        move(array, first, draw.other, draw.begin, bits)
-        assert (array == wanted).all(), seed
-
-        array, wanted = draw.array.copy(), draw.array.copy()
-        wanted[here][chosen] = ~wanted[here][chosen]
-        flip(array, first, bits)
-        assert (array == wanted).all(), seed
+        arrays = [draw.array.copy() for _ in range(4)]
+        add(arrays[0], first, bits, 7)
+        assert (arrays[0] == changed(draw, before + kind(7))).all(), seed
+        assert int(put(arrays[1], first, bits, 2)) == word_of(chosen & (before != 2)), seed
+        assert (arrays[1] == changed(draw, np.full_like(before, 2))).all(), seed
+        move(arrays[2], first, draw.other, draw.begin, bits)
+        assert (arrays[2] == changed(draw, other)).all(), seed
+        flip(arrays[3], first, bits)
+        assert (arrays[3] == changed(draw, ~before)).all(), seed
 
         equal, less, same = compare(draw.array, first, draw.other, draw.begin, 3)
-        assert int(equal) == word_of(draw.array[here] == 3), seed
-        assert int(less) == word_of(draw.array[here] < draw.other[there]), seed
-        assert int(same) == word_of(draw.array[here] == draw.other[there]), seed
+        assert int(equal) == word_of(before == 3), seed
+        assert int(less) == word_of(before < other), seed
+        assert int(same) == word_of(before == other), seed
         for least, most in ((0, 255), (2, 3), (3, 3), (4, 3), (1, 254)):
-            wanted = (draw.array[here] >= least) & (draw.array[here] <= most)
-            assert int(within(draw.array, draw.first, least, most)) == word_of(wanted), seed
+            wanted = (before >= least) & (before <= most)
+            assert int(within(draw.array, first, least, most)) == word_of(wanted), seed
 
 
 def test_counts() -> None:
@@ -124,9 +130,8 @@ def test_counts() -> None:
         assert int(out) == word_of(draw.chosen & (wanted[draw.here] == 0)), seed
 
 
-@pytest.mark.parametrize("turned", [0, 255])
-def test_the_best_move(turned: int) -> None:
-    for seed in range(20):
+def test_the_best_move() -> None:
+    for seed, turned in itertools.product(range(20), (0, 255)):
         random = np.random.default_rng(seed)
         best, nearest, farthest = (
             np.zeros(64, np.uint8),
@@ -150,13 +155,13 @@ def test_the_best_move(turned: int) -> None:
                 assert (best[lane], nearest[lane], farthest[lane]) == (0, 65535, 0), seed
 
 
-@pytest.mark.parametrize("shape", [1, 1000, (3, 40), (2, 100, 8)])
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint64])
-def test_arrays_begin_with_a_cache_line(shape: int | tuple[int, ...], dtype: type[np.generic]) -> None:
-    array = zeros(shape, dtype)
-    assert array.ctypes.data % LINE == 0
-    assert (array.shape, array.dtype) == (np.zeros(shape, dtype).shape, dtype)
-    assert array.flags.c_contiguous
-    assert not array.any()
-    array.fill(1)
-    assert (array == 1).all()
+def test_arrays_begin_with_a_cache_line() -> None:
+    shapes: list[int | tuple[int, ...]] = [1, 1000, (3, 40), (2, 100, 8)]
+    for shape, dtype in itertools.product(shapes, (np.uint8, np.uint16, np.uint64)):
+        array = zeros(shape, dtype)
+        assert array.ctypes.data % LINE == 0
+        assert (array.shape, array.dtype) == (np.zeros(shape, dtype).shape, dtype)
+        assert array.flags.c_contiguous
+        assert not array.any()
+        array.fill(1)
+        assert (array == 1).all()

@@ -28,15 +28,13 @@ from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.ranks import EnPassant, PhaseSolver, find_moves
 from tbgen.retro.solver import runs_of, solve
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
-from tests.support.exhaustive import exhaustive
+from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 from tests.support.one_ply import folded, one_ply
 from tests.support.slots import board_at
 from tests.support.table_states import States
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
-
-MORE = [("KNNvK", True), ("KNvKP", False)]
 
 
 class Game:
@@ -116,30 +114,23 @@ def some_boards(game: Game, number: int, rng: random.Random) -> list[chess.Board
 
 
 @pytest.mark.parametrize(
-    ("name", "wide"),
+    ("name", "wide", "deepest"),
     [
-        *[("KNvK", True), ("KQvK", False), ("KPvK", True), ("KPvK", False)],
-        *exhaustive([("KNvK", False), ("KQvK", True), ("KBvKN", True), *MORE]),
+        *[("KNvK", True, 50_000), ("KQvK", False, 60), ("KPvK", True, 60), ("KPvK", False, 50_000)],
+        *exhaustive([("KNvK", False, 50_000), ("KNvK", True, 60), ("KQvK", True, 60), ("KBvKN", True, 60)]),
+        *exhaustive([("KNNvK", True, 60), ("KNvKP", False, 60)]),
     ],
 )
-def test_a_table_with_made_up_sub_tables(name: str, wide: bool) -> None:
+def test_a_table_with_made_up_sub_tables(name: str, wide: bool, deepest: int) -> None:
+    """Depths add up across resets: nothing saturates or wraps."""
     material = Material.parse(name)
     rng = random.Random(name)
     subs = sorted(material.successors())
-    around = {sub: made_up(layout_of(sub), number) for number, sub in enumerate(subs)}
+    around = {sub: made_up(layout_of(sub), number, deepest) for number, sub in enumerate(subs)}
     game = Game(layout_of, around, solve(material, as_sources(around), Variant.R_MOBILITY, wide=wide))
-    assert check_states(game, some_boards(game, 300, rng), rng) > 300
-
-
-@pytest.mark.parametrize("wide", [True, False])
-def test_depths_far_beyond_a_byte(wide: bool) -> None:
-    """Depths add up across resets: nothing saturates or wraps."""
-    material = Material.parse("KNvK")
-    rng = random.Random(5)
-    around = {sub: made_up(layout_of(sub), 5, 50_000) for sub in material.successors()}
-    game = Game(layout_of, around, solve(material, as_sources(around), Variant.R_MOBILITY, wide=wide))
-    assert game.table.max_depth > 49_000
-    assert check_states(game, some_boards(game, 300, rng), rng) > 300
+    assert game.table.max_depth > deepest - 1000
+    boards = sample(120, 300)
+    assert check_states(game, some_boards(game, boards, rng), rng) > boards
 
 
 @pytest.mark.parametrize("wide", [True, False])
@@ -180,7 +171,7 @@ def near(white: str, black: str) -> Callable[[Material], Layout]:
     return small
 
 
-@pytest.fixture(params=["KPvKP", "KRPvKP", *exhaustive(["KNPvKP", "KBPvKP"])])
+@pytest.fixture(params=["KRPvKP", *exhaustive(["KPvKP", "KNPvKP", "KBPvKP"])])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -240,10 +231,10 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
         pool.depth[None, at : at + size],
     )
     game = Game(layouts, around, table, phase * size)
-    assert check_states(game, some_boards(game, 120, rng), rng) > 120
+    assert check_states(game, some_boards(game, 60, rng), rng) > 60
     has_right = table.ep_value[0] != NONE
     illegal = 0
-    for slot in rng.sample(range(size), 4000):
+    for slot in rng.sample(range(size), sample(1500, 4000)):
         board = game.board(0 if turn else 1, slot)
         if board is None:
             assert not has_right[slot]
@@ -253,9 +244,9 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
         possible = not board.occupied & vacant
         assert has_right[slot] == (possible and board.has_legal_en_passant()), board.fen()
         illegal += possible and not has_right[slot]
-    assert (illegal > 10) == (not turn and name != "KPvKP")
+    assert (illegal > 3) == (not turn and name != "KPvKP")
     boards = []
-    for slot in rng.sample(np.flatnonzero(has_right).tolist(), 400):
+    for slot in rng.sample(np.flatnonzero(has_right).tolist(), sample(150, 400)):
         board = game.board(0 if turn else 1, slot)
         assert board is not None
         board.ep_square = square

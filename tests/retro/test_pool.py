@@ -25,8 +25,8 @@ from tbgen.index.zeroing import (
 )
 from tbgen.packed.sources import Sources
 from tbgen.retro.pool import PoolLoader
-from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tests.support.exhaustive import exhaustive
+from tests.support.packed_tables import plain
 from tests.support.table_states import canonical_slots, squares_of
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
@@ -74,7 +74,7 @@ def about_to_promote(layout: Layout, phase: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", ["KPvK", "KPvKP", "KNPvKP", "KPPvKN", "KRPvKB", "KBPPvK", "KPPvKP", "KPPPvK"]
+    "name", ["KPvK", "KNPvKP", *exhaustive(["KPvKP", "KPPvKN", "KRPvKB", "KBPPvK", "KPPvKP", "KPPPvK"])]
 )
 def test_what_zeroing_moves_reach(name: str) -> None:
     """Promotions reach the blocks named for their phase and its group, all of them and nothing else; captures
@@ -132,8 +132,8 @@ class Expected:
         self.read = cache(self._read)
 
     def _read(self, material: Material) -> tuple[np.ndarray, np.ndarray]:
-        with TableFile(table_path(self.directory, material.name, Variant.R_MOBILITY)) as file:
-            return file.read_fresh()
+        table = plain(self.directory, material.name)
+        return table.value, table.depth
 
     def check(self, loader: PoolLoader, layout: Layout, block: Block, sides: Collection[int]) -> None:
         """Compare some slots of a block with the sides to move that are there."""
@@ -156,7 +156,7 @@ def begin_of(loader: PoolLoader, layout: Layout, block: Block) -> np.ndarray:
     return found
 
 
-@pytest.mark.parametrize("name", ["KPPvK", "KPvKP"])
+@pytest.mark.parametrize("name", ["KPvKP", *exhaustive(["KPPvK"])])
 def test_blocks_come_and_go(name: str, tables: Path) -> None:
     """Tables with fewer men stay; of those with as many, what the group of phases needs is there, no more."""
     layout = layout_of(Material.parse(name))

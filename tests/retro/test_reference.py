@@ -1,46 +1,41 @@
-"""The reference solver itself: against python-chess, published distributions, and its own certificate."""
+"""The reference solver itself: against python-chess, its own certificate, and the package's tables."""
 
 import random
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from copy import deepcopy
 
 import chess
 import numpy as np
 import pytest
 
-from tests.support.distributions import DISTRIBUTIONS, distribution, text
-from tests.support.exhaustive import exhaustive
-from tests.support.reference import ReferenceTable, solve, solve_arrays
+from tbgen.board.material import all_materials
+from tbgen.board.variant import Variant
+from tests.support.digests import digest_of, right_digests
+from tests.support.exhaustive import exhaustive, sample
+from tests.support.reference import solve, solve_boards, solve_whole_game
 from tests.support.reference_game import (
+    Exit,
     Fresh,
     Game,
     certify_game,
     certify_state,
+    explore,
     key_of,
-    king_placements,
-    rank_of,
+    placements,
     solve_game,
+    solve_positions,
 )
-from tests.support.reference_moves import all_moves
+from tests.support.reference_moves import DESCRIBED, all_moves
+from tests.support.reference_table import reference_table, whole_game_table
+from tests.support.solved_tables import solved
 
-THREE_MEN = ["KNvK", "KBvK", "KRvK", "KQvK", "KPvK"]
-
-KVK_SCORES = {"G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"}
-
-LONGEST = {
-    "KvK": {"G5.5": 14},
-    "KNvK": {"G0.5": 27, "G1.5": 23, "G2.5": 11, "G3.5": 30, "G5.5": 40},
-    "KBvK": {"G0.5": 17, "G1.5": 46},
-    "KRvK": {"G0.0": 32},
-    "KQvK": {"G0.0": 20},
-    "KPvK": {"G0.0": 56, "G0.5": 42, "G3.5": 22},
-}
-
-
-def code(score: str) -> int:
-    rank = int(2 * float(score.lstrip("-G")))
-    return 255 - rank if score.startswith("-") else rank
+THREE_MEN = [material.name for material in all_materials(3)][1:]
+STATES = {
+    "KvK": 177_408, "KNvK": 14_136_832, "KPvK": 8_985_944,
+    "KBvK": 15_815_352, "KRvK": 17_779_712, "KQvK": 19_408_544,
+}  # fmt: skip
+R, WHOLE_GAME = Variant.R_MOBILITY, Variant.WHOLE_GAME
 
 
 def board_of(name: str, index: int) -> chess.Board:
@@ -53,29 +48,11 @@ def board_of(name: str, index: int) -> chess.Board:
     return board
 
 
-def walk(table: ReferenceTable, fen: str, line: str) -> list[tuple[str, str, int]]:
-    """Accrued score, value and depth along a line without zeroing moves."""
-    board = chess.Board(fen)
-    side, squares = table.locate(board)
-    accrued = int(table.score[table.index(side, squares)])
-    seen = []
-    for move in [None, *line.split()]:
-        if move is not None:
-            board.push_san(move)
-            own = int(table.score[table.index(*table.locate(board))])
-            accrued = own if rank_of(own) < rank_of(accrued) else accrued
-        value, depth = table.probe(board, accrued if any(board.legal_moves) else None)
-        seen.append((text(accrued), text(value), depth))
-    return seen
-
-
-@pytest.mark.parametrize("name", ["KvK", *THREE_MEN])
+@pytest.mark.parametrize("name", ["KvK", "KPvK", *exhaustive(name for name in THREE_MEN if name != "KPvK")])
 def test_moves_are_those_of_python_chess(name: str) -> None:
     moves = all_moves(name)
-    size = len(moves.legal)
-    chance = random.Random(name)
     legal = 0
-    for index in range(size) if name == "KvK" else chance.sample(range(size), 800):
+    for index in random.Random(name).sample(range(len(moves.legal)), sample(150, 800)):
         board = board_of(name, index)
         men_apart = chess.popcount(board.occupied) == len(name) - 1
         if not men_apart or board.pawns & chess.BB_BACKRANKS or board.was_into_check():
@@ -96,46 +73,36 @@ def test_moves_are_those_of_python_chess(name: str) -> None:
             child = board_of(moves.names[moves.table[row]], int(moves.target[row]))
             found[f"{child.board_fen()} {child.turn}", bool(moves.zeroing[row])] += 1
         assert found == expected, board.fen()
-    assert legal > 200
+    assert legal > 50
 
 
-def test_kvk_distribution_and_longest_depth() -> None:
-    table = solve("KvK")
-    assert distribution(table, 0) == DISTRIBUTIONS["KvK", 0]
-    assert {255 - value: n for value, n in table.distribution(0).items()} == table.distribution(1)
-    assert {text(value).lstrip("-") for value in table.distribution(0)} == KVK_SCORES
-    assert table.longest()[code("G5.5")] == 14
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        *[("KvK", R), ("KvK", WHOLE_GAME)],
+        *exhaustive((name, variant) for name in THREE_MEN for variant in Variant),
+        *exhaustive((f"K{man}vK", R) for man in DESCRIBED),
+    ],
+)
+def test_its_tables_are_those_of_the_package(name: str, variant: Variant) -> None:
+    reference = (reference_table if variant.resets else whole_game_table)(name)
+    table = solved(name, variant=variant)
+    for array in ("value", "depth", "run_mask", "run_rank", "run_value", "run_depth"):
+        right, found = getattr(reference, array), getattr(table, array)
+        assert right.shape == found.shape, array
+        assert np.argwhere(right != found)[:5].tolist() == [], array
+    assert digest_of(reference) == right_digests(variant)[name]
 
 
-def test_kvk_states_are_proved() -> None:
-    table = solve("KvK")
-    assert table.certify() == 177_408
-    assert sum(int(layer.mask.sum()) for layer in table.layers()) == 177_408
-
-
-def test_both_solvers_agree_on_every_state_of_kvk() -> None:
-    boards, arrays = solve("KvK"), solve_arrays("KvK")
-    assert np.array_equal(boards.score, arrays.score)
-    assert np.array_equal(boards.value, arrays.value)
-    assert np.array_equal(boards.depth, arrays.depth)
-    for one, other in zip(boards.layers(), arrays.layers(), strict=True):
-        assert one.accrued == other.accrued
-        assert np.array_equal(one.mask, other.mask)
-        assert np.array_equal(one.value, other.value)
-        assert np.array_equal(one.depth, other.depth)
-
-
-def test_kvk_wiki_lines() -> None:
-    table = solve("KvK")
-    assert walk(table, "8/8/8/2K3k1/8/8/8/8 w - - 0 1", "") == [("-G8.5", "-G8.5", 0)]
-    assert walk(table, "8/8/8/2K3k1/8/8/8/8 w - - 0 1", "Kd5 Kf5")[-1] == ("-G5.5", "-G5.5", 0)
-    assert walk(table, "8/6k1/8/4K3/8/8/8/8 b - - 0 1", "")[0][1:] == ("G5.5", 2)
+@pytest.mark.parametrize("name", ["KvK", *exhaustive(THREE_MEN)])
+def test_states_are_proved(name: str) -> None:
+    assert solve(name).certify() == STATES[name]
 
 
 @pytest.mark.parametrize("where", ["value", "depth", "state value", "state depth"])
 def test_the_certificate_finds_a_wrong_entry(where: str) -> None:
-    table = solve_arrays("KvK")
-    nodes, values, depths = table.states[code("G2.5")]
+    table = deepcopy(solve("KvK"))
+    nodes, values, depths = table.states[5]
     if where.startswith("state"):
         place = len(nodes) // 2
         (values if where == "state value" else depths)[place] += 1
@@ -146,103 +113,46 @@ def test_the_certificate_finds_a_wrong_entry(where: str) -> None:
         table.certify()
 
 
-def made_up(board: chess.Board) -> Fresh:
-    """Values with no meaning for the positions after captures and pawn moves, the same on each call."""
-    number = zlib.crc32(board.epd().encode())
-    rank = (0, 1, 2, 3, 5, 7, 11, 13)[number % 8]
-    return (rank if number & 8 else 255 - rank), (number >> 4) % 60
+@pytest.mark.parametrize("name", ["KvK", *exhaustive(["KNvK", "KBvK", "KPvK"])])
+def test_one_value_serves_every_accrued_score_of_a_whole_game(name: str) -> None:
+    """Each accrued score is solved on its own: W counts if its rank is smaller than that of A."""
+    solution, states = solve_whole_game(name), 0
+    for layer in solution.layers():
+        mask, rank = layer.mask.ravel(), min(layer.accrued, 255 - layer.accrued)
+        fresh = np.minimum(solution.value, 255 - solution.value) < rank
+        assert (layer.value.ravel() == np.where(fresh, solution.value, layer.accrued))[mask].all()
+        assert (layer.depth.ravel() == np.where(fresh, solution.depth, 0))[mask].all()
+        states += int(mask.sum())
+    assert states > 10_000
 
 
-def solve_placement(fen: str, fresh_of: Callable[[chess.Board], Fresh]) -> Game:
-    """All positions with the pawns of a FEN where they stand, both sides to move, its right included."""
-    boards = list(king_placements(chess.Board(fen)))
-    for turn in (chess.WHITE, chess.BLACK):
-        plain = chess.Board(fen)
-        plain.turn, plain.ep_square = turn, None
-        boards += king_placements(plain)
-    return solve_game(boards, fresh_of)
-
-
-@pytest.fixture(scope="module")
-def en_passant() -> Game:
-    """A pawn placement with an en passant right; the positions after a reset have made-up values."""
-    return solve_placement("8/8/8/3pP3/8/8/8/k1K5 w - d6 0 1", made_up)
+# With python-chess and dictionaries
 
 
 @pytest.mark.exhaustive
-def test_a_pawn_placement_with_en_passant_is_proved(en_passant: Game) -> None:
-    rights = {key for key, position in en_passant.positions.items() if position.right}
-    assert len(rights) > 2500
-    assert certify_game(en_passant) == len(en_passant.values) > 150_000
-    assert sum(key in rights for key, _ in en_passant.values) == len(rights)
-
-
-def test_an_en_passant_capture_counts_in_the_score(en_passant: Game) -> None:
-    board = chess.Board("8/8/8/3pP3/8/8/8/k1K5 w - d6 0 1")
-    plain = chess.Board("8/8/8/3pP3/8/8/8/k1K5 w - - 0 1")
-    with_right, without = (en_passant.positions[key_of(each)] for each in (board, plain))
-    assert with_right.rank == without.rank + 2
-    assert en_passant.state(board, code("G1.0")) == en_passant.fresh(board)
-
-
-def test_a_right_without_a_legal_capture_is_none() -> None:
-    pinned = chess.Board("8/8/8/K2pP2r/8/8/8/7k w - d6 0 1")
-    assert key_of(pinned) == key_of(chess.Board("8/8/8/K2pP2r/8/8/8/7k w - - 0 1"))
-
-
-def test_the_certificate_of_a_game_finds_a_wrong_entry(en_passant: Game) -> None:
-    chance = random.Random(2)
-    for state in chance.sample(list(en_passant.values), 2000):
-        value, depth = en_passant.values[state]
-        for wrong in ((value, depth + 1), (value - 1 if value > 128 else value + 1, depth)):
-            en_passant.values[state] = wrong
-            with pytest.raises(AssertionError, match=r"\([abcd]\)"):
-                certify_state(en_passant, *state)
-        en_passant.values[state] = value, depth
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["KNvK", *exhaustive(["KPvK", "KBvK", "KRvK", "KQvK"])])
-def test_three_men_distributions_and_longest_depths(name: str) -> None:
-    table = solve(name)
-    for side in (0, 1):
-        assert distribution(table, side) == DISTRIBUTIONS.get((name, side), distribution(table, side))
-    longest = {text(value): depth for value, depth in table.longest().items()}
-    assert LONGEST[name].items() <= longest.items()
-
-
-@pytest.mark.slow
-def test_kpvk_distribution_black_to_move() -> None:
-    counts = {text(value): n for value, n in solve("KPvK").distribution(1).items()}
-    known = {"G0.0": 97604, "G0.5": 18984, "G5.5": 27400, "-G8.5": 6986, "-G0.5": 14}
-    assert known.items() <= counts.items()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "states"),
-    [
-        ("KPvK", 8_985_944),
-        *exhaustive([("KNvK", 14_136_832), ("KBvK", 15_815_352), ("KRvK", 17_779_712), ("KQvK", 19_408_544)]),
-    ],
-)
-def test_three_men_states_are_proved(name: str, states: int) -> None:
-    assert solve(name).certify() == states
+def test_both_solvers_agree_on_every_state_of_kvk() -> None:
+    boards, arrays = solve_boards(), solve("KvK")
+    assert np.array_equal(boards.score, arrays.score)
+    assert np.array_equal(boards.value, arrays.value)
+    assert np.array_equal(boards.depth, arrays.depth)
+    for one, other in zip(boards.layers(), arrays.layers(), strict=True):
+        assert one.accrued == other.accrued
+        assert np.array_equal(one.mask, other.mask)
+        assert np.array_equal(one.value, other.value)
+        assert np.array_equal(one.depth, other.depth)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("pawn", [chess.B7, chess.G2])
-def test_both_solvers_agree_on_a_pawn_placement(pawn: chess.Square) -> None:
-    tables = {name: solve(name) for name in ("KPvK", "KQvK", "KRvK", "KBvK", "KNvK", "KvK")}
-
+@pytest.mark.parametrize("square", ["b7", "g2"])
+def test_both_solvers_agree_on_a_pawn_placement(square: str) -> None:
     def fresh_of(board: chess.Board) -> Fresh:
-        extra = [str(board.piece_at(s)) for s in chess.SquareSet(board.occupied & ~board.kings)]
-        return tables[f"K{''.join(extra)}vK"].probe(board)
+        others = [str(board.piece_at(s)) for s in chess.SquareSet(board.occupied & ~board.kings)]
+        return solve(f"K{''.join(others)}vK").probe(board)
 
+    pawn = chess.parse_square(square)
     start = chess.Board("8/8/8/8/8/8/8/8 w - - 0 1")
     start.set_piece_at(pawn, chess.Piece(chess.PAWN, chess.WHITE))
-    game = solve_placement(start.fen(), fresh_of)
-    table = tables["KPvK"]
+    game, table = solve_game(placements(start.fen()), fresh_of), solve("KPvK")
     for (key, accrued), found in game.values.items():
         board = game.positions[key].board
         ended = game.positions[key].rank < 2
@@ -250,31 +160,48 @@ def test_both_solvers_agree_on_a_pawn_placement(pawn: chess.Square) -> None:
     assert len(game.positions) == int(table.legal[:, :, :, pawn].sum())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "fen", "line", "value", "depths"),
-    [
-        ("KBvK", "8/8/8/4KBk1/8/8/8/8 b - - 0 1", "Kh5 Kf4 Kh6 Kg4", "G1.5", [4, 3, 2, 1, 0]),
-        (
-            "KBvK",
-            "6k1/8/5K2/5B2/8/8/8/8 b - - 0 1",
-            "Kf8 Bd7 Kg8 Be6+ Kh7 Bf7 Kh8 Kg6",
-            "G0.5",
-            [8, 7, 6, 5, 4, 3, 2, 1, 0],
-        ),
-        ("KBvK", "8/8/8/8/8/8/8/2K1B1k1 w - - 0 1", "", "G0.5", [17]),
-        ("KBvK", "8/8/8/8/8/2k5/8/K2B4 b - - 0 1", "", "G1.5", [46]),
-        ("KNvK", "8/8/8/2kNK3/8/8/8/8 b - - 0 1", "", "G3.5", [0]),
-        ("KPvK", "4k3/4P3/4K3/8/8/8/8/8 b - - 0 1", "", "G0.5", [0]),
-    ],
-)
-def test_three_men_wiki_lines(name: str, fen: str, line: str, value: str, depths: list[int]) -> None:
-    seen = walk(solve(name), fen, line)
-    assert [step[1] for step in seen] == [value] * len(depths)
-    assert [step[2] for step in seen] == depths
+PASSING = chess.Board("8/8/8/3pP3/8/8/8/k1K5 w - d6 0 1")
+HOME = chess.BB_RANK_1 | chess.BB_RANK_2
 
 
-@pytest.mark.slow
-def test_the_favoured_side_need_not_be_the_holder() -> None:
-    board = chess.Board("8/8/5k1K/5P2/8/8/8/8 w - - 0 1")
-    assert solve("KPvK").probe(board, code("-G2.5")) == (code("-G3.5"), 4)
+def made_up(board: chess.Board, move: chess.Move, after: chess.Board) -> Exit | None:
+    """Captures, pawn moves and steps of kings beyond the second rank lead to values with no meaning."""
+    if not board.is_zeroing(move) and not after.kings & ~HOME:
+        return None
+    number = zlib.crc32(after.epd().encode())
+    rank = (0, 1, 2, 3, 5, 7, 11, 13)[number % 8]
+    worth = (rank if number & 8 else 255 - rank), (number >> 4) % 60
+    return lambda accrued: worth
+
+
+@pytest.fixture(scope="module")
+def en_passant() -> Game:
+    """A pawn placement with an en passant right, the kings on two ranks."""
+    boards = (board for board in placements(PASSING.fen()) if not board.kings & ~HOME)
+    return solve_positions(explore(boards, made_up))
+
+
+def test_a_pawn_placement_with_en_passant_is_proved(en_passant: Game) -> None:
+    rights = {key for key, position in en_passant.positions.items() if position.right}
+    assert len(rights) > 100
+    assert certify_game(en_passant) == len(en_passant.values) > 5000
+    assert sum(key in rights for key, _ in en_passant.values) == len(rights)
+
+
+def test_an_en_passant_capture_counts_in_the_score(en_passant: Game) -> None:
+    plain = chess.Board("8/8/8/3pP3/8/8/8/k1K5 w - - 0 1")
+    with_right, without = (en_passant.positions[key_of(each)] for each in (PASSING, plain))
+    assert with_right.rank == without.rank + 2
+    assert en_passant.state(PASSING, 2) == en_passant.fresh(PASSING)
+    pinned = chess.Board("8/8/8/K2pP2r/8/8/8/7k w - d6 0 1")
+    assert key_of(pinned) == key_of(chess.Board("8/8/8/K2pP2r/8/8/8/7k w - - 0 1"))
+
+
+def test_the_certificate_of_a_game_finds_a_wrong_entry(en_passant: Game) -> None:
+    for state in random.Random(2).sample(list(en_passant.values), 300):
+        value, depth = en_passant.values[state]
+        for wrong in ((value, depth + 1), (value - 1 if value > 128 else value + 1, depth)):
+            en_passant.values[state] = wrong
+            with pytest.raises(AssertionError, match=r"\([abcd]\)"):
+                certify_state(en_passant, *state)
+        en_passant.values[state] = value, depth

@@ -7,15 +7,19 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.compiler.jit import jit
+from tbgen.compiler.jit import int64, python_of
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.zeroing import reached_by_pawn_steps
-from tbgen.retro.kernels import layers
-from tbgen.retro.kernels.events import Agenda
-from tbgen.retro.kernels.layers import FIRST_LAYER, Workspace, next_events, retire, settle
-from tbgen.retro.kernels.phase import first_events
-from tbgen.retro.kernels.runs import Log, empty_log, log_changes
-from tbgen.retro.kernels.sweep import Attacker, SweepResults, run_sweep
+from tbgen.retro.kernels.layers import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
+from tbgen.retro.kernels.phase import (
+    RUNS,
+    empty_record,
+    first_events,
+    later_events,
+    record_inner,
+    renew_inner,
+)
+from tbgen.retro.kernels.sweep import NO_LIMIT, Attacker, Sweep, SweepResults, begin_sweep, take_levels
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
@@ -25,29 +29,9 @@ from tests.support.exhaustive import exhaustive
 from tests.support.made_up_tables import as_sources, made_up
 
 
-@jit
-def sweep_anew(workspace: Workspace, attacking: int, rank: int, agenda: Agenda) -> None:
-    """The inner sweep; a function of its own because only compiled code may call kernels."""
-    attacker = workspace.attackers[attacking]
-    layers.begin_inner(attacker)
-    attacker.last_key[0] = run_sweep(layers.inner_sweep(attacker, 255 - rank, agenda), rank)
-
-
-@jit
-def sweep_outside(
-    workspace: Workspace, fresh: SweepResults, attacking: int, rank: int, agenda: Agenda
-) -> None:
-    """The outer sweep."""
-    run_sweep(layers.outer_sweep(workspace.attackers[attacking], rank, agenda, fresh), rank - 1)
-
-
-@jit
-def carry_on(
-    workspace: Workspace, pool: Pool, fresh: SweepResults, attacking: int, rank: int, limit: tuple[int, int]
-) -> int:
-    """The update, with limits of our own."""
-    layer = Layer(workspace.attackers[attacking], pool, fresh, 255 - rank)
-    return update(layer, rank, limit[0], limit[1])
+def take(sweep: Sweep, low: int) -> int:
+    """Take all levels of a sweep; return the last key."""
+    return take_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last
 
 
 @dataclass
@@ -67,21 +51,23 @@ class Solver:
         self.workspace = workspace = make_workspace(self.layout, Variant.R_MOBILITY)
         place_pawns(workspace.frame, self.layout, self.phase)
         find_moves(workspace, self.pool, mirrors_itself(self.layout, self.phase))
-        self.events = [first_events(workspace, attacker, 255) for attacker in (0, 1)]
-        self.logs: list[Log] = [empty_log(1 << 12) for _ in (0, 1)]
+        self.events = [first_events(workspace, attacker, int64(1)) for attacker in (0, 1)]
+        none = np.empty(0, np.uint32)
+        self.records = [empty_record(RUNS, self.layout.phase_size, none, 0) for _ in (0, 1)]
 
     def enter(self) -> bool:
         """Sweep from outside into the next layer; returns whether there is one."""
         for attacker in (0, 1):
-            sweep_outside(self.workspace, self.fresh, attacker, self.rank, self.events[attacker])
+            given = self.attacker(attacker), self.rank, self.events[attacker], self.fresh
+            take(python_of(outer_sweep)(*given), self.rank - 1)
         return bool(retire(self.workspace, 0, self.workspace.frame.words))
 
     def leave(self) -> None:
         """Settle the rank of the layer."""
         settle(self.workspace, self.fresh, self.rank, 0, self.workspace.frame.words)
         for attacker in (0, 1):
-            self.events[attacker] = next_events(
-                attacker, self.rank, self.workspace.phase, self.events[attacker], self.fresh
+            self.events[attacker] = later_events(
+                self.workspace, attacker, self.rank, self.events[attacker], self.fresh
             )
         self.rank += 1
 
@@ -89,17 +75,20 @@ class Solver:
         return self.workspace.attackers[number]
 
     def update(self, attacker: int, room: int, steps: int) -> int:
-        return int(carry_on(self.workspace, self.pool, self.fresh, attacker, self.rank, (room, steps)))
+        layer = Layer(self.attacker(attacker), self.pool, self.fresh, 255 - self.rank)
+        return int(update(layer, self.rank, room, steps))
 
-    def sweep(self, attacker: int) -> None:
-        sweep_anew(self.workspace, attacker, self.rank, self.events[attacker])
+    def sweep(self, number: int) -> None:
+        attacker = self.attacker(number)
+        renew_inner(attacker)
+        sweep = python_of(inner_sweep)(attacker, 255 - self.rank, self.events[number])
+        attacker.last_key[0] = take(sweep, self.rank)
 
-    def log(self, attacker: int, carried: bool) -> None:
-        self.logs[attacker] = log_changes(self.attacker(attacker), self.rank, carried, self.logs[attacker])
-
-    def logged(self, attacker: int) -> list[int]:
-        log = self.logs[attacker]
-        return log.entry[: log.length[0]].tolist()  # type: ignore[no-any-return]
+    def logged(self, attacker: int, updated: int) -> list[int]:
+        """The changes of all layers so far; ``updated`` is what the update of this one has returned."""
+        record = record_inner(self.attacker(attacker), self.rank, updated, self.records[attacker])
+        self.records[attacker] = record
+        return record.log.entry[: record.log.length[0]].tolist()  # type: ignore[no-any-return]
 
     def layer(self, number: int) -> np.ndarray:
         """Values and depths of the positions that are alive and assigned; elsewhere -1."""
@@ -161,16 +150,13 @@ def in_lockstep(name: str, phase: int, room: int | None = None, steps: int | Non
                 assert np.array_equal(before, one.layer(attacker))  # nothing has happened
                 one.sweep(attacker)
             other.sweep(attacker)
-            if result != 0:
-                one.log(attacker, result > 0)
-            other.log(attacker, False)
             seen.nothing += result == 0
             seen.carried_on += result > 0
             seen.refused += result < 0 and one.rank > FIRST_LAYER
             seen.taken_back += result < -1
             where = f"attacker {attacker}, rank {one.rank}"
             assert np.array_equal(one.layer(attacker), other.layer(attacker)), where
-            assert one.logged(attacker) == other.logged(attacker), where
+            assert one.logged(attacker, result) == other.logged(attacker, -1), where
         one.leave()
         other.leave()
     assert not other.enter()

@@ -1,9 +1,12 @@
 """Reference solver: every state (position, accrued score) of KvK and KXvK, slow and obvious.
 
 The answer the generator must give, from the definitions alone: full 64-square board, no symmetry, no decided
-positions, every accrued score of either holder solved on its own. KvK is solved with python-chess and
-dictionaries (`reference_game`); the three-men materials by the same retrograde induction on numpy arrays over
-the moves of `reference_moves`. Shares no code with the package under test.
+positions, every accrued score of either holder solved on its own, by retrograde induction on numpy arrays
+over the moves of `reference_moves`. `solve_boards` solves KvK again with python-chess and dictionaries
+(`reference_game`). Shares no code with the package under test.
+
+KvK takes a moment, three men ten seconds. Daily tests compare digests instead, which exhaustive ones compare
+with the reference's (tests/retro/test_reference.py).
 
     table = solve("KNvK")
     table.fresh(1, (wk, bk, knight))           # value code and depth in plies; side 0 is White to move
@@ -23,7 +26,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.support.reference_game import king_placements, solve_game
+from tests.support.reference_game import placements, solve_game
 from tests.support.reference_moves import Moves, all_moves
 from tests.support.shared import shared
 
@@ -112,18 +115,6 @@ class ReferenceTable:
             mask[nodes], value[nodes], depth[nodes] = True, values, depths
             shape = self.shape
             yield Layer(accrued, mask.reshape(shape), value.reshape(shape), depth.reshape(shape))
-
-    def distribution(self, side: int) -> dict[int, int]:
-        """Number of legal positions of each fresh value code."""
-        side_of = self.legal[side]
-        codes, counts = np.unique(self.value.reshape(self.shape)[side][side_of], return_counts=True)
-        return dict(zip(codes.tolist(), counts.tolist(), strict=True))
-
-    def longest(self) -> dict[int, int]:
-        """Largest depth of each fresh value code, over both sides."""
-        legal = self.moves.legal
-        codes = np.unique(self.value[legal]).tolist()
-        return {code: int(self.depth[legal & (self.value == code)].max()) for code in codes}
 
     def certify(self) -> int:
         """Check the conditions that prove values and depths on every state; returns the number of states.
@@ -289,18 +280,6 @@ def _certify(table: ReferenceTable) -> int:
     return total
 
 
-def solve_arrays(name: str) -> ReferenceTable:
-    """Solve KvK or KXvK on arrays."""
-    moves = all_moves(name)
-    net = _Net(moves, [solve(sub) for sub in moves.names[1:]])
-    if name == "KPvK":
-        row = np.arange(net.own) % 64 // 8
-        phases = [_Phase(net, moves.legal & (row == rank)) for rank in (6, 5, 4, 3, 2, 1)]
-    else:
-        phases = [_Phase(net, moves.legal)]
-    return _solve_phases(name, moves, net, phases)
-
-
 def _solve_phases(name: str, moves: Moves, net: _Net, phases: list[_Phase]) -> ReferenceTable:
     """Solve all layers of one phase after the other."""
     found: dict[int, list[tuple[Nodes, Codes, Depths]]] = {}
@@ -325,8 +304,7 @@ def _solve_phases(name: str, moves: Moves, net: _Net, phases: list[_Phase]) -> R
 
 def solve_boards() -> ReferenceTable:
     """Solve KvK with python-chess and dictionaries."""
-    boards = [chess.Board(f"8/8/8/8/8/8/8/k1K5 {turn} - - 0 1") for turn in "wb"]
-    game = solve_game(placed for board in boards for placed in king_placements(board))
+    game = solve_game(placements("8/8/8/8/8/8/8/k1K5 w - - 0 1"))
     moves = all_moves("KvK")
     none = np.full(len(moves.legal), NONE, np.uint8)
     table = ReferenceTable("KvK", moves, none, none.copy(), np.zeros(len(none), np.uint16))
@@ -345,8 +323,15 @@ def solve_boards() -> ReferenceTable:
 
 @shared
 def solve(name: str) -> ReferenceTable:
-    """Solve KvK (python-chess and dictionaries) or KXvK (arrays), sub-materials first; solved once."""
-    return solve_boards() if name == "KvK" else solve_arrays(name)
+    """Solve KvK or KXvK, sub-materials first; solved once."""
+    moves = all_moves(name)
+    net = _Net(moves, [solve(sub) for sub in moves.names[1:]])
+    if name == "KPvK":
+        row = np.arange(net.own) % 64 // 8
+        phases = [_Phase(net, moves.legal & (row == rank)) for rank in (6, 5, 4, 3, 2, 1)]
+    else:
+        phases = [_Phase(net, moves.legal)]
+    return _solve_phases(name, moves, net, phases)
 
 
 @shared

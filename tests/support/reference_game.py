@@ -271,3 +271,12 @@ def king_placements(board: chess.Board) -> Iterator[chess.Board]:
             other.turn, other.ep_square = board.turn, board.ep_square
             if not other.was_into_check() and (board.ep_square is None or other.has_legal_en_passant()):
                 yield other
+
+
+def placements(fen: str) -> Iterator[chess.Board]:
+    """All positions with the pawns of a FEN where they stand, both sides to move, its right included."""
+    yield from king_placements(chess.Board(fen))
+    for turn in chess.COLORS:
+        plain = chess.Board(fen)
+        plain.turn, plain.ep_square = turn, None
+        yield from king_placements(plain)

@@ -1,4 +1,7 @@
-"""Solutions of the reference solver as tables of the package, for tests of what comes after solving."""
+"""Solutions of the reference solver as tables of the package.
+
+Run as a program, it prints the digests of tables of described men: tests/data/described.r.txt.
+"""
 
 from dataclasses import replace
 
@@ -10,7 +13,9 @@ from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout, Slot, layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table
+from tests.support.digests import digest_of
 from tests.support.reference import solve, solve_whole_game
+from tests.support.reference_moves import DESCRIBED
 from tests.support.shared import shared
 
 
@@ -101,3 +106,9 @@ def _positions(
 
 def _rank(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.minimum(codes, 255 - codes)
+
+
+if __name__ == "__main__":
+    print("# Digests of tables of described men, from python -m tests.support.reference_table")
+    for man in DESCRIBED:
+        print(f"K{man}vK r", digest_of(reference_table(f"K{man}vK")), flush=True)

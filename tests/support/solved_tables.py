@@ -13,11 +13,16 @@ from tbgen.verify.sub_tables import SubTables
 
 
 @cache
-def solved(name: str, wide: bool | None = None) -> Table:
+def solved(name: str, wide: bool | None = None, variant: Variant = Variant.R_MOBILITY) -> Table:
     """A table and its sub-tables straight from the solver, in memory."""
-    material = Material.parse(name)
-    sources = {sub: source_of(solved(sub.name, wide)) for sub in material.successors()}
-    return solver.solve(material, sources, Variant.R_MOBILITY, wide=wide)
+    return solver.solve(Material.parse(name), around(name, wide, variant), variant, wide=wide)
+
+
+def around(
+    name: str, wide: bool | None = None, variant: Variant = Variant.R_MOBILITY
+) -> dict[Material, ArraySource]:
+    """What a table rests on, for its solver."""
+    return {sub: source_of(solved(sub.name, wide, variant)) for sub in Material.parse(name).successors()}
 
 
 def source_of(table: Table) -> ArraySource:

@@ -1,0 +1,29 @@
+"""Digests of tables in memory, and those of right tables."""
+
+from functools import cache
+
+from tbgen.board.variant import Variant
+from tbgen.index.table import Table
+from tbgen.store.dataset import Dataset
+from tbgen.store.manifest import manifest_of
+from tbgen.store.writer import plain_content
+from tests.support.paths import ROOT
+
+DESCRIBED = ROOT / "tests" / "data" / "described.r.txt"
+"""Tables of the reference solver; `tests.support.reference_table`, run as a program, prints them."""
+
+
+def digest_of(table: Table) -> str:
+    """The digest that a table's file would have."""
+    schema, facts, _, described = plain_content(table)
+    return manifest_of(schema, facts, map(Dataset.manifest_line, described)).digest
+
+
+@cache
+def right_digests(variant: Variant) -> dict[str, str]:
+    """By material: those of proved tables, and for r-mobility those of described men."""
+    lines = (ROOT / "docs" / "tables" / f"manifest.{variant}.txt").read_text().splitlines()
+    if variant.resets:
+        lines += DESCRIBED.read_text().splitlines()
+    rows = (line.split() for line in lines if not line.startswith(("#", "set ")))
+    return {name: digest for name, *_, digest in rows}
