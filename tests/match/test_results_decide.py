@@ -45,6 +45,11 @@ def better(order: str) -> Result:
     return lambda game: float(order.index(game.white) < order.index(game.black))
 
 
+def by_lot(seed: int) -> Result:
+    lot = random.Random(seed)
+    return lambda _: lot.choice((0, 0.25, 0.5, 0.75, 1))
+
+
 def test_a_knockout_is_won_by_the_best() -> None:
     for count in range(2, 10):
         names = "abcdefghi"[:count]
@@ -91,11 +96,8 @@ def test_after_enough_encounters_the_better_seed_goes_through() -> None:
 def test_nobody_meets_anybody_twice_in_a_swiss() -> None:
     """FIDE Handbook C.04.1: one opponent a round, never the same again, one bye at the most."""
     for count, rounds in ((4, 3), (5, 5), (8, 5), (11, 6), (16, 6)):
-        lot = random.Random(count)
         names = "abcdefghijklmnop"[:count]
-        found = rounds_of(
-            Swiss(plan(names, rounds=rounds)), lambda _, lot=lot: lot.choice((0, 0.25, 0.5, 0.75, 1))
-        )
+        found = rounds_of(Swiss(plan(names, rounds=rounds)), by_lot(count))
         assert len(found) == rounds
         met = list(itertools.chain.from_iterable(pairs(fixtures) for fixtures in found))
         assert len(met) == len(set(met)) == rounds * (count // 2)

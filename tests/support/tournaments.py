@@ -36,3 +36,11 @@ def game(
         bounds=ScoreInterval.parse(bounds) if bounds else None,
     )
     return GameRecord("x.pgn", number, white, black, outcome, round_, start)
+
+
+def games(text: str) -> list[GameRecord]:
+    """Games of players whose names are letters: ``AB G0.5, CD G0.0 3`` has three games of C and D."""
+    found = []
+    for players, value, *times in map(str.split, text.split(",")):
+        found += [game(players[0], players[1], value) for _ in range(int(times[0]) if times else 1)]
+    return found

@@ -78,19 +78,19 @@ def check_tags(raw: RawGame) -> None:
     assert not moves or moves.strip() or raw.movetext == len(raw.data)
 
 
-@settings(max_examples=sample(100, 300))
+@settings(max_examples=sample(50, 300))
 @given(st.binary(max_size=200), st.lists(st.integers(1, 9)))
 def test_any_bytes(data: bytes, sizes: list[int]) -> None:
     check(data, sizes)
 
 
-@settings(max_examples=sample(150, 400))
+@settings(max_examples=sample(60, 400))
 @given(pgn_like(), st.lists(st.integers(1, 40)))
 def test_bytes_like_pgn(data: bytes, sizes: list[int]) -> None:
     check(data, sizes)
 
 
-@settings(max_examples=sample(80, 200))
+@settings(max_examples=sample(40, 200))
 @given(pgn_like() | st.binary(max_size=100))
 def test_all_games_can_be_read_or_are_broken(data: bytes) -> None:
     """And those that are broken say so; line and ply are those of the move that is quoted."""
@@ -252,7 +252,7 @@ def assert_as_python_chess(text: str) -> None:
     assert chess.pgn.read_game(stream) is None
 
 
-@settings(max_examples=sample(20, 60))
+@settings(max_examples=sample(10, 60))
 @given(st.lists(random_game(), min_size=1, max_size=4), st.booleans())
 def test_ordinary_games_are_those_of_python_chess(games: list[chess.pgn.Game], wrapped: bool) -> None:
     columns = 80 if wrapped else None

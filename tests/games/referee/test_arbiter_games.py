@@ -16,6 +16,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.games.referee import Basis, FiftyMoveRule
 from tbgen.games.referee.arbiter import Arbiter
+from tests.games.referee.test_arbiter import seen
 from tests.support.exhaustive import sample
 
 
@@ -172,14 +173,7 @@ def after(board: chess.Board, move: chess.Move) -> chess.Board:
     return board
 
 
-def seen(arbiter: Arbiter) -> tuple[object, ...]:
-    """All that an arbiter shows."""
-    board = arbiter.board
-    position = board.fen(shredder=True), board.chess960, board.move_stack
-    return arbiter.accrued, arbiter.clock, arbiter.outcome, arbiter.position_score, position
-
-
-@settings(max_examples=sample(60, 300))
+@settings(max_examples=sample(40, 300))
 @given(st.randoms(use_true_random=True))
 def test_any_game(rng: random.Random) -> None:
     """At each ply the arbiter agrees with the rules taken literally; moves taken back leave no trace."""
@@ -255,7 +249,7 @@ def test_own_scores_are_those_of_the_moves() -> None:
     for fen in ILLEGAL_EN_PASSANT:
         check_score(chess.Board(fen), kinds)
     assert not kinds["en passant"]
-    for _ in range(2500):
+    for _ in range(sample(1000, 2500)):
         board = chess.Board(None, chess960=True)
         home = rng.random() < 0.5
         for colour, row in ((chess.WHITE, 0), (chess.BLACK, 56)):
@@ -277,7 +271,7 @@ def test_own_scores_are_those_of_the_moves() -> None:
             if board.ep_square is not None:
                 check_score(board, kinds)
             board.pop()
-    assert min(kinds[kind] for kind in KINDS) > 10, kinds
+    assert min(kinds[kind] for kind in KINDS) > 4, kinds
 
 
 def check_score(board: chess.Board, kinds: Counter[str]) -> None:

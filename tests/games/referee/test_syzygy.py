@@ -17,6 +17,7 @@ from tbgen.games.referee import Arbiter, GameOptions, adjudicate
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.solve.budgeted import Solver
+from tests.games.referee.test_solving import said
 from tests.support.solving import LOCKED, Prover
 
 FILES = Path(__file__).parents[2] / "data" / "syzygy"
@@ -40,21 +41,14 @@ def arbiter(fen: str, scheme: Scheme = Scheme.EXPONENTIAL, variant: Variant = Va
     return Arbiter.of(parse_fen(fen), GameOptions(variant, scheme=scheme).settings({}))
 
 
-def said(outcome: Outcome) -> tuple[str, str, str | None, bool]:
-    bounds = None if outcome.bounds is None else str(outcome.bounds)
-    return str(outcome.value), outcome.basis.value, bounds, outcome.proven
-
-
-@pytest.mark.parametrize("accrued", ["G1.0", "-G1.0", "-G3.5"])
-@pytest.mark.parametrize("variant", Variant)
-def test_a_forced_mate_beats_any_accrued_score(
-    accrued: str, variant: Variant, syzygy: Syzygy, tmp_path: Path
-) -> None:
-    tables = open_tablebase(tmp_path, rules=variant)
-    outcome = adjudicate(arbiter(f"{WON} {accrued}", variant=variant), tables, syzygy=syzygy)
-    assert said(outcome) == ("G0.0", "syzygy", None, True)
-    assert (str(outcome.accrued), outcome.missing, outcome.depth) == (accrued, None, None)
-    assert outcome.classical == "1-0"
+def test_a_forced_mate_beats_any_accrued_score(syzygy: Syzygy, tmp_path: Path) -> None:
+    for variant in Variant:
+        for accrued in ("G1.0", "-G1.0", "-G3.5"):
+            tables = open_tablebase(tmp_path, rules=variant)
+            outcome = adjudicate(arbiter(f"{WON} {accrued}", variant=variant), tables, syzygy=syzygy)
+            assert said(outcome) == ("G0.0", "syzygy", None, True)
+            assert (str(outcome.accrued), outcome.missing, outcome.depth) == (accrued, None, None)
+            assert outcome.classical == "1-0"
 
 
 def test_a_cursed_win_is_one(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,21 +60,13 @@ def test_a_cursed_win_is_one(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) ->
     assert outcome.recorded == "1/2-1/2"
 
 
-@pytest.mark.parametrize(
-    ("scheme", "value", "basis"),
-    [
-        (Scheme.EXPONENTIAL, "G3.5", "table missing"),
-        (Scheme.WINNER, "G3.5", "table missing"),
-        (Scheme.CLASSICAL, "G3.5", "bounded"),
-    ],
-)
-def test_where_nobody_can_force_mate(
-    scheme: Scheme, value: str, basis: str, syzygy: Syzygy, no_tables: Tablebase
-) -> None:
+def test_where_nobody_can_force_mate(syzygy: Syzygy, no_tables: Tablebase) -> None:
     """Only chess does not care which stalemate it is, or none."""
-    outcome = adjudicate(arbiter(f"{DRAWN} G3.5", scheme), no_tables, syzygy=syzygy)
-    assert said(outcome) == (value, basis, "-G0.5 G0.5", basis == "bounded")
-    assert outcome.missing_syzygy == ""
+    bases = {Scheme.EXPONENTIAL: "table missing", Scheme.WINNER: "table missing", Scheme.CLASSICAL: "bounded"}
+    for scheme, basis in bases.items():
+        outcome = adjudicate(arbiter(f"{DRAWN} G3.5", scheme), no_tables, syzygy=syzygy)
+        assert said(outcome) == ("G3.5", basis, "-G0.5 G0.5", basis == "bounded")
+        assert outcome.missing_syzygy == ""
     with pytest.raises(MissingTableError):
         adjudicate(arbiter(DRAWN), no_tables, syzygy=syzygy, require_tables=True)
     assert adjudicate(arbiter(DRAWN, Scheme.CLASSICAL), no_tables, syzygy=syzygy, require_proof=True).proven
@@ -111,25 +97,19 @@ def test_a_missing_file_is_named(syzygy: Syzygy, no_tables: Tablebase) -> None:
         adjudicate(arbiter(LOCKED), no_tables, syzygy=syzygy, require_proof=True)
 
 
-@pytest.mark.parametrize(
-    ("proved", "value", "basis", "bounds"),
-    [
+def test_what_is_solved_counts_together_with_it(syzygy: Syzygy, no_tables: Tablebase) -> None:
+    """As kept results may that were found without files."""
+
+    def judged(proved: str, accrued: str) -> Outcome:
+        solver = Solver(prove=Prover({DRAWN: [ProvedValue(ScoreInterval.parse(proved))]}))
+        return adjudicate(arbiter(DRAWN + accrued), no_tables, syzygy=syzygy, solver=solver)
+
+    for proved, value, basis, bounds in (
         ("-G0.0 -G2.0", "-G2.0", "nearest bound", "-G0.5 -G2.0"),
         ("G0.5 G0.0", "G0.5", "solved", None),
         ("-G0.0 G0.0", "G3.5", "table missing", "-G0.5 G0.5"),
         ("G2.5 G2.5", "G2.5", "solved", None),
-    ],
-)
-def test_what_is_solved_counts_together_with_it(
-    proved: str, value: str, basis: str, bounds: str | None, syzygy: Syzygy, no_tables: Tablebase
-) -> None:
-    """As kept results may that were found without files."""
-    prover = Prover({DRAWN: [ProvedValue(ScoreInterval.parse(proved))]})
-    outcome = adjudicate(arbiter(f"{DRAWN} G3.5"), no_tables, syzygy=syzygy, solver=Solver(prove=prover))
-    assert said(outcome) == (value, basis, bounds, basis == "solved")
-
-
-def test_contradictions_are_told(syzygy: Syzygy, no_tables: Tablebase) -> None:
-    prover = Prover({DRAWN: [ProvedValue(ScoreInterval.parse("G0.0 G0.0"))]})
+    ):
+        assert said(judged(proved, " G3.5")) == (value, basis, bounds, basis == "solved")
     with pytest.raises(TbgenError, match="contradict each other"):
-        adjudicate(arbiter(DRAWN), no_tables, syzygy=syzygy, solver=Solver(prove=prover))
+        judged("G0.0 G0.0", "")

@@ -3,15 +3,13 @@
 from fractions import Fraction
 from itertools import permutations
 
-import pytest
-
 from tbgen.board.scoring import Scheme
 from tbgen.games.standings import standings
 from tbgen.games.standings.crosstables import crosspoints, crosstable
 from tbgen.games.standings.render import comma_separated, text
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tournament import Standings
-from tests.support.tournaments import game
+from tests.support.tournaments import game, games
 
 LONG = "Engine v0.7_dev2-net_15.0-{:02}"
 
@@ -28,29 +26,21 @@ def lines(table: StandingsTable, width: int = 100) -> list[str]:
 
 
 def test_a_cell_has_the_games_of_two_players_in_order_of_play() -> None:
-    games = [
-        game("A", "B", "G0.0"),
-        game("B", "A", "G3.5"),
-        game("B", "C", "-G0.0"),
-        game("A", "B", "G1.5", result="0-1"),  # in chess; White holds the score
-        game("B", "A", "-G0.5"),
-    ]
-    found = standings(games, Scheme.CLASSICAL)
+    won = game("A", "B", "G1.5", result="0-1")  # in chess; White holds the score
+    records = [*games("AB G0.0, BA G3.5, BC -G0.0"), won, *games("BA -G0.5")]
+    found = standings(records, Scheme.CLASSICAL)
     assert lines(crosstable(found)) == [
         "  player sum 1    2    3",
         "1 C        1 ····      1",
         "2 A        2      ···· 1=0=",
         "3 B        2 0    0=1= ····",
     ]
-    assert comma_separated(crosstable(found)).splitlines()[1:] == [
-        "1,C,1.0,,,1",
-        "2,A,2.0,,,1=0=",
-        "3,B,2.0,0,0=1=,",
-    ]
+    rows = comma_separated(crosstable(found)).splitlines()
+    assert rows[1:] == ["1,C,1.0,,,1", "2,A,2.0,,,1=0=", "3,B,2.0,0,0=1=,"]
 
 
 def test_points_are_those_of_the_scoring_and_aligned() -> None:
-    found = standings([game("A", "B", "G0.0"), game("B", "A", "G3.5"), game("B", "C", "G1.5")])
+    found = standings(games("AB G0.0, BA G3.5, BC G1.5"))
     assert lines(crosspoints(found)) == [
         "  player    sum      1      2      3",
         "1 A      1.4961               1.4961",
@@ -60,48 +50,45 @@ def test_points_are_those_of_the_scoring_and_aligned() -> None:
     assert crosspoints(found).rows[2][2] == Fraction(129, 256) + Fraction(9, 16) == Fraction(273, 256)
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_twelve_players_fit_a_hundred_columns(rounds: int) -> None:
+def test_twelve_players_fit_a_hundred_columns() -> None:
     """With two games for each two players, and with four, and names of thirty letters."""
-    found = lines(crosstable(event(12, rounds)))
-    assert len(found) == 13
-    assert max(map(len, found)) <= 100
+    for rounds in (1, 2):
+        found = lines(crosstable(event(12, rounds)))
+        assert len(found) == 13
+        assert max(map(len, found)) <= 100
 
 
-@pytest.mark.parametrize(("players", "rounds"), [(12, 4), (40, 1)])
-def test_wider_crosstables_fold_and_keep_numbers_and_names(players: int, rounds: int) -> None:
-    for table in (crosstable(event(players, rounds)), crosspoints(event(players, rounds))):
-        found = lines(table, 60)
-        assert max(map(len, found)) <= 60
-        blocks = "\n".join(found).split("\n\n")
+def test_wider_crosstables_fold_and_keep_numbers_and_names() -> None:
+    found = event(12, 4)
+    for table in (crosstable(found), crosspoints(found), crosstable(event(40, 1))):
+        rows = lines(table, 60)
+        assert max(map(len, rows)) <= 60
+        blocks = "\n".join(rows).split("\n\n")
         assert len(blocks) > 1
         heads = [block.splitlines()[0].split() for block in blocks]
-        numbers = [str(number) for number in range(1, players + 1)]
+        numbers = [str(number) for number in range(1, len(table.rows) + 1)]
         assert [word for head in heads for word in head if word not in ("player", "sum")] == numbers
         for block in blocks:
-            rows = [row.split() for row in block.splitlines()[1:]]
-            assert [row[0] for row in rows] == numbers
-            assert all(row[1] == "Engine" for row in rows)
+            words = [row.split() for row in block.splitlines()[1:]]
+            assert [row[0] for row in words] == numbers
+            assert all(row[1] == "Engine" for row in words)
 
 
 def test_long_matches_are_counted() -> None:
-    games = [game("A", "B", value) for value in ["G0.0"] * 15 + ["G0.5"] * 12 + ["-G0.0"] * 3]
-    assert lines(crosstable(standings(games))) == [
+    records = games("AB G0.0 15, AB G0.5 12, AB -G0.0 3")
+    assert lines(crosstable(standings(records))) == [
         "  player sum 1          2",
         "1 A       21 ·········· +15 =12 -3",
         "2 B        9 +3 =12 -15 ··········",
     ]
-    assert crosstable(standings(games[:24])).rows[0][4] == "1" * 15 + "=" * 9
+    assert crosstable(standings(records[:24])).rows[0][4] == "1" * 15 + "=" * 9
 
 
-@pytest.mark.parametrize(
-    ("games", "line"), [(1, 2), (2, 2), (4, 2), (5, 4), (16, 4), (17, 6), (24, 6), (25, 0)]
-)
-def test_cells_of_pages_are_square_and_keep_pairs_together(games: int, line: int) -> None:
-    table = crosstable(standings([game("A", "B", "G0.5")] * games))
-    assert {column.line for column in table.columns[3:]} == {line}
+def test_cells_of_pages_are_square_and_keep_pairs_together() -> None:
+    for count, line in ((1, 2), (2, 2), (4, 2), (5, 4), (16, 4), (17, 6), (24, 6), (25, 0)):
+        table = crosstable(standings(games(f"AB G0.5 {count}")))
+        assert {column.line for column in table.columns[3:]} == {line}, count
 
 
 def test_a_player_may_play_itself() -> None:
-    table = crosstable(standings([game("A", "A", "G0.0"), game("A", "B", "G0.5")]))
-    assert table.rows[0][3] == "10"
+    assert crosstable(standings(games("AA G0.0, AB G0.5"))).rows[0][3] == "10"

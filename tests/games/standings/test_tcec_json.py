@@ -15,40 +15,6 @@ from tests.support.script_modules import load_script
 
 BONUS: Final = "TCEC_Season_18_-_Top_of_The_Top_Bonus"
 RATINGS: Final = {"AllieStein": 3771, "LCZero": 3805, "Stockfish": 3807, "Stoofvlees": 3749}
-READ: Final = {
-    "": {"Event", "Order", "Table"},
-    "player": {
-        *(
-            "Abbreviation",
-            "Rank",
-            "Rating",
-            "Elo",
-            "Score",
-            "Results",
-            "Games",
-            "GamesAsWhite",
-            "GamesAsBlack",
-        ),
-        *(
-            "LossAsWhite",
-            "LossAsBlack",
-            "WinsAsWhite",
-            "WinsAsBlack",
-            "Neustadtl",
-            "RMobilityScore",
-            "Strikes",
-        ),
-    },
-    "meeting": {"Scores", "H2h"},
-    "score": {"Color", "Game", "Result", "Winner"},
-}
-"""The keys that ``analyse_crosstable`` of TCEC's page reads."""
-COLUMNS: Final = {
-    *("Game", "White", "WhiteEv", "BlackEv", "Black", "Result", "RMobilityResult", "Moves", "Duration"),
-    *("Opening", "Termination", "ECO", "FinalFen", "Start"),
-}
-"""The columns of its schedule."""
-
 GAMES: Final = """[Event "TCEC Season 99 - League 1"]
 [White "One 1"]
 [Black "Two 2"]
@@ -152,17 +118,6 @@ def test_an_event_of_tcec(bonus: Any) -> None:
     assert [row["Abbreviation"] for row in bonus["Table"].values()] == ["Al", "Lc", "St", "So"]
 
 
-def test_the_page_finds_what_it_reads(bonus: Any) -> None:
-    for found in (bonus, documents(GAMES)["crosstable"]):
-        assert set(found) >= READ[""]
-        assert set(found["Order"]) == set(found["Table"])
-        for player in found["Table"].values():
-            assert set(player) >= READ["player"]
-            for meeting in player["Results"].values():
-                assert set(meeting) >= READ["meeting"]
-                assert all(set(score) == READ["score"] for score in meeting["Scores"])
-
-
 def test_a_schedule() -> None:
     """Games that are broken or not finished keep their numbers, which the crosstable refers to."""
     found = documents(GAMES)
@@ -183,7 +138,6 @@ def test_a_schedule() -> None:
         "WhiteEv": "M1",
         "BlackEv": "250.00",
     }
-    assert set(first) == COLUMNS
     assert second["Termination"] == "TCEC draw rule"
     assert (second["WhiteEv"], second["BlackEv"]) == ("0.20", "0.15")
     assert broken == {"Game": 3, "White": "One 1", "Black": "Two 2"}
@@ -195,17 +149,11 @@ def test_a_schedule() -> None:
     assert [score["Game"] for score in one["Results"]["Two 2"]["Scores"]] == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("end", "said"),
-    [
+def test_how_games_end() -> None:
+    for end, said in (
         ("1. f3 e5 2. g4 Qh4# 0-1", "Black mates"),
         ("1. e4 e5 {White disconnects} 0-1", "White disconnects"),
         ("1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 1/2-1/2", "3-fold repetition"),
-    ],
-)
-def test_how_games_end(end: str, said: str) -> None:
-    result = end.split()[-1]
-    assert (
-        documents(f'[White "A"]\n[Black "B"]\n[Result "{result}"]\n\n{end}\n')["schedule"][0]["Termination"]
-        == said
-    )
+    ):
+        text = f'[White "A"]\n[Black "B"]\n[Result "{end.split()[-1]}"]\n\n{end}\n'
+        assert documents(text)["schedule"][0]["Termination"] == said

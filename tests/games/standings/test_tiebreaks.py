@@ -8,8 +8,6 @@ from itertools import combinations, product
 from random import Random
 from typing import Any
 
-import pytest
-
 from tbgen.board.scoring import Scheme
 from tbgen.cli.score import run
 from tbgen.games.outcome import Basis
@@ -24,8 +22,16 @@ from tests.support.tournaments import game
 SCORING = (ROOT / "docs" / "scoring.md").read_text()
 
 
-def match(white: str, black: str, result: str, **other: Any) -> GameRecord:
-    return game(white, black, {"1-0": "G0.0", "0-1": "-G0.0"}.get(result, "G9.0"), **other)
+VALUES = {"1": "G0.0", "0": "-G0.0", "=": "G9.0"}
+
+
+def match(white: str, black: str, result: str = "1", **other: Any) -> GameRecord:
+    return game(white, black, VALUES[result], **other)
+
+
+def matches(text: str) -> list[GameRecord]:
+    """Games with their results in chess for White, such as ``A-B 1, C-D =``."""
+    return [match(pair[0], pair[2], result) for pair, result in map(str.split, text.split(","))]
 
 
 def numbers(games: list[GameRecord], *names: str) -> dict[str, list[Any]]:
@@ -34,14 +40,7 @@ def numbers(games: list[GameRecord], *names: str) -> dict[str, list[Any]]:
     return {player.name: [player.tiebreaks[name] for name in ("classical", *names)] for player in players}
 
 
-ROUND_ROBIN = [
-    match("A", "B", "1-0"),
-    match("C", "D", "1/2-1/2"),
-    match("C", "A", "1/2-1/2"),
-    match("B", "D", "1-0"),
-    match("D", "A", "0-1"),
-    match("B", "C", "1-0"),
-]
+ROUND_ROBIN = matches("A-B 1, C-D =, C-A =, B-D 1, D-A 0, B-C 1")
 
 
 def test_a_round_robin_by_hand() -> None:
@@ -56,9 +55,7 @@ def test_a_round_robin_by_hand() -> None:
 
 def test_buchholz_of_a_small_swiss_by_hand() -> None:
     """Three rounds of six; points are A 2.5, C 2, E 1.5, B 1, D 1, F 1."""
-    games = [match("A", "B", "1-0"), match("C", "D", "1-0"), match("E", "F", "1/2-1/2")]
-    games += [match("C", "A", "1/2-1/2"), match("B", "E", "0-1"), match("F", "D", "1/2-1/2")]
-    games += [match("A", "E", "1-0"), match("D", "C", "1/2-1/2"), match("B", "F", "1-0")]
+    games = matches("A-B 1, C-D 1, E-F =, C-A =, B-E 0, F-D =, A-E 1, D-C =, B-F 1")
     names = ("buchholz", "buchholz-cut1", "buchholz-cut2", "buchholz-median1", "sb")
     assert numbers(games, *names) == {
         "A": [2.5, 1 + 2 + 1.5, 3.5, 2, 1.5, 1 + 1 + 1.5],
@@ -72,7 +69,7 @@ def test_buchholz_of_a_small_swiss_by_hand() -> None:
 
 def test_byes_count_as_won_games() -> None:
     """Two rounds of three: C has no opponent in the first, B none in the second."""
-    games = [match("A", "B", "1-0"), match("C", "A", "1/2-1/2")]
+    games = matches("A-B 1, C-A =")
     names = ("classical", "points", "rmobility", "wins", "buchholz", "sb", "koya")
     found = standings(games, order=replace(ORDERS["tcec"], tiebreaks=names), byes=True)
     drawn = found.games[1].share(Scheme.EXPONENTIAL)
@@ -89,32 +86,18 @@ def test_byes_count_as_won_games() -> None:
 
 def test_direct_encounters_once_and_again() -> None:
     """As places 7 to 9 of league 2 in season 19 of TCEC: 2.5, 2.5 and 1, then 1.5 to 0.5 between two."""
-    games = [
-        match("A", "B", "1-0"),
-        match("B", "A", "1/2-1/2"),
-        match("A", "C", "1-0"),
-        match("C", "A", "1-0"),
-    ]
-    games += [match("B", "C", "1-0"), match("C", "B", "0-1")]
-    games += [match("C", "X", "1-0"), match("C", "X", "1/2-1/2")]  # all have 2.5 points
+    games = matches("A-B 1, B-A =, A-C 1, C-A 1, B-C 1, C-B 0, C-X 1, C-X =")  # all have 2.5 points
     assert numbers(games, "direct") == {"A": [2.5, 2.5], "B": [2.5, 2.5], "C": [2.5, 1], "X": [0.5, None]}
     assert numbers(games, "direct-fide") == {"A": [2.5, 1], "B": [2.5, 2], "C": [2.5, 3], "X": [0.5, None]}
     # After crashes, direct encounters look at those who are still level: A has 1 of 2 against C.
-    games[1] = match("B", "A", "0-1", basis=Basis.ABANDONED)
-    games[0] = match("A", "B", "1/2-1/2")
-    assert numbers(games, "crashes", "direct") == {
-        "A": [2.5, 0, 1],
-        "C": [2.5, 0, 1],
-        "B": [2.5, 1, None],
-        "X": [0.5, 0, None],
-    }
+    games[:2] = [match("A", "B", "="), match("B", "A", "0", basis=Basis.ABANDONED)]
+    crashed = numbers(games, "crashes", "direct")
+    assert crashed == {"A": [2.5, 0, 1], "C": [2.5, 0, 1], "B": [2.5, 1, None], "X": [0.5, 0, None]}
 
 
 def test_several_games_against_one_opponent_count_by_their_mean_for_fide() -> None:
-    games = [match("A", "B", "1-0"), match("B", "A", "1-0"), match("B", "A", "1-0"), match("A", "B", "1-0")]
-    games += [match("A", "C", "0-1"), match("B", "C", "1/2-1/2"), match("C", "X", "1/2-1/2")]
-    games += [match("A", "X", "1/2-1/2")]  # A and B have 2.5 points, C 2
-    games += [match("C", "X", "1/2-1/2")]
+    """All three have 2.5 points."""
+    games = matches("A-B 1, B-A 1, B-A 1, A-B 1, A-C 0, B-C =, C-X =, A-X =, C-X =")
     assert numbers(games, "direct")["C"] == [2.5, 1.5]
     assert [numbers(games, "direct")[name][1] for name in "ABC"] == [2, 2.5, 1.5]
     assert [numbers(games, "direct-fide")[name][1] for name in "ABC"] == [3, 2, 1]
@@ -122,11 +105,10 @@ def test_several_games_against_one_opponent_count_by_their_mean_for_fide() -> No
 
 def test_whoever_is_first_whatever_missing_games_bring_is_placed() -> None:
     """All have a point by games against others, and not all have met."""
-    first = [match("A", "B", "1-0"), match("A", "C", "1-0"), match("B", "X", "1-0"), match("C", "X", "1-0")]
-    first += [match("B", "Y", "1-0"), match("C", "Y", "1-0")]
+    first = matches("A-B 1, A-C 1, B-X 1, C-X 1, B-Y 1, C-Y 1")
     assert [numbers(first, "direct-fide")[name] for name in "ABC"] == [[2, 1], [2, 2], [2, 2]]
     # B and C have not met A or each other: nobody is sure to be first.
-    open_ = [match("A", "B", "1-0"), match("B", "X", "1-0"), match("C", "X", "1-0")]
+    open_ = matches("A-B 1, B-X 1, C-X 1")
     assert [numbers(open_, "direct-fide")[name] for name in "ABC"] == [[1, 1], [1, 1], [1, 1]]
 
 
@@ -173,12 +155,12 @@ def test_direct_encounters_of_fide_by_every_outcome_of_missing_games() -> None:
         games, scores = [], {}
         for one, other in combinations(level, 2):
             if random.random() < 0.7:
-                results = random.choices(("1-0", "1/2-1/2", "0-1"), k=random.choice((1, 1, 2)))
+                results = random.choices("1=0", k=random.choice((1, 1, 2)))
                 games += [match(one, other, result) for result in results]
-                halves = sum({"1-0": 2, "0-1": 0}.get(result, 1) for result in results)
+                halves = sum({"1": 2, "=": 1, "0": 0}[result] for result in results)
                 share = Fraction(halves, 2 * len(results))
                 scores[frozenset((one, other))] = {one: share, other: 1 - share}
-        games += [match(name, "X", "1-0") for name in level]
+        games += [match(name, "X") for name in level]
         players = {player.name: player for player in standings(games).players}
         field = Field.of(players.values(), Lead.CHESS, Scheme.EXPONENTIAL)
         group = [players[name] for name in level]
@@ -189,25 +171,21 @@ def test_direct_encounters_of_fide_by_every_outcome_of_missing_games() -> None:
 def test_ways_to_lose_and_lengths_of_games() -> None:
     ways = [Basis.ABANDONED, Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.FORFEIT]
     ways += [Basis.RESIGNATION, Basis.ADJUDICATION]
-    games = [match("A", "B", "1-0", basis=basis) for basis in ways]
+    games = [match("A", "B", basis=basis) for basis in ways]
     assert numbers(games, "crashes", "forfeits", "games") == {"A": [6, 0, 0, 6], "B": [0, 1, 4, 6]}
-    lengths = [
-        match("A", "B", "1-0"),
-        match("B", "A", "0-1"),
-        match("A", "B", "1/2-1/2"),
-        match("B", "A", "1-0"),
-    ]
-    moves = [40, 51, 200, None]
-    games = [replace(record, moves=count) for record, count in zip(lengths, moves, strict=True)]
+    games = lasting(matches("A-B 1, B-A 0, A-B =, B-A 1"), 40, 51, 200, None)
     found = numbers(games, "won-moves", "lost-moves", "double-wins")
     assert found == {"A": [2.5, 45.5, None, 1], "B": [1.5, None, 45.5, 0]}
 
 
+def lasting(games: list[GameRecord], *moves: int | None) -> list[GameRecord]:
+    return [replace(record, moves=count) for record, count in zip(games, moves, strict=True)]
+
+
 def test_fewest_are_first() -> None:
-    games = [match("A", "X", "1-0"), match("B", "X", "1-0"), match("C", "X", "1-0")]
-    games = [replace(record, moves=count) for record, count in zip(games, (40, 30, None), strict=True)]
+    games = lasting(matches("A-X 1, B-X 1, C-X 1"), 40, 30, None)
     assert list(numbers(games, "won-moves")) == ["B", "A", "C", "X"]
-    games += [match("X", "C", "1-0", basis=Basis.ABANDONED), match("X", "A", "1-0"), match("X", "B", "1-0")]
+    games += [match("X", "C", basis=Basis.ABANDONED), *matches("X-A 1, X-B 1")]
     assert list(numbers(games, "crashes", "won-moves"))[1:] == ["B", "A", "C"]
 
 
@@ -227,9 +205,7 @@ def test_the_documentation_has_every_tiebreak_and_order() -> None:
     assert {*TIEBREAKS, BALANCES} <= set(described)
 
 
-@pytest.mark.parametrize(
-    ("option", "named"), [("order", ORDERS), ("tiebreaks", {**TIEBREAKS, BALANCES: None})]
-)
-def test_the_help_names_them_all(option: str, named: dict[str, object]) -> None:
-    (text,) = [param.help for param in run.params if param.name == option]
-    assert set(named) <= set(re.findall(r"[\w.-]+", text or ""))
+def test_the_help_names_them_all() -> None:
+    for option, named in (("order", set(ORDERS)), ("tiebreaks", {*TIEBREAKS, BALANCES})):
+        (text,) = [param.help for param in run.params if param.name == option]
+        assert named <= set(re.findall(r"[\w.-]+", text or ""))

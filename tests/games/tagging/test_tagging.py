@@ -3,7 +3,7 @@
 import io
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Container
 from functools import cache
 from pathlib import Path
 
@@ -57,17 +57,18 @@ def tag_values(raw: RawGame) -> dict[str, str]:
     return {tag.name: tag.value for tag in reversed(raw.tags)}
 
 
-def stripped(data: bytes, names: Callable[[str], bool]) -> bytes:
-    """The bytes without the lines of some tags."""
-    parts: list[bytes] = []
-    for raw in split_games(io.BytesIO(data)):
-        done = 0
-        for tag in raw.tags:
-            if names(tag.name):
-                parts.append(raw.data[done : tag.start])
-                done = tag.end
-        parts.append(raw.data[done:])
-    return b"".join(parts)
+def stripped(raw: RawGame, names: Container[str]) -> bytes:
+    """The bytes of a game without the lines of some tags."""
+    done, parts = 0, []
+    for tag in raw.tags:
+        if tag.name in names:
+            parts.append(raw.data[done : tag.start])
+            done = tag.end
+    return b"".join([*parts, raw.data[done:]])
+
+
+def stripped_all(data: bytes, names: Container[str]) -> bytes:
+    return b"".join(stripped(raw, names) for raw in split_games(io.BytesIO(data)))
 
 
 @cache
@@ -82,22 +83,25 @@ CUTERMOB = {
 }
 
 
-@pytest.mark.parametrize("name", CUTERMOB)
-@pytest.mark.parametrize("strip", [True, False])
-def test_the_results_of_cutermob(name: str, strip: bool) -> None:
-    data = (DATA / f"{name}.pgn").read_bytes()
-    bare = stripped(data, lambda tag: tag.startswith("RMobility") or tag == "Points")
-    assert bare.count(b"RMobility") == bare.count(b"Points") == 0
-    found = retagged(bare, Adjudicator(CUTERMOB[name])) if strip else retagged(data)
-    games, expected = [[tag_values(raw) for raw in split_games(io.BytesIO(text))] for text in (found, data)]
-    assert len(games) == 12
-    rule = "legacy" if "legacy" in name else "improving"
-    for game, known in zip(games, expected, strict=True):
-        assert {key: game[key] for key in known} == known
-        assert (game["RMobilityFiftyMoveRule"], game["RMobilityAccrued"]) == (rule, game["RMobilityResult"])
-        assert set(game) - set(known) == {"RMobilityBasis", "RMobilityAccrued", "RMobilityFiftyMoveRule"}
-    assert stripped(found, ours(R).__contains__) == stripped(data, ours(R).__contains__)
-    assert retagged(found) == found
+def test_the_results_of_cutermob() -> None:
+    """As its tags tell them, and without its tags."""
+    for name, options in CUTERMOB.items():
+        data = (DATA / f"{name}.pgn").read_bytes()
+        bare = stripped_all(data, {*ours(R), "Points"})
+        assert bare.count(b"RMobility") == bare.count(b"Points") == 0
+        expected = [tag_values(raw) for raw in split_games(io.BytesIO(data))]
+        assert len(expected) == 12
+        rule = "legacy" if "legacy" in name else "improving"
+        for found in (retagged(bare, Adjudicator(options)), retagged(data)):
+            games = [tag_values(raw) for raw in split_games(io.BytesIO(found))]
+            for game, known in zip(games, expected, strict=True):
+                assert {key: game[key] for key in known} == known
+                assert game["RMobilityFiftyMoveRule"] == rule
+                assert game["RMobilityAccrued"] == game["RMobilityResult"]
+                added = {"RMobilityBasis", "RMobilityAccrued", "RMobilityFiftyMoveRule"}
+                assert set(game) - set(known) == added
+            assert stripped_all(found, ours(R)) == stripped_all(data, ours(R))
+            assert retagged(found) == found
 
 
 ADJUDICATORS = [
@@ -115,7 +119,7 @@ ADJUDICATORS = [
 ]
 
 
-@settings(max_examples=sample(120, 400))
+@settings(max_examples=sample(60, 400))
 @given(pgn_like(mixed=False), st.sampled_from(ADJUDICATORS))
 def test_nothing_changes_but_our_tags(data: bytes, adjudicator: Adjudicator) -> None:
     games = tagged(data, adjudicator)
@@ -134,18 +138,9 @@ def test_nothing_changes_but_our_tags(data: bytes, adjudicator: Adjudicator) -> 
         assert {name: found[name] for name in told if name in added} == {
             name: value for name, value in told.items() if name in added
         }
-        before, after = stripped_game(game.raw, added), stripped_game(again, added)
+        before, after = stripped(game.raw, added), stripped(again, added)
         assert after in (with_break(before) if game.raw.tags else with_blank(game.raw))
     assert retagged(joined(games), adjudicator) == joined(games)
-
-
-def stripped_game(raw: RawGame, names: set[str]) -> bytes:
-    done, parts = 0, []
-    for tag in raw.tags:
-        if tag.name in names:
-            parts.append(raw.data[done : tag.start])
-            done = tag.end
-    return b"".join([*parts, raw.data[done:]])
 
 
 def with_break(data: bytes) -> list[bytes]:
@@ -161,7 +156,7 @@ def with_blank(raw: RawGame) -> list[bytes]:
     return [head + newline + moves for newline in (b"\n", b"\r", b"\r\n")]
 
 
-@settings(max_examples=sample(50, 150))
+@settings(max_examples=sample(25, 150))
 @given(pgn_like(mixed=False), st.sampled_from(ADJUDICATORS), st.sampled_from(ADJUDICATORS))
 def test_other_options_replace_what_the_first_ones_told(
     data: bytes, first: Adjudicator, second: Adjudicator
@@ -249,76 +244,65 @@ def test_missing_tables(reference_dir: Path) -> None:
         assert caught.value.exit_code == 3
 
 
-@pytest.mark.parametrize(
-    ("words", "result", "basis"),
-    [
+def test_wins_off_the_board_as_cutermob_writes_them() -> None:
+    """With a Result that is wrong, and stays."""
+    for words, result, basis in (
         ("Black loses on time", "G0.0", "time forfeit"),
         ("White loses on time", "-G0.0", "time forfeit"),
         ("White makes an illegal move: e2e5", "-G0.0", "illegal move"),
         ("Black disconnects", "G0.0", "abandoned"),
         ("Black resigns", "G0.0", "resignation"),
         ("Black wins by adjudication", "-G0.0", "adjudication"),
-    ],
-)
-def test_wins_off_the_board_as_cutermob_writes_them(words: str, result: str, basis: str) -> None:
-    """With a Result that is wrong, and stays."""
-    text = f'[Result "1/2-1/2"]\n[RMobilityCutoff "G6.0"]\n\n1. e4 e5 {{+0.1/5 1s, {words}}} 1/2-1/2\n'
-    for extra in ("", f'[RMobilityResult "{result}"]\n'):
-        found = one(extra + text)
-        assert (found["RMobilityResult"], found["RMobilityBasis"]) == (result, basis)
-        assert (found["Result"], found["Points"]) == (
-            "1/2-1/2",
-            "1.0000-0.0000" if result == "G0.0" else "0.0000-1.0000",
-        )
-        assert found["RMobilityFiftyMoveRule"] == "improving"
+    ):
+        text = f'[Result "1/2-1/2"]\n[RMobilityCutoff "G6.0"]\n\n1. e4 e5 {{+0.1/5 1s, {words}}} 1/2-1/2\n'
+        points = "1.0000-0.0000" if result == "G0.0" else "0.0000-1.0000"
+        for extra in ("", f'[RMobilityResult "{result}"]\n'):
+            found = one(extra + text)
+            assert (found["RMobilityResult"], found["RMobilityBasis"]) == (result, basis)
+            assert (found["Result"], found["Points"]) == ("1/2-1/2", points)
+            assert found["RMobilityFiftyMoveRule"] == "improving"
 
 
 SOUND = b'[Event "%d"]\r\n\r\n1. f3 e5 2. g4 Qh4# 0-1\r\n\r\n'
 BROKEN = b'[Event "x"]\n[Points "1-0"]\n\n1. e4 e5 {\n\n}\n2. Ke3 *\n\n'
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 3])
-def test_broken_games_pass_through(jobs: int) -> None:
-    games = tagged(SOUND % 1 + BROKEN + SOUND % 2 + b'[Komi "much"]\n\n*\n', jobs=jobs)
-    assert [game.data == game.raw.data for game in games] == [False, True, False, True]
-    assert [str(game.error) for game in games if game.error] == [
-        "game 2, line 11, ply 3: 'Ke3' is not a legal move",
-        "game 4, line 17: 'much' is not a komi: expected moves in quarters, such as G5.75 or G6, "
-        "or -G5.75 or mG5.75 if Black has to beat it",
-    ]
-    assert all(isinstance(game.error, UsageError) for game in games if game.error)
+def test_broken_games_pass_through() -> None:
+    for jobs in (1, 2):
+        games = tagged(SOUND % 1 + BROKEN + SOUND % 2 + b'[Komi "much"]\n\n*\n', jobs=jobs)
+        assert [game.data == game.raw.data for game in games] == [False, True, False, True]
+        assert [str(game.error) for game in games if game.error] == [
+            "game 2, line 11, ply 3: 'Ke3' is not a legal move",
+            "game 4, line 17: 'much' is not a komi: expected moves in quarters, such as G5.75 or G6, "
+            "or -G5.75 or mG5.75 if Black has to beat it",
+        ]
+        assert all(isinstance(game.error, UsageError) for game in games if game.error)
 
 
 def test_processes_change_nothing(reference_dir: Path) -> None:
     """And games come in order, from several batches."""
     endgame = f'[FEN "{BISHOP}"]\n\n1... Kh5 2. Kf4 *\n\n'.encode()
-    data = b"".join(SOUND % number + (BROKEN if number % 7 == 0 else endgame) for number in range(150))
-    for rules in (GameOptions(R), GameOptions(WG, scheme=Scheme.KOMI)):
+    data = b"".join(SOUND % number + (BROKEN if number % 7 == 0 else endgame) for number in range(60))
+    for rules in (GameOptions(R), GameOptions(WG, scheme=Scheme.KOMI))[: sample(1, 2)]:
         adjudicator = Adjudicator(rules, reference_dir)
         games = tagged(data, adjudicator)
-        assert [game.raw.number for game in games] == list(range(1, 301))
-        for jobs in (3, 2)[: sample(1, 2)]:
-            others = tagged(data, adjudicator, jobs)
-            assert joined(others) == joined(games)
-            assert [str(game.error) for game in others] == [str(game.error) for game in games]
-            assert [game.outcome for game in others] == [game.outcome for game in games]
+        assert [game.raw.number for game in games] == list(range(1, 121))
+        others = tagged(data, adjudicator, 3)
+        assert joined(others) == joined(games)
+        assert [str(game.error) for game in others] == [str(game.error) for game in games]
+        assert [game.outcome for game in others] == [game.outcome for game in games]
 
 
-def test_an_adjudicator_travels_with_its_settings() -> None:
+def test_an_adjudicator_travels_with_its_settings(reference_dir: Path) -> None:
+    """And with open tables, but not with what is told of games to solve."""
     adjudicator = Adjudicator(GameOptions(WG), "x", require_tables=True, trust_tags=True)
     assert pickle.loads(pickle.dumps(adjudicator)) == adjudicator
-
-
-def test_what_is_told_of_games_to_solve_does_not_travel() -> None:
-    adjudicator = Adjudicator(begin=lambda _: None)
-    assert pickle.loads(pickle.dumps(adjudicator.unsolving())) == Adjudicator()
-
-
-def test_an_adjudicator_with_open_tables_travels(reference_dir: Path) -> None:
-    adjudicator = Adjudicator(directory=reference_dir)
+    told = Adjudicator(begin=lambda _: None)
+    assert pickle.loads(pickle.dumps(told.unsolving())) == Adjudicator()
+    opened = Adjudicator(directory=reference_dir)
     game = f'[FEN "{BISHOP}"]\n\n*\n'.encode()
-    found = tagged(game, adjudicator)
-    assert tagged(game, pickle.loads(pickle.dumps(adjudicator))) == found
+    found = tagged(game, opened)
+    assert tagged(game, pickle.loads(pickle.dumps(opened))) == found
 
 
 def test_trusted_tags(reference_dir: Path) -> None:
@@ -341,7 +325,7 @@ def test_trusted_tags(reference_dir: Path) -> None:
         assert outcome_of_tags(tag_values(next(split_games(io.BytesIO(lacking.encode())))), harmonic) is None
 
 
-@settings(max_examples=sample(50, 100))
+@settings(max_examples=sample(25, 100))
 @given(
     pgn_like(mixed=False),
     st.sampled_from(
