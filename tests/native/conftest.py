@@ -1,10 +1,11 @@
 """Programs and flat files that the tests of the C library share."""
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.support.native import FAST, NATIVE, SANITIZED, compiled, exported
+from tests.support.native import NATIVE, SANITIZED, compiled, exported
 from tests.support.packed_tables import PackedTables
 
 THREE = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
@@ -19,31 +20,37 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def fast_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same without, for many states."""
-    return compiled(tmp_path_factory.mktemp("native") / "probe", NATIVE / "probe.c", FAST)
-
-
-@pytest.fixture(scope="session")
 def three(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables of three men and their flat files."""
     return exported(three_men, tmp_path_factory.mktemp("three"), THREE)
 
 
 @pytest.fixture(scope="session")
+def few(packed: PackedTables, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with a packed one of pawns, and the plain one of two pawns, which rests on others that are
+    missing."""
+    return mixed(packed, tmp_path_factory.mktemp("few"), ["KPvK"], {*THREE, "KPvKP"})
+
+
+@pytest.fixture(scope="session")
 def four(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with some of four men; those that some of their moves lead to are missing."""
+    """Tables of up to four men; those that some of their moves lead to are missing."""
     return exported(tables, tmp_path_factory.mktemp("four"), FOUR)
 
 
 @pytest.fixture(scope="session")
-def some_packed(packed: PackedTables, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def some_packed(packed: PackedTables, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Packed tables, with those that they rest on, some of which are plain."""
-    mixed = tmp_path_factory.mktemp("mixed")
-    for path in tables.glob("*.r.h5"):
-        (mixed / path.name).symlink_to(path)
-    for name in PACKED:
+    return mixed(packed, tmp_path_factory.mktemp("packed"), PACKED, {*THREE, *PACKED, "KQvKP"})
+
+
+def mixed(packed: PackedTables, place: Path, names: Sequence[str], wanted: Collection[str]) -> Path:
+    """Tables, some of them packed, and the flat files of those that are wanted."""
+    (tables := place / "all").mkdir()
+    for path in packed.plain.glob("*.r.h5"):
+        (tables / path.name).symlink_to(path)
+    for name in names:
         path = packed(name)
-        (mixed / path.name).unlink()
-        (mixed / path.name).symlink_to(path)
-    return exported(mixed, tmp_path_factory.mktemp("packed"), {*THREE, *PACKED, "KQvKP"})
+        (tables / path.name).unlink()
+        (tables / path.name).symlink_to(path)
+    return exported(tables, place, wanted)

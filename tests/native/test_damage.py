@@ -8,52 +8,48 @@ from pathlib import Path
 import pytest
 
 from tests.native.conftest import PACKED, THREE
-from tests.support.exhaustive import sample
-from tests.support.native import NATIVE, SANITIZED, answers, compiled
+from tests.support.native import NATIVE, SANITIZED, answers, compiled, compiler, run
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 
 
 @pytest.fixture
-def writable(three: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(three / "flat", tmp_path / "flat"))
-
-
-@pytest.fixture
-def packed_ones(some_packed: Path, tmp_path: Path) -> Path:
-    """Small packed tables, and what they rest on."""
-    (place := tmp_path / "packed").mkdir()
-    for name in {*THREE, *PACKED} - {"KPvKP"}:
-        shutil.copy(some_packed / "flat" / f"{name}.r.flat", place)
+def writable(few: Path, tmp_path: Path) -> Path:
+    """Small tables, one of which is packed."""
+    (place := tmp_path / "flat").mkdir()
+    for name in THREE:
+        shutil.copy(few / "flat" / f"{name}.r.flat", place)
     return place
 
 
-def fuzzed(place: Path, flat: Path, rounds: int, name: str, *options: str) -> int:
-    """Damage files again and again with the sanitizers of a compiler looking on; return how many answers were
-    errors."""
-    program = compiled(place / "fuzz", NATIVE / "fuzz.c", [*SANITIZED, *options], [name])
-    done = subprocess.run([program, flat, str(rounds), "1"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    found = re.fullmatch(r"(\d+) rounds, \d+ answers, (\d+) of them errors\n", done.stdout)
+def fuzzed(place: Path, rounds: int, name: str, *options: str) -> int:
+    """Damage files again and again, and put them right, with the sanitizers of a compiler looking on; return
+    how many answers were errors."""
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    program = compiled(place.with_name("fuzz"), NATIVE / "fuzz.c", (*SANITIZED, *options), (name,))
+    found = re.fullmatch(
+        rf"{rounds} rounds, \d+ answers, (\d+) of them errors\n", run(program, place, str(rounds), "1")
+    )
     assert found
-    assert int(found[1]) == rounds
-    return int(found[2])
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+    return int(found[1])
 
 
+def test_damage_is_noticed(writable: Path) -> None:
+    """Hundreds of flipped bytes, and some files that are cut off."""
+    assert fuzzed(writable, 150, compiler(SANITIZED)) > 150
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["clang", "gcc"])
-def test_damage_is_noticed(name: str, writable: Path, packed_ones: Path, tmp_path: Path) -> None:
-    """More than a thousand flipped bytes, and dozens of files that are cut off."""
-    for place, rounds in ((writable, sample(280, 10_000)), (packed_ones, sample(140, 5_000))):
-        before = {path.name: path.read_bytes() for path in place.iterdir()}
-        assert fuzzed(tmp_path, place, rounds, name) > rounds
-        assert {path.name: path.read_bytes() for path in place.iterdir()} == before
-
-
-@pytest.mark.parametrize("name", ["clang", "gcc"])
-def test_what_gets_past_the_checksums_stays_within_memory(
-    name: str, packed_ones: Path, tmp_path: Path
+@pytest.mark.parametrize(("options", "least"), [((), 5_000), (("-DTBGEN_FUZZING",), 50)])
+def test_damage_of_packed_tables_stays_within_memory(
+    name: str, options: tuple[str, ...], least: int, some_packed: Path, writable: Path
 ) -> None:
-    assert fuzzed(tmp_path, packed_ones, sample(200, 10_000), name, "-DTBGEN_FUZZING") > 50
+    """Also what gets past the checksums."""
+    for each in {*THREE, *PACKED} - {"KPvKP"}:
+        shutil.copy(some_packed / "flat" / f"{each}.r.flat", writable)
+    assert fuzzed(writable, 10_000, name, *options) > least
 
 
 def test_a_damaged_file_is_an_error_only_of_its_positions(probe: Path, writable: Path) -> None:

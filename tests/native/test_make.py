@@ -1,6 +1,5 @@
 """``make -C native`` and CMake build what docs/native.md says."""
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -8,19 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.native import NATIVE, compiler
+from tests.support.native import NATIVE, compiler, run
 from tests.support.paths import ROOT
 
 SOURCES = {
     *("tbgen.h", "tbgen.c", "probe.c", "speed.c", "fuzz.c", "example.cpp", "Makefile", "CMakeLists.txt"),
 }
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
-
-
-def done(*command: str | Path, given: str = "") -> str:
-    result = subprocess.run(command, input=given, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
 
 
 def needs(program: str) -> None:
@@ -39,52 +32,45 @@ def source(tmp_path: Path) -> Path:
     return target
 
 
-def test_make(source: Path, three: Path) -> None:
-    needs("make")
-    needs("c++")
-    done("make", "-C", source, "all", "CFLAGS=-O1 -Werror", "CXXFLAGS=-O0 -Werror")
-    assert done(source / "probe", three / "flat", given=f"{BISHOP}\n") == "G1.5 4\n"
-    assert done(source / "example", three / "flat", BISHOP).splitlines() == [
+def test_make(source: Path, three: Path, tmp_path: Path) -> None:
+    """And then the program of the page, beside the folder, by its commands, as an engine's author would."""
+    for program in ("make", "c++", "g++"):
+        needs(program)
+    run("make", "-C", source, "all", "CFLAGS=-O1 -Werror", "CXXFLAGS=-O0 -Werror")
+    assert run(source / "probe", three / "flat", given=f"{BISHOP}\n") == "G1.5 4\n"
+    assert run(source / "example", three / "flat", BISHOP).splitlines() == [
         *("value G1.5 in 4 plies", "g5h5 keeps it", "g5h4 keeps it", "g5h6 keeps it")
     ]
-    assert done(source / "speed", three / "flat", given=f"{BISHOP}\n" * 10).startswith(
+    assert run(source / "speed", three / "flat", given=f"{BISHOP}\n" * 10).startswith(
         "10 positions, 0 failed: "
     )
-    done("make", "-C", source, "clean")
-    assert {path.name for path in source.iterdir()} == SOURCES
-
-
-def test_the_program_of_the_page_prints_a_value(source: Path, three: Path, tmp_path: Path) -> None:
-    """As an engine's author would build it: by the commands of docs/native.md, beside the folder."""
-    needs("make")
-    needs("g++")
     page = (ROOT / "docs" / "native.md").read_text()
-    program = page.split("```cpp\n")[1].split("```")[0]
-    commands = page.split("```cpp\n")[1].split("```")[2].strip()
+    program, _, commands, *_ = page.split("```cpp\n")[1].split("```")
     (tmp_path / "mine.cpp").write_text(program)
     (tmp_path / "flat").symlink_to(three / "flat")
-    done("make", "-C", source)
-    commands = commands.replace("g++", "g++ -Wall -Wextra -Werror")
-    told = done("sh", "-c", f"cd {shlex.quote(str(tmp_path))}\n{commands}")
+    commands = commands.strip().replace("g++", "g++ -Wall -Wextra -Werror")
+    told = run("sh", "-c", f"cd {shlex.quote(str(tmp_path))}\n{commands}")
     assert f"It prints `{told.strip()}`." in page
     assert told.strip() == "G1.5 in 4 plies"
+    run("make", "-C", source, "clean")
+    assert {path.name for path in source.iterdir()} == SOURCES
 
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_cmake(source: Path, three: Path, tmp_path: Path) -> None:
     needs("cmake")
-    done("cmake", "-S", source, "-B", tmp_path / "build")
-    done("cmake", "--build", tmp_path / "build")
-    assert done(tmp_path / "build" / "probe", three / "flat", given=f"{BISHOP}\n") == "G1.5 4\n"
+    run("cmake", "-S", source, "-B", tmp_path / "build")
+    run("cmake", "--build", tmp_path / "build")
+    assert run(tmp_path / "build" / "probe", three / "flat", given=f"{BISHOP}\n") == "G1.5 4\n"
     program = (ROOT / "docs" / "native.md").read_text().split("```cpp\n")[1].split("```")[0]
     (tmp_path / "mine.cpp").write_text(program)
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.16)\nproject(mine LANGUAGES C CXX)\nadd_subdirectory(native)\n"
         "add_executable(mine mine.cpp)\ntarget_link_libraries(mine PRIVATE tbgen)\n"
     )
-    done("cmake", "-S", tmp_path, "-B", tmp_path / "other", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
-    done("cmake", "--build", tmp_path / "other")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "other", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    run("cmake", "--build", tmp_path / "other")
     assert "-O2" in (tmp_path / "other" / "compile_commands.json").read_text()
     (tmp_path / "flat").symlink_to(three / "flat")
     told = subprocess.run([tmp_path / "other" / "mine"], cwd=tmp_path, capture_output=True, text=True)
@@ -99,26 +85,8 @@ def test_the_library_stays_small() -> None:
     assert len((NATIVE / "example.cpp").read_text().splitlines()) <= 50
 
 
-def test_nothing_else_is_needed(tmp_path: Path, three: Path) -> None:
-    """A program with the two files in its own folder, with nothing but the C library."""
-    for name in ("tbgen.c", "tbgen.h"):
-        shutil.copy(NATIVE / name, tmp_path)
-    (tmp_path / "main.c").write_text(
-        '#include "tbgen.h"\n#include <stdio.h>\n'
-        "int main(int count, char *arguments[]) {\n"
-        "    struct tbgen *tables;\n"
-        "    enum tbgen_error failed = tbgen_open(arguments[count - 1], TBGEN_R_MOBILITY, &tables);\n"
-        '    printf("%s, %d\\n", tbgen_sentence(failed), failed ? 0 : tbgen_count(tables));\n'
-        "    tbgen_close(failed ? NULL : tables);\n"
-        "}\n"
-    )
-    done(compiler(), *(tmp_path / name for name in ("main.c", "tbgen.c")), "-o", tmp_path / "main")
-    assert done(tmp_path / "main", three / "flat") == "all is well, 6\n"
-    assert os.path.getsize(tmp_path / "main") < 200_000
-
-
 def test_windows(source: Path) -> None:
     """The program can be built for Windows, by MinGW."""
     needs(gcc := "x86_64-w64-mingw32-gcc-posix")
-    done("make", "-C", source, f"CC={gcc}", "AR=x86_64-w64-mingw32-gcc-ar-posix", "CFLAGS=-O1 -Werror")
+    run("make", "-C", source, f"CC={gcc}", "AR=x86_64-w64-mingw32-gcc-ar-posix", "CFLAGS=-O1 -Werror")
     assert (source / "probe.exe").read_bytes()[:2] == b"MZ"

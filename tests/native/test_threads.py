@@ -1,20 +1,19 @@
-"""Threads share the tables: the thread sanitizer looks on."""
+"""Threads share the tables."""
 
-import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.native.conftest import THREE
-from tests.support.exhaustive import sample
-from tests.support.native import compiled, states
+from tests.support.exhaustive import exhaustive, sample
+from tests.support.native import SANITIZED, compiled, run, states
 
-SANITIZED = ("-g", "-O1", "-fsanitize=thread", "-pthread")
+WATCHED = ("-g", "-O1", "-fsanitize=thread")
 
 
-def test_threads_share_the_tables(some_packed: Path, tmp_path: Path) -> None:
-    program = compiled(tmp_path / "threads", Path(__file__).with_name("threads.c"), SANITIZED)
-    asked = states("threads", sample(300, 3000), [*THREE, "KBvKN"])
-    done = subprocess.run(
-        [program, some_packed / "flat"], input="\n".join(asked), capture_output=True, text=True
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) == len(asked)
+@pytest.mark.parametrize("options", [SANITIZED, *exhaustive([(WATCHED,)])])
+def test_threads_share_the_tables(options: tuple[str, ...], few: Path, tmp_path: Path) -> None:
+    source = Path(__file__).with_name("threads.c")
+    program = compiled(tmp_path / "threads", source, options, linked=["-pthread"])
+    asked = states("threads", sample(100, 3000), THREE)
+    assert int(run(program, few / "flat", given="\n".join(asked))) == len(asked)

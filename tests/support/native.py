@@ -3,7 +3,9 @@
 import random
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import repeat
 from pathlib import Path
 
@@ -18,15 +20,17 @@ from tbgen.exchange.export import export
 from tbgen.store.format import table_path
 from tests.support.paths import ROOT
 from tests.support.random_boards import en_passant_board, random_board
+from tests.support.shared import shared
 
 NATIVE = ROOT / "native"
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-FAST = ("-O3",)
-COMPILERS = ("clang", "cc")
+FAST = ("-O2",)
+COMPILERS = ("gcc", "clang", "cc")
 COMMON = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", f"-I{NATIVE}")
 
 
-def compiler(options: Sequence[str] = (), names: Sequence[str] = COMPILERS) -> str:
+@cache
+def compiler(options: tuple[str, ...] = (), names: tuple[str, ...] = COMPILERS) -> str:
     """The first of some compilers that is there; the test is skipped if there is none that knows the
     options."""
     for name in names:
@@ -37,22 +41,34 @@ def compiler(options: Sequence[str] = (), names: Sequence[str] = COMPILERS) -> s
     pytest.skip(f"there is no C compiler with {' '.join(options)}" if options else "there is no C compiler")
 
 
+@shared
+def library(command: str) -> bytes:
+    """The library as an object file, by a compiler with options; made once by all processes of the tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        run(*command.split(), *COMMON, "-c", NATIVE / "tbgen.c", "-o", f"{folder}/tbgen.o")
+        return Path(folder, "tbgen.o").read_bytes()
+
+
 def compiled(
-    target: Path, source: Path, options: Sequence[str], compilers: Sequence[str] = COMPILERS
+    target: Path,
+    source: Path,
+    options: tuple[str, ...],
+    compilers: tuple[str, ...] = COMPILERS,
+    linked: Sequence[str] = (),
 ) -> Path:
     """A program of one source and the library, by the first of some compilers that is there."""
-    command: list[str | Path] = [
-        compiler(options, compilers),
-        *COMMON,
-        *options,
-        source,
-        NATIVE / "tbgen.c",
-        "-o",
-        target,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    command = [compiler(options, compilers), *options]
+    made = target.with_suffix(".o")
+    made.write_bytes(library(" ".join(command)))
+    run(*command, *COMMON, *linked, source, made, "-o", target)
     return target
+
+
+def run(*command: str | Path, given: str = "") -> str:
+    """What a program says that succeeds and complains of nothing."""
+    done = subprocess.run(command, input=given, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return done.stdout
 
 
 def exported(tables: Path, target: Path, names: Iterable[str], variant: Variant = Variant.R_MOBILITY) -> Path:
@@ -67,12 +83,7 @@ def exported(tables: Path, target: Path, names: Iterable[str], variant: Variant 
 
 def answers(program: Path, directory: Path, lines: Sequence[str], *options: str) -> list[str]:
     """What ``probe`` answers to lines."""
-    command: list[str | Path] = [program, *options, directory]
-    done = subprocess.run(
-        command, input="".join(f"{line}\n" for line in lines), capture_output=True, text=True
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+    return run(program, *options, directory, given="".join(f"{line}\n" for line in lines)).splitlines()
 
 
 def expected(tables: Tablebase, lines: Sequence[str], moves: bool) -> Iterator[str]:
