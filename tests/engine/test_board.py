@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import chess
 import numpy as np
-import pytest
 
 from tbgen.engine.kernels.board import (
     ACCRUED,
@@ -18,7 +17,6 @@ from tbgen.engine.kernels.board import (
     TURN,
     WORDS,
     enter,
-    generate,
     key_of,
     make,
 )
@@ -69,10 +67,10 @@ def positions(seed: int, games: int) -> Iterator[chess.Board]:
 def test_moves_and_what_they_lead_to_are_those_of_python_chess() -> None:
     """The whole row, the key and what has accrued among it; the key is that of a position set up anew."""
     met = castled = passed = checks = 0
-    for board in positions(39, 16):
+    for board in positions(39, 8):
         set_up(board)
-        count, check = generate(ROWS, 0, MOVES, 0)
-        moves = [int(move) for move in MOVES[0, :count]]
+        moves = [int(move) for move in MOVES[0, : enter(ROWS, 0, MOVES, 0)]]
+        check = int(ROWS[0, RANK]) % 2 == 0
         assert check == board.is_check()
         assert len(moves) == len(set(moves))
         assert {move_of(board, move) for move in moves} == set(board.legal_moves), board.fen()
@@ -84,12 +82,12 @@ def test_moves_and_what_they_lead_to_are_those_of_python_chess() -> None:
             assert ROWS[1, KEY] == key_of(ROWS, 1)
             castled += move & CASTLES != 0
         met, checks, passed = met + 1, checks + check, passed + (ROWS[0, EN_PASSANT] != 0)
-    assert min(castled, passed, checks) > 5
+    assert min(castled, passed, checks) > 4
 
 
 def lines(depth: int, at: int = 0) -> int:
     """How many lines of so many moves the position of a row has."""
-    count, _ = generate(ROWS, at, MOVES, at)
+    count = enter(ROWS, at, MOVES, at)
     if depth == 1:
         return count
     total = 0
@@ -99,26 +97,23 @@ def lines(depth: int, at: int = 0) -> int:
     return total
 
 
-@pytest.mark.parametrize(
-    ("fen", "depth", "expected"),
-    [
+def test_lines_are_as_many_as_published() -> None:
+    """https://www.chessprogramming.org/Perft_Results."""
+    for fen, depth, expected in (
         (chess.STARTING_FEN, 4, 197281),
         (KIWIPETE, 3, 97862),
         ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 4, 43238),
         ("r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1", 3, 9467),
         ("rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8", 3, 62379),
-    ],
-)
-def test_lines_are_as_many_as_published(fen: str, depth: int, expected: int) -> None:
-    """https://www.chessprogramming.org/Perft_Results."""
-    set_up(chess.Board(fen))
-    assert lines(depth) == expected
+    ):
+        set_up(chess.Board(fen))
+        assert lines(depth) == expected, fen
 
 
 def test_own_score_and_accrued_score() -> None:
     """White's G4.0 stays unless the position's own score is better, and a better one is its mover's."""
     improved = 0
-    for board in positions(7, 12):
+    for board in positions(7, 6):
         set_up(board)
         ROWS[0, ACCRUED] = 8 << 1
         enter(ROWS, 0, MOVES, 0)

@@ -50,6 +50,8 @@ def test_a_game_goes_on_as_if_read_anew() -> None:
         assert arbiter.played == read_game(before).played
     with pytest.raises(UsageError, match="is not a legal move"):
         go_on(arbiter, before, [*before, "a1a1"])
+    arbiter.pop()  # it is not as the command left it
+    assert not go_on(arbiter, before, [*before, "a2a3"])
 
 
 def test_the_score_after_a_line_is_that_of_the_end_of_the_game() -> None:
@@ -63,46 +65,35 @@ def test_the_score_after_a_line_is_that_of_the_end_of_the_game() -> None:
     assert arbiter.length == 1
 
 
-def test_a_game_that_is_not_as_the_command_left_it_does_not_go_on() -> None:
-    arbiter = read_game(["startpos", "moves", "e2e4"])
-    arbiter.pop()
-    assert not go_on(arbiter, ["startpos", "moves", "e2e4"], ["startpos", "moves", "e2e4", "e7e5"])
+def test_the_accrued_score_is_that_of_the_fen_or_else_of_the_option() -> None:
+    told = GScore("G3.5")
+    for words, accrued, expected in (
+        (f"fen {KINGS} G3.5", None, "G3.5"),
+        (f"fen {KINGS}", None, "-G8.5"),
+        ("fen 8/8/8/2K3k1/8/8/8/8 w - - 0 1 G3.5", None, "-G8.5"),
+        (f"fen {KINGS} -G8.0 moves c5d5 g5h5 d5e5", None, "G5.5"),
+        (f"fen {KINGS}", told, "G3.5"),
+        (f"fen {KINGS} G2.5", told, "G2.5"),
+        ("startpos", told, "-G20.5"),
+        ("fen 8/8/8/2K3k1/8/8/4P3/8 w - - 5 1 moves e2e4", told, "G7.5"),
+    ):
+        assert str(read_game(words.split(), accrued=accrued).accrued) == expected, words
 
 
-def test_the_accrued_score_of_a_fen() -> None:
-    assert str(game(f"{KINGS} G3.5").accrued) == "G3.5"
-    assert str(game(KINGS).accrued) == "-G8.5"
-    assert str(game("8/8/8/2K3k1/8/8/8/8 w - - 0 1 G3.5").accrued) == "-G8.5"
-    assert str(game(f"{KINGS} -G8.0", "c5d5", "g5h5", "d5e5").accrued) == "G5.5"
-
-
-def test_the_option_counts_where_the_fen_is_silent() -> None:
-    words, told = ["fen", *KINGS.split()], GScore("G3.5")
-    assert read_game(words, accrued=told).accrued == told
-    assert str(read_game([*words, "G2.5"], accrued=told).accrued) == "G2.5"
-    assert str(read_game(["startpos"], accrued=told).accrued) == "-G20.5"
-    pawn = "8/8/8/2K3k1/8/8/4P3/8 w - - 5 1"
-    moved = read_game(["fen", *pawn.split(), "moves", "e2e4"], accrued=told)
-    assert str(moved.accrued) == "G7.5"
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
+def test_what_is_wrong_with_a_position() -> None:
+    for words, said in (
         ("", "expected: position startpos"),
         ("fish", "expected: position startpos"),
         ("fen", "is not a FEN"),
         ("fen 8/8/8/8/8/8/8/8 w - - 0 1", "White has no king"),
-        ("fen 8/8/8/2K3k1/8/8/8/8 w - - 5 1 G0.0", "ends the game"),
-        ("fen 8/8/8/2K3k1/8/8/8/8 w - - 5 1 Gx", "is not a G-score"),
+        (f"fen {KINGS} G0.0", "ends the game"),
+        (f"fen {KINGS} Gx", "is not a G-score"),
         ("fen 8/8/8/2Kk4/8/8/8/8 w - - 5 1", "the kings stand next to each other"),
         ("startpos moves e2e5", "'e2e5' is not a legal move"),
         ("startpos moves e2e4 0000", "'0000' is not a legal move"),
-    ],
-)
-def test_what_is_wrong_with_a_position(words: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        read_game(words.split())
+    ):
+        with pytest.raises(UsageError, match=said):
+            read_game(words.split())
 
 
 def test_castling_is_read_in_both_ways_and_written_as_asked() -> None:
@@ -110,10 +101,9 @@ def test_castling_is_read_in_both_ways_and_written_as_asked() -> None:
     for castled in ("e1g1", "e1h1"):
         arbiter = read_game([*words, castled], chess960=True)
         assert arbiter.live.king(chess.WHITE) == chess.G1
-    board = read_game(words, chess960=True).live
-    assert "e1h1" in {board.uci(move) for move in board.legal_moves}
-    board = read_game(words).live
-    assert "e1g1" in {board.uci(move) for move in board.legal_moves}
+    for chess960, castled in ((True, "e1h1"), (False, "e1g1")):
+        board = read_game(words, chess960=chess960).live
+        assert castled in {board.uci(move) for move in board.legal_moves}
 
 
 def test_a_state_that_returns_is_told_from_a_position_that_does() -> None:

@@ -2,15 +2,16 @@
 
 import math
 import time
+from itertools import product
 
 import pytest
 
-from tbgen.engine.limits import Go, Timer
+from tbgen.engine.limits import Go
+from tests.support.engines import timer
 
 
-@pytest.mark.parametrize(
-    ("words", "white", "should", "may"),
-    [
+def test_seconds() -> None:
+    for words, white, should, may in (
         ("movetime 5000", True, 4.9, 4.9),
         ("movetime 300", True, 0.294, 0.294),
         ("movetime 3", True, 0.005, 0.005),
@@ -28,21 +29,19 @@ from tbgen.engine.limits import Go, Timer
         ("depth 5", True, None, None),
         ("btime 1000", True, None, None),
         ("infinite wtime 1000", True, None, None),
-    ],
-)
-def test_seconds(words: str, white: bool, should: float | None, may: float | None) -> None:
-    found = Go.parse(words.split()).seconds(white, 0.1)
-    assert found == (pytest.approx(should), pytest.approx(may))
+    ):
+        found = Go.parse(words.split()).seconds(white, 0.1)
+        assert found == (pytest.approx(should), pytest.approx(may)), words
 
 
-@pytest.mark.parametrize("left", [-100, 1, 10, 49, 51, 100, 1000, 60_000])
-@pytest.mark.parametrize("more", ["", "winc 1000", "movestogo 1", "movestogo 40 winc 10"])
-def test_no_move_takes_all_that_is_left(left: int, more: str) -> None:
-    should, may = Go.parse(f"wtime {left} btime 9 {more}".split()).seconds(True, 0.05)
-    assert should is not None
-    assert may is not None
-    assert 0 < should <= may
-    assert may < max(left / 1000 - 0.05, 0.006)
+def test_no_move_takes_all_that_is_left() -> None:
+    for left, more in product(
+        (-100, 1, 10, 49, 51, 100, 1000, 60_000), ("", "winc 1000", "movestogo 1", "movestogo 40 winc 10")
+    ):
+        should, may = Go.parse(f"wtime {left} btime 9 {more}".split()).seconds(True, 0.05)
+        assert should is not None
+        assert may is not None
+        assert 0 < should <= may < max(left / 1000 - 0.05, 0.006), (left, more)
 
 
 def test_words() -> None:
@@ -55,50 +54,42 @@ def test_words() -> None:
     assert Go.parse(["depth", "9" * 5000]).depth is None
 
 
-def test_the_clock_stops_by_nodes_by_time_and_at_once() -> None:
-    nodes = Timer(Go.parse(["nodes", "100"]), True)
+def test_the_clock_stops_by_nodes_by_time_and_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = timer("nodes 100")
     assert (nodes.over(99), nodes.over(100)) == (False, True)
-    late = Timer(Go.parse(["wtime", "-5"]), True)
-    while not late.over():
-        pass
-    assert late.enough()
-    asked = Timer(Go.parse(["infinite"]), True)
-    assert not asked.over(10**9)
+    asked, late = timer("infinite"), timer("wtime -5")
+    began = time.perf_counter()
+    monkeypatch.setattr(time, "perf_counter", lambda: began + 0.01)
+    assert (late.over(), late.enough(), asked.over(10**9)) == (True, True, False)
     asked.stop()
-    assert asked.over()
-    assert asked.enough()
+    assert (asked.over(), asked.enough()) == (True, True)
     asked.wait()
 
 
-@pytest.mark.parametrize(("words", "enough"), [("movetime 60000", False), ("wtime 60000 movestogo 1", True)])
-def test_iterations_begin_as_long_as_a_fixed_time_lasts(
-    words: str, enough: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_iterations_begin_as_long_as_a_fixed_time_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it leaves, no other move has; of a clock, an iteration that would not end is saved."""
-    now = 0.0
-    monkeypatch.setattr(time, "perf_counter", lambda: now)
-    timer = Timer(Go.parse(words.split()), True, 0.1)
-    now = 0.9 * 54
-    assert (timer.enough(), timer.over(), timer.rest > 0) == (enough, False, True)
-    now = 60
-    assert (timer.enough(), timer.over(), timer.rest > 0) == (True, True, False)
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    for words, enough in (("movetime 60000", False), ("wtime 60000 movestogo 1", True)):
+        now[0] = 0
+        limits = timer(words, 0.1)
+        now[0] = 0.9 * 54
+        assert (limits.enough(), limits.over(), limits.rest > 0) == (enough, False, True)
+        now[0] = 60
+        assert (limits.enough(), limits.over(), limits.rest > 0) == (True, True, False)
 
 
 def test_pondering_has_no_end_before_the_hit() -> None:
-    timer = Timer(Go.parse(["ponder", "wtime", "1", "btime", "1", "nodes", "5"]), True)
-    assert not timer.over(10)
-    assert not timer.limited
-    assert timer.rest == math.inf
-    timer.ponder_hit()
-    assert timer.over(10)
-    timer.wait()
-    assert timer.limited
+    pondering = timer("ponder wtime 1 btime 1 nodes 5")
+    assert (pondering.over(10), pondering.limited, pondering.rest) == (False, False, math.inf)
+    pondering.ponder_hit()
+    assert (pondering.over(10), pondering.limited) == (True, True)
+    pondering.wait()
 
 
-def test_another_engine_is_told_of_what_it_may_use() -> None:
+def test_another_engine_is_told_of_what_it_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five overheads stay on the clock, and each increment loses one, or half of itself if that is less."""
-    told = Timer(
-        Go.parse(["wtime", "3600000", "btime", "300", "winc", "250", "binc", "50"]), True, 0.1
-    ).clocks()
-    assert 3500 < told.pop("white_clock") <= 3599.5
-    assert told == pytest.approx({"black_clock": 0.005, "white_inc": 0.15, "black_inc": 0.025})
+    monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
+    told = timer("wtime 3600000 btime 300 winc 250 binc 50", 0.1).clocks()
+    clocks = {"white_clock": 3599.5, "black_clock": 0.005}
+    assert told == pytest.approx(clocks | {"white_inc": 0.15, "black_inc": 0.025})

@@ -77,28 +77,20 @@ def positions(seed: int, count: int, men: int) -> Iterator[chess.Board]:
             yield board
 
 
-@pytest.mark.parametrize(
-    ("fen", "move"),
-    [
-        ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d8"),
-        ("r5k1/5ppp/8/8/8/8/1q3PPP/6K1 b - - 0 1", "a8a1"),
-        ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", "h5f7"),
-    ],
-)
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_it_mates_in_one(searched: Searched, fen: str, move: str, depth: int) -> None:
-    found = searched(game(fen), depth)
-    board = game(fen).board
-    board.push(found.line[0])
-    assert board.is_checkmate()
-    assert mate_plies(found.value) == 1
-    assert (found.value > 0) == (not board.turn)
-
-
-def test_it_mates_in_two(searched: Searched) -> None:
-    found = searched(game("7k/8/8/8/8/8/R6P/1R5K w - - 0 1"), 4)
-    assert mate_plies(found.value) == 3
-    assert len(found.line) == 3
+def test_it_mates(searched: Searched) -> None:
+    for fen, plies, depths in (
+        ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 1, (1, 2, 3)),
+        ("r5k1/5ppp/8/8/8/8/1q3PPP/6K1 b - - 0 1", 1, (1, 2, 3)),
+        ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", 1, (1, 2, 3)),
+        ("7k/8/8/8/8/8/R6P/1R5K w - - 0 1", 3, (4,)),
+    ):
+        for depth in depths:
+            found, board = searched(game(fen), depth), game(fen).board
+            assert (mate_plies(found.value), len(found.line)) == (plies, plies)
+            assert (found.value > 0) == board.turn
+            for move in found.line:
+                board.push(move)
+            assert board.is_checkmate()
 
 
 def test_stalemate_is_better_than_a_low_count(searched: Searched) -> None:

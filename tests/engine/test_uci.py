@@ -132,14 +132,6 @@ def test_words_that_mean_nothing_are_passed_over() -> None:
         assert engine.said[0] == "info string go movetime wants a whole number after it, and is passed over"
 
 
-def test_it_listens_while_it_thinks() -> None:
-    with talk() as engine:
-        engine.say("position startpos", "go infinite")
-        assert "readyok" in engine.say("isready")
-        assert not [line for line in engine.said if line.startswith("bestmove")]
-        assert chess.Board().is_legal(chess.Move.from_uci(engine.move("stop")))
-
-
 def test_a_known_move_waits_for_stop_where_only_that_ends_it(small: Path) -> None:
     with talk(small) as engine:
         for words in ("infinite", "ponder wtime 1000 btime 1000", ""):

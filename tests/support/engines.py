@@ -23,9 +23,9 @@ def game(fen: str, *moves: str) -> SearchGame:
     return read_game(["fen", *fen.split(), "moves", *moves])
 
 
-def timer(words: str = "") -> Timer:
+def timer(words: str = "", overhead: float = 0.0) -> Timer:
     """The timer of ``go WORDS`` for White."""
-    return Timer(Go.parse(words.split()), True)
+    return Timer(Go.parse(words.split()), True, overhead)
 
 
 def thinker(said: list[str] | None = None, tables: EngineTables | None = None) -> Thinker:
