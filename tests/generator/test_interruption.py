@@ -1,11 +1,11 @@
 """Builds that are killed, interrupted, or not alone."""
 
-import contextlib
 import os
-import random
 import re
 import signal
-import time
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,142 +13,98 @@ import pytest
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.generator import build, estimate
+from tbgen.generator import build
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.store.format import tables_in
 from tbgen.store.reader import TableFile
 from tests.support.builds import Diary, digest, logged
-from tests.support.exhaustive import exhaustive, sample
+from tests.support.damage import killed
+from tests.support.exhaustive import exhaustive
 from tests.support.processes import end, started, stopping, wait_for
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
 KBVK = Material.parse("KBvK")
-
-
-@pytest.mark.parametrize(
-    "moment",
-    ["accrued/rank", "replace", *exhaustive(["value", "ep/depth"])],
-)
-def test_a_killed_build_leaves_no_half_table(moment: str, three_men: Path, tmp_path: Path) -> None:
-    """Whenever it is killed: the leftover is no table, and the next build removes it and goes on."""
-    script = stopping("KBvK", moment, "os.kill(os.getpid(), signal.SIGKILL)")
-    with started("-c", script, "build", "KBvK", "--dir", str(tmp_path)) as running:
-        code, error = end(running)
-    assert code == -signal.SIGKILL
-    assert logged(error)[-1].startswith("KBvK: 2 of 2, begun; ")
-    (leftover,) = tmp_path.glob("*.tmp-*")
-    assert leftover.name.startswith("KBvK.r.h5.tmp-")
-    assert tables_in(tmp_path, Variant.R_MOBILITY) == [Material.parse("KvK")]
-    if moment != "replace":
-        with pytest.raises(TbgenError, match=r"interrupted|damaged|truncated"):
-            TableFile(leftover)
-    diary = Diary()
-    build([KBVK], tmp_path, diary, variant=Variant.R_MOBILITY)
-    assert diary.begun == [("KBvK", 1, 1)]
-    assert [note for note in diary.notes if leftover.name in note and note.startswith("removed ")]
-    assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KBvK.r.h5", "KvK.r.h5"]
-    assert digest(tmp_path, "KBvK") == digest(three_men, "KBvK")
+R = Variant.R_MOBILITY
 
 
 def test_builds_killed_again_and_again(three_men: Path, tmp_path: Path) -> None:
-    """At whatever moment: finished tables stay, and in the end all are there and right."""
-    rng, finished = random.Random(0), 0
-    for _ in range(sample(3, 6)):
-        with started("tbgen", "build", "--men", "3", "--dir", str(tmp_path)) as running:
-            assert running.stderr
-            next((line for line in running.stderr if "begun" in line), "")
-            time.sleep(rng.uniform(0, 0.15))
-            running.kill()
-            output, _ = running.communicate()
-        there = [material.name for material in tables_in(tmp_path, Variant.R_MOBILITY)]
+    """The leftover is no table, the next build removes it and goes on, and in the end all are right."""
+    wanted, built = all_materials(3), 0
+    for name, moment, jobs in (
+        ("KQvK", "value", 1),
+        ("KQvK", "replace", 1),
+        ("KBvK", "accrued/rank", 1),
+        ("KNvK", "replace", 4),
+        ("KPvK", "ep/depth", 2),
+    ):
+        killed(partial(build, wanted, tmp_path, Diary(), variant=R, jobs=jobs), name, moment)
+        (leftover,) = tmp_path.glob(f"{name}.r.h5.tmp-*")
+        if moment != "replace":
+            with pytest.raises(TbgenError, match=r"interrupted|damaged|truncated"):
+                TableFile(leftover)
+        there = [material.name for material in tables_in(tmp_path, R)]
         assert all(digest(tmp_path, name) == digest(three_men, name) for name in there)
-        assert len(there) >= finished
-        finished = len(there)
-        assert {line.split()[0] for line in output.splitlines() if "plies" in line} <= {*there}
+        assert name not in there
+        assert len(there) >= built
+        built = len(there)
+    assert built == 5
     diary = Diary()
-    build(all_materials(3), tmp_path, diary, variant=Variant.R_MOBILITY)
-    assert len(diary.finished) == 6 - finished
-    assert sorted(os.listdir(tmp_path)) == sorted(
-        [LOCK_NAME, *(f"{material}.r.h5" for material in all_materials(3))]
-    )
-    assert all(digest(tmp_path, m.name) == digest(three_men, m.name) for m in all_materials(3))
-
-
-def test_a_build_killed_while_its_file_grows(own: Path) -> None:
-    """From outside, with most of the file still to be written."""
-    material = Material.parse("KBvKN")
-    with started("tbgen", "build", "KBvKN", "--dir", str(own)) as running:
-        while not any(path.stat().st_size for path in own.glob("*.tmp-*")):
-            assert running.poll() is None
-            time.sleep(0.002)
-        running.kill()
-        assert end(running)[0] == -signal.SIGKILL
-    (leftover,) = own.glob("KBvKN.r.h5.tmp-*")
-    assert 0 < leftover.stat().st_size < estimate(material, Variant.R_MOBILITY).disk
-    assert material not in tables_in(own, Variant.R_MOBILITY)
-    diary = Diary()
-    (built,) = build([material], own, diary, variant=Variant.R_MOBILITY)
-    assert [note for note in diary.notes if leftover.name in note]
-    assert digest(own, "KBvKN") == built.info.digest
-    assert not list(own.glob("*.tmp-*"))
+    build(wanted, tmp_path, diary, variant=R)
+    assert diary.begun == [("KPvK", 1, 1)]
+    assert [note for note in diary.notes if leftover.name in note and note.startswith("removed ")]
+    assert digest(tmp_path, "KPvK") == digest(three_men, "KPvK")
+    assert sorted(os.listdir(tmp_path)) == sorted([LOCK_NAME, *(f"{material}.r.h5" for material in wanted)])
 
 
 @pytest.mark.parametrize(
-    ("moment", "number", "said"),
+    ("moment", "number", "jobs"),
     [
-        ("solving", signal.SIGINT, "interrupted"),
-        ("value", signal.SIGTERM, "terminated"),
-        *exhaustive(
-            [
-                ("value", signal.SIGINT, "interrupted"),
-                ("replace", signal.SIGINT, "interrupted"),
-                ("solving", signal.SIGTERM, "terminated"),
-                ("replace", signal.SIGTERM, "terminated"),
-            ]
-        ),
+        ("value", signal.SIGTERM, 4),
+        *exhaustive([("value", signal.SIGINT, 1), ("replace", signal.SIGINT, 4)]),
+        *exhaustive([("replace", signal.SIGTERM, 1)]),
     ],
 )
-def test_an_interrupted_build(
-    moment: str, number: signal.Signals, said: str, three_men: Path, tmp_path: Path
-) -> None:
-    """Ctrl-C, or SIGTERM, while layers are being solved or a file is being written."""
-    stop = stopping("KBvKN", moment, "time.sleep(60)")
-    program = ["tbgen"] if moment == "solving" else ["-c", stop]
-    with started(*program, "build", "KBvKN", "--dir", str(tmp_path)) as running:
-        wait_for(running, "KNvK" if moment == "solving" else "stopped")
-        time.sleep(0.3)
+def test_an_interrupted_build(moment: str, number: signal.Signals, jobs: int, tmp_path: Path) -> None:
+    """While one table is being written, and with several jobs others are at work: nothing of it is left, and
+    no other process."""
+    said = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[number]
+    words = ["build", "--men", "3", "--jobs", str(jobs), "--dir", str(tmp_path)]
+    with started("-c", stopping("KBvK", moment, "time.sleep(6000)"), *words) as running:
+        wait_for(running, "stopped")
+        assert list(tmp_path.glob("KBvK.r.h5.tmp-*"))
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        assert not children.exists() or children.read_text() == ""
         running.send_signal(number)
         code, error = end(running)
     assert (code, error.splitlines()[-1]) == (128 + number, f"tbgen: {said}")
     sums = logged(error.removesuffix(f"tbgen: {said}\n"))[-1]
     goes_on = "the same command, without --force, goes on from there"
-    assert re.fullmatch(rf"stopped: 3 of 4 tables built in .*; {goes_on}", sums)
-    assert set(tables_in(tmp_path, Variant.R_MOBILITY)) == {
-        *all_materials(2),
-        *map(Material.parse, ("KBvK", "KNvK")),
-    }
+    found = set(tables_in(tmp_path, R))
+    assert re.fullmatch(rf"stopped: {3 if jobs == 1 else '[1-4]'} of 6 tables built in .*; {goes_on}", sums)
+    assert {Material.parse("KvK")} <= found < {*all_materials(3)} - {KBVK}
     assert not list(tmp_path.glob("*.tmp-*"))
 
 
-def test_two_builds_at_once(three_men: Path, tmp_path: Path) -> None:
+def test_two_builds_at_once(tmp_path: Path) -> None:
     """The second waits, says for whom, and finds everything done."""
-    script = stopping("KBvK", "replace", "sys.stdin.readline()")
-    words = ["build", "KBvK", "--dir", str(tmp_path)]
-    with contextlib.ExitStack() as stack:
-        first = stack.enter_context(started("-c", script, *words))
-        wait_for(first, "stopped")
-        second = stack.enter_context(started("tbgen", *words))
-        assert second.stderr
-        sentence = second.stderr.readline()
-        waiting = f"another build is at work in {tmp_path} (process {first.pid}): waiting for it"
-        assert logged(sentence) == [waiting]
-        assert second.poll() is None
-        assert first.stdin
-        first.stdin.write("\n")
-        first.stdin.flush()
-        assert end(first)[0] == 0
-        output, error = second.communicate(timeout=300)
-        assert (second.returncode, error) == (0, "")
-        assert output == f"nothing to build: the tables asked for are in {tmp_path}\n"
-    assert digest(tmp_path, "KBvK") == digest(three_men, "KBvK")
+    at_work, waiting = threading.Event(), threading.Event()
+
+    class First(Diary):
+        def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+            at_work.set()
+            assert waiting.wait(300)
+
+    class Second(Diary):
+        def note(self, text: str) -> None:
+            super().note(text)
+            waiting.set()
+
+    second = Second()
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(build, [KBVK], tmp_path, First(), variant=R)
+        assert at_work.wait(300)
+        assert build([KBVK], tmp_path, second, variant=R) == []
+        assert [built.info.material for built in first.result()] == ["KvK", "KBvK"]
+    who = f"another build is at work in {tmp_path} (process {os.getpid()})"
+    assert second.notes == [f"{who}: waiting for it"]

@@ -3,10 +3,8 @@
 import json
 import os
 import shutil
-import signal
 import threading
 import time
-from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,16 +23,20 @@ from tbgen.generator.lock import LOCK_NAME
 from tbgen.index.table import AccruedForm
 from tbgen.retro import solver
 from tbgen.store.format import table_path, tables_in
-from tests.support.builds import Diary, digest, logged, stored_as
+from tbgen.store.stored_file import StoredFile
+from tests.support.builds import Diary, digest, logged, stored_as, with_free
 from tests.support.commands import failure, logged_answer
 from tests.support.exhaustive import exhaustive
-from tests.support.processes import end, started, stopping, wait_for
+from tests.support.packed_tables import PackedTables
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
-VARIANT = Variant.R_MOBILITY
+R = Variant.R_MOBILITY
 PIECES = ("KQvK", "KRvK", "KBvK", "KNvK")
 """What can be at work together when KvK is there."""
+ALL = all_materials(3)
+FOUR = [Material.parse(name) for name in PIECES]
+FILES = sorted([LOCK_NAME, *(f"{material}.r.h5" for material in ALL)])
 
 
 class Events(Diary):
@@ -57,81 +59,72 @@ class Events(Diary):
 @pytest.fixture
 def empty(three_men: Path, tmp_path: Path) -> Path:
     """A directory with KvK alone."""
-    shutil.copy(table_path(three_men, "KvK", VARIANT), tmp_path)
+    shutil.copy(table_path(three_men, "KvK", R), tmp_path)
     return tmp_path
 
 
-@pytest.fixture(scope="module")
-def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The digests of tables of three men and of KBvKN, built one after the other on one thread."""
-    directory = tmp_path_factory.mktemp("one")
-    wanted = [*all_materials(3), Material.parse("KBvKN")]
-    built = build(wanted, directory, Diary(), variant=VARIANT, jobs=1, threads=1)
-    return {table.info.material: table.info.digest for table in built}
+def when_solving(name: str, happens: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let something happen when the solver begins with a table."""
+    solve = solver.solve
 
+    def solving(material: Material, *rest: Any, **options: Any) -> Any:
+        if material.name == name:
+            happens()
+        return solve(material, *rest, **options)
 
-@pytest.fixture(scope="module")
-def packed_digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The digests of packed tables of three men, built one after the other on one thread."""
-    directory = tmp_path_factory.mktemp("packed")
-    with stored_as(AccruedForm.FUNCTIONS):
-        built = build(all_materials(3), directory, Diary(), variant=VARIANT, jobs=1, threads=1)
-    return {table.info.material: table.info.digest for table in built}
+    monkeypatch.setattr(solver, "solve", solving)
 
 
 def failing(name: str, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the solver fail at one table."""
-    solve = solver.solve
 
-    def fail(material: Material, *rest: Any, **options: Any) -> Any:
-        if material.name == name:
-            raise error
-        return solve(material, *rest, **options)
+    def fail() -> None:
+        raise error
 
-    monkeypatch.setattr(solver, "solve", fail)
+    when_solving(name, fail, monkeypatch)
 
 
 @pytest.mark.parametrize(("jobs", "threads"), [(2, 2), (6, 8), *exhaustive([(1, 3)])])
 def test_any_number_of_jobs_and_threads_gives_the_same_tables(
-    jobs: int, threads: int, digests: dict[str, str], tmp_path: Path
+    jobs: int, threads: int, three_men: Path, tmp_path: Path
 ) -> None:
     diary = Events()
-    wanted = [*all_materials(3), Material.parse("KBvKN")]
-    built = build(wanted, tmp_path, diary, variant=VARIANT, jobs=jobs, threads=threads)
+    built = build(ALL, tmp_path, diary, variant=R, jobs=jobs, threads=threads)
     assert [table.info.material for table in built] == diary.finished
-    assert sorted(diary.finished) == sorted(material.name for material in wanted)
+    assert sorted(diary.finished) == sorted(material.name for material in ALL)
     for table in built:
-        for sub in Material.parse(table.info.material).successors():
-            assert diary.events.index(f"{sub} ends") < diary.events.index(f"{table.info.material} begins")
+        name = table.info.material
+        for sub in Material.parse(name).successors():
+            assert diary.events.index(f"{sub} ends") < diary.events.index(f"{name} begins")
         assert table.info.parameters["threads"] <= threads
-        assert table.info.digest == digest(tmp_path, table.info.material) == digests[table.info.material]
-    assert not list(tmp_path.glob("*.tmp-*"))
+        assert table.info.digest == digest(tmp_path, name) == digest(three_men, name)
+    assert sorted(os.listdir(tmp_path)) == FILES
 
 
 @pytest.mark.parametrize("jobs", [3, *exhaustive([1])])
-def test_packed_tables_at_once(jobs: int, tmp_path: Path, packed_digests: dict[str, str]) -> None:
-    """The same bytes of content, and no plain copies when the build has ended."""
+def test_packed_tables_at_once(jobs: int, tmp_path: Path, packed: PackedTables) -> None:
+    """The same content as of one packed by itself, and no plain copies when the build has ended."""
     with stored_as(AccruedForm.FUNCTIONS):
-        built = build(all_materials(3), tmp_path, Diary(), variant=VARIANT, jobs=jobs, threads=3)
-    assert {table.info.material: table.info.digest for table in built} == packed_digests
-    assert sorted(os.listdir(tmp_path)) == sorted([LOCK_NAME, *(f"{m}.r.h5" for m in all_materials(3))])
+        built = build(ALL, tmp_path, Diary(), variant=R, jobs=jobs, threads=3)
+    assert sorted(os.listdir(tmp_path)) == FILES
+    digests = {table.info.material: table.info.digest for table in built}
+    for name in ("KQvK", "KPvK"):
+        with StoredFile(packed(name)) as file:
+            assert file.info.digest == digests[name]
 
 
-def test_no_copies_are_left_by_a_build_that_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed_digests: dict[str, str]
-) -> None:
+def test_no_copies_are_left_by_a_build_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """KPvK rests on plain copies of the others; what is packed stays."""
     failing("KPvK", TbgenError("something is wrong"), monkeypatch)
     with stored_as(AccruedForm.FUNCTIONS), pytest.raises(TbgenError, match="something is wrong"):
-        build(all_materials(3), tmp_path, Diary(), variant=VARIANT, jobs=2)
-    names = sorted({*packed_digests} - {"KPvK"})
-    assert sorted(os.listdir(tmp_path)) == sorted([LOCK_NAME, *(f"{name}.r.h5" for name in names)])
+        build(ALL, tmp_path, Diary(), variant=R, jobs=2)
+    assert sorted(os.listdir(tmp_path)) == sorted({*FILES} - {"KPvK.r.h5"})
 
 
 def test_tables_are_at_work_together(empty: Path) -> None:
     """As many as there may be; the reporter follows one after the other."""
     diary = Events()
-    build(all_materials(3), empty, diary, variant=VARIANT, jobs=3, threads=3)
+    build(ALL, empty, diary, variant=R, jobs=3, threads=3)
     assert diary.events[:3] == [f"{name} begins" for name in PIECES[:3]]
     assert diary.events[3].endswith(" ends")
     assert diary.events[-2:] == ["KPvK begins", "KPvK ends"]
@@ -142,22 +135,21 @@ def test_tables_are_at_work_together(empty: Path) -> None:
 def test_memory_decides_how_many(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not more than --memory allows, nor more than the machine has free."""
     monkeypatch.setattr(memory, "held", lambda: 0)
-    one = max(estimate(Material.parse(name), VARIANT, 4).memory for name in PIECES)
-    two = together([estimate(Material.parse(name), VARIANT, 2) for name in PIECES[:2]])
+    one = max(estimate(Material.parse(name), R, 4).memory for name in PIECES)
+    two = together([estimate(Material.parse(name), R, 2) for name in PIECES[:2]])
     assert two > one
     for cap, free, at_once in ((one, 1 << 40, 1), (two, 0, 2), (None, one, 1), (None, 1 << 40, 4)):
         diary = Events()
-        monkeypatch.setattr("tbgen.generator.runner.available", lambda free=free: free)
-        monkeypatch.setattr(memory, "available", lambda free=free: free)
-        wanted = list(map(Material.parse, PIECES))
-        build(wanted, empty, diary, variant=VARIANT, force=True, jobs=4, threads=4, memory=cap)
+        for place in ("tbgen.generator.runner.available", "tbgen.generator.memory.available"):
+            monkeypatch.setattr(place, lambda free=free: free)
+        build(FOUR, empty, diary, variant=R, force=True, jobs=4, threads=4, memory=cap)
         assert diary.events[:at_once] == [f"{name} begins" for name in PIECES[:at_once]]
         assert diary.events[at_once].endswith(" ends")
 
 
 def test_what_the_process_holds_besides_counts(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where giving memory back does not help, a table waits for those at work."""
-    needs = [estimate(Material.parse(name), VARIANT, 2) for name in PIECES[:2]]
+    needs = [estimate(Material.parse(name), R, 2) for name in PIECES[:2]]
     given: list[str] = []
     monkeypatch.setattr(memory, "give_back", lambda: given.append("back"))
     for held, room in ((0, True), (together(needs[:1]), True), (together(needs[:1]) + 1, False)):
@@ -170,7 +162,7 @@ def test_what_the_process_holds_besides_counts(empty: Path, monkeypatch: pytest.
         assert len(given) == back
     monkeypatch.setattr("tbgen.generator.runner.has_room", lambda *_: False)
     diary = Events()
-    build(list(map(Material.parse, PIECES)), empty, diary, variant=VARIANT, jobs=4)
+    build(FOUR, empty, diary, variant=R, jobs=4)
     assert diary.events == [f"{name} {what}" for name in PIECES for what in ("begins", "ends")]
 
 
@@ -178,12 +170,12 @@ def test_a_failing_table_does_not_lose_the_others(empty: Path, monkeypatch: pyte
     failing("KQvK", TbgenError("something is wrong"), monkeypatch)
     diary = Events()
     with pytest.raises(TbgenError, match="something is wrong"):
-        build(all_materials(3), empty, diary, variant=VARIANT, jobs=3)
+        build(ALL, empty, diary, variant=R, jobs=3)
     assert sorted(diary.finished) == ["KBvK", "KRvK"]
     assert diary.notes == ["KQvK has failed; tables at work, to be finished: 2"] or len(diary.notes) == 0
-    assert {material.name for material in tables_in(empty, VARIANT)} == {"KvK", "KBvK", "KRvK"}
+    assert {material.name for material in tables_in(empty, R)} == {"KvK", "KBvK", "KRvK"}
     monkeypatch.undo()
-    build(all_materials(3), empty, diary, variant=VARIANT, jobs=3)
+    build(ALL, empty, diary, variant=R, jobs=3)
     assert sorted(diary.finished[2:]) == ["KNvK", "KPvK", "KQvK"]
 
 
@@ -199,107 +191,62 @@ def test_memory_that_runs_out(
 ) -> None:
     waiting = threading.Event()
     failing("KQvK", MemoryError(), monkeypatch)
-    fail = solver.solve
-
-    def solve(material: Material, *rest: Any, **options: Any) -> Any:
-        if material.name == "KRvK":
-            waiting.wait(300)  # so that it is at work when the other fails
-        return fail(material, *rest, **options)
-
-    monkeypatch.setattr(solver, "solve", solve)
+    # so that it is at work when the other fails
+    when_solving("KRvK", lambda: waiting.wait(300), monkeypatch)
     monkeypatch.setattr(Journal, "note", lambda *_: waiting.set())
     words = ["build", "KQvK", "KRvK", "--jobs", jobs, "--dir", str(empty)]
     assert main(words) == 1
     assert capsys.readouterr().err.splitlines()[-1] == f"tbgen: {sentence}"
-    assert len(tables_in(empty, VARIANT)) == int(jobs)
+    assert len(tables_in(empty, R)) == int(jobs)
 
 
 def test_disk_is_checked_for_all_at_work(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What those at work have not written yet is not free for another."""
-    usage = namedtuple("usage", "total used free")
-    first, second = (estimate(Material.parse(name), VARIANT, 1).disk for name in PIECES[:2])
-    free = iter([10**9, first, first + second - 1])
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, next(free)))
+    first, second = (estimate(Material.parse(name), R, 1).disk for name in PIECES[:2])
+    with_free(monkeypatch, 10**9, first, first + second - 1)
     diary = Events()
     with pytest.raises(TbgenError, match="the disk is full: the 2 tables need about"):
-        build(list(map(Material.parse, PIECES)), empty, diary, variant=VARIANT, jobs=2)
+        build(FOUR, empty, diary, variant=R, jobs=2)
     assert diary.events == ["KQvK begins", "KQvK ends"]
     assert diary.notes == ["KRvK has failed; tables at work, to be finished: 1"]
 
 
-@pytest.mark.parametrize(
-    ("moment", "number"),
-    [
-        *[("value", signal.SIGTERM), ("replace", signal.SIGKILL)],
-        *exhaustive([("value", signal.SIGINT), ("replace", signal.SIGINT), ("replace", signal.SIGTERM)]),
-        *exhaustive([("value", signal.SIGKILL)]),
-    ],
-)
-def test_an_interruption(moment: str, number: signal.Signals, empty: Path) -> None:
-    """While one table is being written and others are at work: nothing is left, and no other process."""
-    script = stopping("KBvKN", moment, "time.sleep(60)")
-    words = ["build", "KBvKN", "KPvK", "--jobs", "4", "--dir", str(empty)]
-    with started("-c", script, *words) as running:
-        wait_for(running, "stopped")
-        assert list(empty.glob("KBvKN.r.h5.tmp-*"))
-        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
-        assert not children.exists() or children.read_text() == ""
-        running.send_signal(number)
-        code, error = end(running)
-    if number == signal.SIGKILL:
-        assert code == -number
-        build([Material.parse("KvK")], empty, Diary(), variant=VARIANT)  # tidies up
-    else:
-        assert code == 128 + number
-        assert "stopped: " in error
-    assert not list(empty.glob("*.tmp-*"))
-    assert Material.parse("KBvKN") not in tables_in(empty, VARIANT)
-
-
-def test_an_interruption_in_python(empty: Path) -> None:
+def test_an_interruption_in_python(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables at work end at their next report, and leave nothing."""
+    interrupted = threading.Event()
+    when_solving("KRvK", lambda: interrupted.wait(300), monkeypatch)
 
     class Interrupter(Diary):
-        def progress(
-            self, step: str, done: int | None, total: int, seconds_left: float | None = None
-        ) -> None:
+        def progress(self, *_: object) -> None:
             raise KeyboardInterrupt
 
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
-        build(list(map(Material.parse, PIECES)), empty, Interrupter(), variant=VARIANT, jobs=4)
-    wait_until(lambda: threading.active_count() <= before)
-    assert not list(empty.glob("*.tmp-*"))
-    found = set(tables_in(empty, VARIANT))
-    build(list(map(Material.parse, PIECES)), empty, Diary(), variant=VARIANT, jobs=4)
-    assert len(found) < 5 == len(tables_in(empty, VARIANT))
-
-
-def wait_until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 300
-    while not happened():
-        assert time.monotonic() < deadline
+        build(FOUR, empty, Interrupter(), variant=R, jobs=4)
+    interrupted.set()
+    while threading.active_count() > before:
         time.sleep(0.01)
+    assert not list(empty.glob("*.tmp-*"))
+    assert Material.parse("KRvK") not in tables_in(empty, R)
+    build(FOUR, empty, Diary(), variant=R, jobs=4)
+    assert len(tables_in(empty, R)) == 5
 
 
-def test_the_command(three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("more", "at_once"), [([], 3), (["--jobs", "2"], 2)])
+def test_the_command(
+    more: list[str], at_once: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One table per thread by default; the log says what is at work."""
-    words = ["build", "--men", "3", "--dir", str(tmp_path), "--threads", "3"]
-    for more in ([], ["--jobs", "auto"], ["--jobs", "2"]):
-        assert main([*words, *more]) == 0
-        output = capsys.readouterr()
-        rows = output.out.splitlines()[1:]
-        assert sorted(row.split()[0] for row in rows) == sorted(m.name for m in all_materials(3))
-        told = [line.split(",")[0].split(";")[0] for line in logged(output.err)]
-        at_once = 2 if more == ["--jobs", "2"] else 3
-        first = told.index("KQvK: 2 of 6")
-        assert told[first : first + at_once] == [
-            f"{name}: {number} of 6" for number, name in enumerate(PIECES[:at_once], 2)
-        ]
-        assert sorted(os.listdir(tmp_path)) == sorted([LOCK_NAME, *(f"{m}.r.h5" for m in all_materials(3))])
-        for material in all_materials(3):
-            assert digest(tmp_path, material.name) == digest(three_men, material.name)
-            table_path(tmp_path, material.name, VARIANT).unlink()
+    assert main(["build", "--men", "3", "--dir", str(tmp_path), "--threads", "3", *more]) == 0
+    output = capsys.readouterr()
+    rows = output.out.splitlines()[1:]
+    assert sorted(row.split()[0] for row in rows) == sorted(material.name for material in ALL)
+    told = [line.split(",")[0].split(";")[0] for line in logged(output.err)]
+    first = told.index("KQvK: 2 of 6")
+    assert told[first : first + at_once] == [
+        f"{name}: {number} of 6" for number, name in enumerate(PIECES[:at_once], 2)
+    ]
+    assert sorted(os.listdir(tmp_path)) == FILES
 
 
 def test_the_estimate_knows_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,12 +265,9 @@ def test_the_estimate_knows_how_many(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
-    for jobs, what in (
-        ("0", "expected a whole number from 1 to 512, not 0"),
-        ("513", "expected a whole number from 1 to 512, not 513"),
-        ("many", "expected a whole number from 1 to 512, not many"),
-    ):
-        assert what in failure(capsys, 2, "build", "KvK", "--jobs", jobs)
+    for jobs in ("0", "513", "many"):
+        sentence = failure(capsys, 2, "build", "KvK", "--jobs", jobs)
+        assert f"expected a whole number from 1 to 512, not {jobs}" in sentence
     words = ["build", "KvK", "--scheduler", "tcp://nobody:1", "--jobs", "2"]
     assert "--jobs means nothing with --scheduler" in failure(capsys, 2, *words)
 

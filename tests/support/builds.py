@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections import namedtuple
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +60,14 @@ def stored_as(wanted: AccruedForm) -> Iterator[None]:
         estimate.cache_clear()
         yield
     estimate.cache_clear()
+
+
+def with_free(monkeypatch: pytest.MonkeyPatch, *free: int) -> None:
+    """Let disks have so many bytes free, each time they are asked; the last ones for ever."""
+    usage, left = namedtuple("usage", "total used free"), list(free)
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda _: usage(10**9, 0, left.pop(0) if len(left) > 1 else left[0])
+    )
 
 
 def digest(directory: Path, name: str) -> str:

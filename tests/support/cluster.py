@@ -1,19 +1,58 @@
-"""The small build that tests of clusters do."""
+"""Clusters of Dask for small builds."""
 
+import contextlib
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path
+from tests.support.processes import started, wait_for
 
-KBVK, KBVKN = Material.parse("KBvK"), Material.parse("KBvKN")
-"""The second takes a second or more."""
+KBVK = Material.parse("KBvK")
 
-SUBS = ("KvK", "KBvK", "KNvK")
+HOLDING = """
+import time
+from pathlib import Path
+from tbgen.generator.cluster import task
+from tbgen.generator.one_table import build_table
+
+def held(material, directory, relay, *rest):
+    while material.name == "KBvK" and Path(__file__).with_name("held").exists():
+        relay.progress("held", None, 0)
+        time.sleep(0.02)
+    return build_table(material, directory, relay, *rest)
+
+task.build_table = held
+"""
+"""Lets workers be at work on KBvK, without an end, while there is a file ``held``."""
 
 
-def copy_subs(source: Path, target: Path) -> None:
-    """Copy the sub-tables of KBvKN."""
-    for name in SUBS:
-        shutil.copy(table_path(source, name, Variant.R_MOBILITY), target)
+@contextlib.contextmanager
+def small_cluster(scratch: Path) -> Iterator[tuple[str, subprocess.Popen[str], subprocess.Popen[str]]]:
+    """The address of a scheduler, its process, and that of the nanny of its only worker, as docs/cluster.md
+    says."""
+    compile_kernels()
+    (scratch / "holding.py").write_text(HOLDING)
+    (scratch / "held").touch()
+    with contextlib.ExitStack() as stack:
+        scheduler = stack.enter_context(
+            started("dask", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        )
+        address = wait_for(scheduler, "Scheduler at:", "stderr").split()[-1]
+        options = ["--nthreads", "1", "--memory-limit", "0", "--resources", "memory=8e9"]
+        options += ["--no-dashboard", "--preload", str(scratch / "holding.py")]
+        worker = stack.enter_context(
+            started("dask", "worker", address, *options, "--local-directory", str(scratch))
+        )
+        wait_for(worker, "Registered to:", "stderr")
+        yield address, scheduler, worker
+
+
+def with_kvk(tables: Path, directory: Path) -> Path:
+    """A directory with the sub-table of KBvK."""
+    shutil.copy(table_path(tables, "KvK", Variant.R_MOBILITY), directory)
+    return directory

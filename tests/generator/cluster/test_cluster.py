@@ -1,14 +1,13 @@
-"""Building on a cluster: two worker processes of Dask, the same tables, and all that can go wrong."""
+"""Building on a cluster: a scheduler and workers of Dask in this process, the same tables, and refusals."""
 
+import contextlib
+import importlib
 import json
 import os
-import shutil
-import signal
-import time
-from collections import namedtuple
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -20,71 +19,45 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.generator import build, estimate
-from tbgen.generator.cluster import client
+from tbgen.generator.cluster import client, workers
 from tbgen.generator.cluster.client import build_on_cluster
-from tbgen.generator.cluster.workers import Worker
+from tbgen.generator.cluster.workers import Worker, check_workers
 from tbgen.generator.lock import LOCK_NAME
+from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path, tables_in
-from tests.support.builds import Diary, digest, logged
-from tests.support.cluster import KBVK, KBVKN, SUBS, copy_subs
-from tests.support.disks import small_disk
-from tests.support.exhaustive import exhaustive
+from tests.support.builds import Diary, digest, logged, with_free
+from tests.support.cluster import KBVK, with_kvk
+from tests.support.commands import failure
 
 if TYPE_CHECKING:
     from distributed import LocalCluster
 
+R = Variant.R_MOBILITY
+
 
 @pytest.fixture(scope="module")
-def local(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with KBvKN and its sub-tables, built without a cluster."""
-    directory = tmp_path_factory.mktemp("local")
-    copy_subs(three_men, directory)
-    build([KBVKN], directory, Diary(), variant=Variant.R_MOBILITY)
-    return directory
+def cluster() -> Iterator["LocalCluster"]:
+    """A scheduler and two workers."""
+    from distributed import LocalCluster  # here, since it takes every process of the tests a second
 
-
-class Killer(Diary):
-    """Kills the worker that is at work on KBvKN, at a moment of its work, and sees that it was in time."""
-
-    def __init__(self, cluster: "LocalCluster", directory: Path, moment: str) -> None:
-        super().__init__()
-        cluster.wait_for_workers(2, timeout=300)  # one killed before may not be replaced yet
-        self.pids = {nanny.worker_address: nanny.pid for nanny in cluster.workers.values()}
-        self.path = table_path(directory, "KBvKN", Variant.R_MOBILITY)
-        self.moment = moment
-        self.killed: list[str] = []
-        self.thread: Thread | None = None
-
-    def note(self, text: str) -> None:
-        super().note(text)
-        if text.startswith("KBvKN: begun") and not self.killed:
-            self.killed = [text.split()[5]]
-            if self.moment == "writing":
-                self.thread = Thread(target=self.kill_while_writing)
-                self.thread.start()
-
-    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        super().progress(step, done, total)
-        if self.moment == "solving" and len(self.killed) == 1:
-            self.kill()
-
-    def kill_while_writing(self) -> None:
-        deadline = time.monotonic() + 300
-        while not list(self.path.parent.glob(f"{self.path.name}.tmp-*")) and time.monotonic() < deadline:
-            time.sleep(0.002)
-        self.kill()
-
-    def kill(self) -> None:
-        os.kill(self.pids[self.killed[0]], signal.SIGKILL)
-        self.killed.append("dead" if not self.path.exists() else "too late")
+    compile_kernels()
+    with LocalCluster(
+        n_workers=2,
+        processes=False,
+        protocol="tcp://",
+        threads_per_worker=1,
+        memory_limit=0,
+        resources={"memory": 8e9},
+        dashboard_address=":0",
+        silence_logs=50,
+    ) as local:
+        yield local
 
 
 def test_a_cluster_builds_the_same_tables(cluster: "LocalCluster", three_men: Path, tmp_path: Path) -> None:
     """Sub-tables first; what is there is skipped."""
-    directory, diary = tmp_path / "new" / "tables", Diary()
-    built = build_on_cluster(
-        all_materials(3), directory, diary, cluster.scheduler_address, variant=Variant.R_MOBILITY
-    )
+    directory, diary, address = tmp_path / "new" / "tables", Diary(), cluster.scheduler_address
+    built = build_on_cluster(all_materials(3), directory, diary, address, variant=R)
     names = [material.name for material in all_materials(3)]
     assert sorted(table.info.material for table in built) == sorted(diary.finished) == sorted(names)
     assert diary.finished.index("KPvK") > max(diary.finished.index(name) for name in ("KQvK", "KNvK"))
@@ -94,10 +67,8 @@ def test_a_cluster_builds_the_same_tables(cluster: "LocalCluster", three_men: Pa
     assert {count for _, _, count in diary.begun} == {6}
     assert set(cluster.scheduler.task_prefixes) >= set(names)  # what the dashboard shows
     diary = Diary()
-    assert build_on_cluster([KBVK], directory, diary, "tcp://nobody:1", variant=Variant.R_MOBILITY) == []
-    (again,) = build_on_cluster(
-        [KBVK], directory, diary, cluster.scheduler_address, variant=Variant.R_MOBILITY, force=True, threads=1
-    )
+    assert build_on_cluster([KBVK], directory, diary, "tcp://nobody:1", variant=R) == []
+    (again,) = build_on_cluster([KBVK], directory, diary, address, variant=R, force=True, threads=1)
     assert again.info.digest == digest(three_men, "KBvK")
     assert again.info.parameters["threads"] == 1
     assert diary.finished == ["KBvK"]
@@ -105,76 +76,41 @@ def test_a_cluster_builds_the_same_tables(cluster: "LocalCluster", three_men: Pa
 
 def test_the_rules_travel_with_the_tasks(cluster: "LocalCluster", tmp_path: Path) -> None:
     """Tables for whole-game mobility rest on sub-tables for it, wherever they are built."""
-    shared, alone = tmp_path / "shared", tmp_path / "alone"
-    built = build_on_cluster([KBVK], shared, Diary(), cluster.scheduler_address, variant=Variant.WHOLE_GAME)
-    assert [table.info.variant for table in built] == [Variant.WHOLE_GAME] * 2
-    assert tables_in(shared, Variant.R_MOBILITY) == []
-    assert [table.info.digest for table in built] == [
-        table.info.digest for table in build([KBVK], alone, Diary(), variant=Variant.WHOLE_GAME)
-    ]
+    shared, alone, wg = tmp_path / "shared", tmp_path / "alone", Variant.WHOLE_GAME
+    built = build_on_cluster([KBVK], shared, Diary(), cluster.scheduler_address, variant=wg)
+    assert [table.info.variant for table in built] == [wg] * 2
+    assert tables_in(shared, R) == []
+    expected = build([KBVK], alone, Diary(), variant=wg)
+    assert [table.info.digest for table in built] == [table.info.digest for table in expected]
 
 
-@pytest.mark.parametrize("moment", ["writing", *exhaustive(["solving"])])
-def test_a_killed_worker(moment: str, cluster: "LocalCluster", own: Path, local: Path) -> None:
-    """Its table is done again, and nothing is left of the first try."""
-    killer = Killer(cluster, own, moment)
-    built = build_on_cluster([KBVKN], own, killer, cluster.scheduler_address, variant=Variant.R_MOBILITY)
-    assert killer.killed[1:] == ["dead"]
-    assert [table.info.material for table in built] == ["KBvKN"]
-    begun = [note for note in killer.notes if note.startswith("KBvKN: begun")]
-    assert len(begun) == 2
-    assert f"again: its worker {killer.killed[0]} on " in begun[1]
-    assert begun[1].split()[5] != killer.killed[0]
-    assert digest(own, "KBvKN") == digest(local, "KBvKN")
-    assert sorted(os.listdir(own)) == sorted([LOCK_NAME, *(f"{name}.r.h5" for name in (*SUBS, "KBvKN"))])
-
-
-def test_a_table_that_kills_its_workers(
-    cluster: "LocalCluster", own: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_damaged_sub_table(
+    cluster: "LocalCluster", three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
-    killer = Killer(cluster, own, "solving")
-    with pytest.raises(TbgenError, match=r"at work on KBvKN died.* \(1 in all, the last one tcp://"):
-        build_on_cluster([KBVKN], own, killer, cluster.scheduler_address, variant=Variant.R_MOBILITY)
-    cluster.wait_for_workers(2, timeout=300)
-
-
-def test_a_damaged_sub_table(cluster: "LocalCluster", own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a worker finds wrong is said in the same sentence as in a build without a cluster."""
-    with h5py.File(table_path(own, "KNvK", Variant.R_MOBILITY)) as file:
+    path = table_path(with_kvk(three_men, tmp_path), "KvK", R)
+    with h5py.File(path) as file:
         offset = file["value"].id.get_chunk_info(0).byte_offset
-    with table_path(own, "KNvK", Variant.R_MOBILITY).open("r+b") as raw:
+    with path.open("r+b") as raw:
         raw.seek(offset)
         raw.write(b"damaged")
-    with pytest.raises(DamagedTableError, match="KNvK"):
-        build_on_cluster([KBVKN], own, Diary(), cluster.scheduler_address, variant=Variant.R_MOBILITY)
-    assert main(["build", "KBvKN", "--scheduler", cluster.scheduler_address, "--dir", str(own)]) == 1
+    with pytest.raises(DamagedTableError, match="KvK"):
+        build_on_cluster([KBVK], tmp_path, Diary(), cluster.scheduler_address, variant=R)
+    assert main(["build", "KBvK", "--scheduler", cluster.scheduler_address, "--dir", str(tmp_path)]) == 1
     *log, sentence = capsys.readouterr().err.splitlines(keepends=True)
-    assert logged("".join(log))[0].startswith("KBvKN: begun by the worker tcp://")
+    assert logged("".join(log))[0].startswith("KBvK: begun by the worker tcp://")
     assert sentence.startswith("tbgen: ")
-    assert "tbgen build --force KNvK" in sentence
-    assert not list(own.glob("*.tmp-*"))
-
-
-def test_a_full_disk(cluster: "LocalCluster", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a worker finds it, where the client did not foresee it."""
-    monkeypatch.setattr(client, "check_disk", lambda *_: None)
-    with small_disk(tmp_path, 48):
-        with pytest.raises(TbgenError, match=r"the disk is full: .*KBvK.* was not written") as caught:
-            build_on_cluster([KBVK], tmp_path, Diary(), cluster.scheduler_address, variant=Variant.R_MOBILITY)
-        assert caught.value.exit_code == 1
-        assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
+    assert "tbgen build --force KvK" in sentence
+    assert not list(tmp_path.glob("*.tmp-*"))
 
 
 def test_a_disk_that_others_fill(
     cluster: "LocalCluster", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has room for all tables at the start, and none when the second is to begin."""
-    usage = namedtuple("usage", "total used free")
-    free = iter([10**9, 10**9, 10_000])
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, next(free)))
+    with_free(monkeypatch, 10**9, 10**9, 10_000)
     with pytest.raises(TbgenError, match=r"the disk is full: KBvK needs about .* make room and build again"):
-        build_on_cluster([KBVK], tmp_path, Diary(), cluster.scheduler_address, variant=Variant.R_MOBILITY)
+        build_on_cluster([KBVK], tmp_path, Diary(), cluster.scheduler_address, variant=R)
     assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
 
 
@@ -190,7 +126,94 @@ def test_the_command(
     assert main([*words, "--json", "--force"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["built"]
     assert table["digest"] == digest(three_men, "KBvK")
-    assert not (tmp_path / ".unpacked").exists()
+
+
+def refused(cluster: "LocalCluster", directory: Path, **options: Any) -> str:
+    """The sentence with which a build is refused, and nothing built."""
+    diary = Diary()
+    with pytest.raises(TbgenError) as caught:
+        build_on_cluster([KBVK], directory, diary, cluster.scheduler_address, variant=R, **options)
+    assert diary.finished == []
+    assert os.listdir(directory) == [LOCK_NAME]
+    return str(caught.value)
+
+
+def test_clusters_that_cannot_do_the_build(
+    cluster: "LocalCluster", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "estimate", lambda *rest: replace(estimate(*rest), memory=10**15))
+        sentence = "KvK needs about 953,674,316 MiB of memory and no worker offers more than 7,629 MiB"
+        assert sentence in refused(cluster, tmp_path)
+    assert "MiB of memory and --memory allows 1 MiB, and 1 more" in refused(cluster, tmp_path, memory=1 << 20)
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "__version__", "9.9")
+        assert "install that there" in refused(cluster, tmp_path)
+    with monkeypatch.context() as patch:  # a worker that joins later
+        patch.setattr(client, "__version__", "9.9")
+        assert ", which has joined the build, has tbgen " in refused(cluster, tmp_path)
+    with monkeypatch.context() as patch:
+        elsewhere = tmp_path.parent / "elsewhere" / "probe"
+        patch.setattr(client, "shared_probe", lambda _: contextlib.nullcontext(elsewhere))
+        assert f"does not see the directory {elsewhere.parent} of the others" in refused(cluster, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "look_around", NotInstalled())
+        sentence = refused(cluster, tmp_path)
+        assert f"cannot build tables, install tbgen {workers.__version__} there: " in sentence
+        assert "No module named 'only_here'" in sentence
+
+
+class NotInstalled:
+    """What cannot be read where its module is not installed."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return importlib.import_module, ("only_here",)
+
+    def __call__(self, *_: object) -> None:
+        raise NotImplementedError
+
+
+def test_workers_must_say_how_much_memory_they_have() -> None:
+    needs = [estimate(KBVK, R)]
+    worker = Worker("tcp://a:1", threads=1, memory=8e9, limit=0)
+    check_workers([worker, replace(worker, memory=0)], needs)
+    with pytest.raises(TbgenError, match="no worker says how much memory it has for tables"):
+        check_workers([replace(worker, memory=0)], needs)
+    with pytest.raises(TbgenError, match="Dask ends it beyond 3,815 MiB: start it with --memory-limit 0"):
+        check_workers([worker, replace(worker, limit=4e9)], needs)
+
+
+def test_a_scheduler_without_workers(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as empty:
+        sentence = refused(empty, tmp_path, patience=0.2)
+    assert sentence.startswith("the scheduler has no worker: start some with: dask worker tcp://")
+
+
+def test_addresses_where_no_scheduler_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["build", "KBvK", "--dir", str(tmp_path), "--scheduler"]
+    for address in ("", "8786", "nonsense://host:8786", "tcp://host"):
+        sentence = failure(capsys, 2, *words, address)
+        assert "is not the address of a scheduler, such as tcp://host:8786\n" in sentence
+    monkeypatch.setattr(workers, "_CONNECTING", 0.3)
+    sentence = failure(capsys, 1, *words, "tcp://127.0.0.1:1")
+    assert sentence.startswith("tbgen: no scheduler answers at tcp://127.0.0.1:1: start one with: ")
+    assert os.listdir(tmp_path) == []
+
+
+def test_without_dask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "tbgen.generator.cluster.client")
+    words = ["build", "KBvK", "--scheduler", "tcp://127.0.0.1:1", "--dir", str(tmp_path)]
+    assert failure(capsys, 1, *words) == (
+        "tbgen: a build with --scheduler needs distributed, which is not installed: "
+        "install it with: pip install 'tbgen[cluster]'\n"
+    )
 
 
 # Who gets which table
@@ -223,8 +246,8 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     """A dead worker's table goes to whoever has room first, and not for ever."""
     paper = PaperClient()
     needs = {
-        Material.parse(name): replace(estimate(Material.parse(name), Variant.R_MOBILITY), memory=memory)
-        for name, memory in (("KvK", 1), ("KQvK", 5), ("KRvK", 5), ("KBvK", 3), ("KNvK", 2), ("KPvK", 1))
+        material: replace(estimate(material, R), memory=memory)
+        for material, memory in zip(all_materials(3), (1, 5, 5, 3, 2, 1), strict=True)
     }
     run: Any = client._ClusterBuild(paper, "tcp://s:1", Path(), Diary(), 30.0, needs, print)
     run.topic = ""

@@ -1,10 +1,7 @@
-"""A scheduler and workers as processes, started as docs/cluster.md says, and what may happen to them."""
+"""A scheduler and a worker as processes, started as docs/cluster.md says, and what may happen to them."""
 
-import contextlib
 import os
 import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,79 +9,98 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
+from tbgen.generator import Built
 from tbgen.generator.cluster.client import build_on_cluster
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.retro.warmup import compile_kernels
-from tbgen.store.format import table_path, tables_in
-from tests.support.builds import Diary
-from tests.support.cluster import KBVK, KBVKN, SUBS
+from tbgen.store.format import table_path
+from tests.support.builds import Diary, digest
+from tests.support.cluster import KBVK, small_cluster, with_kvk
 from tests.support.processes import started, wait_for
 
-
-@contextlib.contextmanager
-def small_cluster(scratch: Path) -> Iterator[tuple[str, subprocess.Popen[str], subprocess.Popen[str]]]:
-    """The address of a scheduler, its process, and that of its only worker."""
-    compile_kernels()
-    with contextlib.ExitStack() as stack:
-        scheduler = stack.enter_context(
-            started("dask", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        )
-        address = wait_for(scheduler, "Scheduler at:", "stderr").split()[-1]
-        options = ["--nthreads", "1", "--memory-limit", "0", "--resources", "memory=8e9"]
-        options += ["--no-nanny", "--no-dashboard", "--local-directory", str(scratch)]
-        worker = stack.enter_context(started("dask", "worker", address, *options))
-        wait_for(worker, "Registered to:", "stderr")
-        yield address, scheduler, worker
+R = Variant.R_MOBILITY
 
 
-def test_an_interrupted_build(own: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The worker drops the table, and is free for the next build."""
-    with small_cluster(tmp_path_factory.mktemp("scratch")) as (address, _, _):
-        with started("tbgen", "build", "KBvKN", "--scheduler", address, "--dir", str(own)) as running:
-            wait_for(running, "KBvKN: begun by the worker ", "stderr")
+@pytest.fixture
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scratch")
+
+
+def build_kbvk(directory: Path, diary: Diary, address: str, patience: float = 30.0) -> list[Built]:
+    return build_on_cluster([KBVK], directory, diary, address, variant=R, patience=patience)
+
+
+def test_an_interrupted_build_and_a_killed_worker(three_men: Path, tmp_path: Path, scratch: Path) -> None:
+    """The worker drops the table of the first; that of the second is done again, and nothing is left."""
+    with_kvk(three_men, tmp_path)
+    with small_cluster(scratch) as (address, _, _):
+        with started("tbgen", "build", "KBvK", "--scheduler", address, "--dir", str(tmp_path)) as running:
+            wait_for(running, "KBvK: begun by the worker ", "stderr")
             running.send_signal(signal.SIGINT)
-            output, error = running.communicate(timeout=120)
-            assert (output, error.splitlines()[-1]) == ("", "tbgen: interrupted")
-            assert running.returncode == 130
-        build_on_cluster([KBVK], own, Diary(), address, variant=Variant.R_MOBILITY, force=True)
-    assert sorted(os.listdir(own)) == sorted([LOCK_NAME, *(f"{name}.r.h5" for name in SUBS)])
+            output, error = running.communicate(timeout=600)
+        assert (running.returncode, output, error.splitlines()[-1]) == (130, "", "tbgen: interrupted")
+        assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
+
+        class Killer(Diary):
+            def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+                super().begin(material, number, count, seconds_left)
+                if (scratch / "held").exists():
+                    (scratch / "held").unlink()
+                    os.kill(pid_of_worker(address), signal.SIGKILL)
+
+        killer = Killer()
+        (built,) = build_kbvk(tmp_path, killer, address, patience=600)
+        first, second = (note for note in killer.notes if note.startswith("KBvK: begun"))
+        assert f"again: its worker {first.split()[5]} on " in second
+        assert built.info.digest == digest(tmp_path, "KBvK") == digest(three_men, "KBvK")
+        assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KBvK.r.h5", "KvK.r.h5"]
 
 
-def test_a_killed_client(own: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def pid_of_worker(address: str) -> int:
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        (pid,) = client.run(os.getpid).values()
+    return int(pid)
+
+
+@pytest.mark.exhaustive
+def test_a_killed_client(three_men: Path, tmp_path: Path, scratch: Path) -> None:
     """The worker drops the table as after Ctrl-C, and the next build removes what the client has left."""
-    with small_cluster(tmp_path_factory.mktemp("scratch")) as (address, _, _):
-        with started("tbgen", "build", "KBvKN", "--scheduler", address, "--dir", str(own)) as running:
-            wait_for(running, "KBvKN: begun by the worker ", "stderr")
+    with_kvk(three_men, tmp_path)
+    with small_cluster(scratch) as (address, _, _):
+        with started("tbgen", "build", "KBvK", "--scheduler", address, "--dir", str(tmp_path)) as running:
+            wait_for(running, "KBvK: begun by the worker ", "stderr")
             running.kill()
-        (left,) = own.glob("*.tmp-*")
+        (left,) = tmp_path.glob("*.tmp-*")
+        (scratch / "held").unlink()
         diary = Diary()
-        build_on_cluster([KBVK], own, diary, address, variant=Variant.R_MOBILITY, force=True)
+        build_kbvk(tmp_path, diary, address)
     assert diary.notes[0] == f"removed {left.name}, left by an interrupted build"
-    assert sorted(os.listdir(own)) == sorted([LOCK_NAME, *(f"{name}.r.h5" for name in SUBS)])
+    assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KBvK.r.h5", "KvK.r.h5"]
 
 
-def test_the_only_worker_is_gone(own: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    with small_cluster(tmp_path_factory.mktemp("scratch")) as (address, _, worker):
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("dies", ["worker", "scheduler"])
+def test_the_only_worker_or_the_scheduler_is_gone(
+    dies: str, three_men: Path, tmp_path: Path, scratch: Path
+) -> None:
+    with small_cluster(scratch) as (address, scheduler, worker):
 
         class Murderer(Diary):
             def begin(self, *_: object) -> None:
-                worker.kill()
+                if dies == "worker":
+                    worker.kill()
+                    os.kill(pid_of_worker(address), signal.SIGKILL)
+                else:
+                    scheduler.kill()
 
         murderer = Murderer()
-        with pytest.raises(TbgenError, match=r"no worker is left for KBvKN, which needs about .* MiB"):
-            build_on_cluster([KBVKN], own, murderer, address, variant=Variant.R_MOBILITY, patience=1)
-        assert murderer.notes[1:] == ["no worker is left for KBvKN: waiting 1 s for one"]
-    assert not table_path(own, "KBvKN", Variant.R_MOBILITY).exists()
-
-
-def test_the_scheduler_is_gone(own: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    with (
-        small_cluster(tmp_path_factory.mktemp("scratch")) as (address, scheduler, _),
-        started("tbgen", "build", "KBvKN", "--scheduler", address, "--dir", str(own)) as running,
-    ):
-        wait_for(running, "KBvKN: begun by the worker ", "stderr")
-        scheduler.kill()
-        output, error = running.communicate(timeout=120)
-    sentence = f"tbgen: the scheduler {address} is gone: what is finished is kept, start it and the"
-    assert (running.returncode, output, error.splitlines()[-1]) == (1, "", f"{sentence} command again")
-    assert set(tables_in(own, Variant.R_MOBILITY)) >= {Material.parse(name) for name in SUBS}
+        sentence = {
+            "worker": r"no worker is left for KBvK, which needs about .* MiB",
+            "scheduler": f"the scheduler {address} is gone: what is finished is kept, start it and the",
+        }[dies]
+        with pytest.raises(TbgenError, match=sentence):
+            build_kbvk(with_kvk(three_men, tmp_path), murderer, address, patience=1)
+        if dies == "worker":
+            assert murderer.notes[1:] == ["no worker is left for KBvK: waiting 1 s for one"]
+    assert not table_path(tmp_path, "KBvK", R).exists()
