@@ -11,17 +11,17 @@ from tbgen.board.score import GScore, Rank
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.generator import build
-from tbgen.index.layout import layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import AccruedForm, Table
 from tbgen.packed.sources import Sources
 from tbgen.retro.every_layer import EveryLayer, Layer
-from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
-from tbgen.verify.sub_tables import Fresh, SubTables
+from tbgen.verify.sub_tables import SubTables
 from tests.support.builds import Silent, stored_as
+from tests.support.exhaustive import exhaustive
+from tests.support.packed_tables import plain
+from tests.support.solved_tables import sub_tables_of
 
 Tamper = Callable[[GScore, Layer], None]
 
@@ -53,28 +53,22 @@ class Tampered(EveryLayer):
 
 def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> VerifyResult:
     material = Material.parse(name)
-    with (
-        TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file,
-        Sources(directory, Variant.R_MOBILITY) as sources,
-    ):
-        table = file.read()
-        assert not table.stores_accrued
+    table = plain(directory, name)
+    assert not table.stores_accrued
+    with Sources(directory, Variant.R_MOBILITY) as sources:
         around = {sub: sources.get(sub) for sub in material.successors()}
         with Tampered(tamper, table, around) as layers:
-            return verify_table(table, fresh_around(directory, material), layers=layers)
+            return verify_table(table, fresh_around(directory, table), layers=layers)
 
 
-def fresh_around(directory: Path, material: Material) -> SubTables:
+def fresh_around(directory: Path, table: Table) -> SubTables:
     """Values and depths of all that a table rests on."""
-
-    def read(sub: Material) -> Fresh:
-        with TableFile(table_path(directory, sub.name, Variant.R_MOBILITY)) as other:
-            return other.read_fresh()
-
-    return SubTables(layout_of(material), read)
+    return sub_tables_of(
+        table.layout, {sub: plain(directory, sub.name) for sub in table.material.successors()}
+    )
 
 
-@pytest.mark.parametrize("name", ["KNvK", "KBvK", "KPvK"])
+@pytest.mark.parametrize("name", ["KNvK", *exhaustive(["KBvK", "KPvK"])])
 def test_tables_without_accrued_scores_are_proved_in_full(
     name: str, bare: Path, three_men: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,31 +87,36 @@ def first_open(layer: Layer, accrued: GScore) -> tuple[int, int]:
     return int(side), int(slot)
 
 
-def test_a_wrong_value_of_a_layer_is_found(bare: Path) -> None:
-    def tamper(accrued: GScore, layer: Layer) -> None:
-        if accrued == GScore(4, white=False):
-            layer.value[first_open(layer, accrued)] = accrued.code
+def keep_the_score(layer: Layer, accrued: GScore) -> None:
+    layer.value[first_open(layer, accrued)] = accrued.code
 
-    result = verify_bare(bare, "KNvK", tamper)
+
+def come_later(layer: Layer, accrued: GScore) -> None:
+    layer.depth[first_open(layer, accrued)] += 1
+
+
+def leave_the_range(layer: Layer, accrued: GScore) -> None:
+    layer.value[first_open(layer, accrued)] = 255
+
+
+@pytest.mark.parametrize(
+    ("name", "spoilt", "change", "problem"),
+    [
+        ("KNvK", GScore(4, white=False), keep_the_score, ""),
+        ("KBvK", GScore(3, white=True), come_later, ""),
+        ("KNvK", GScore(4, white=False), leave_the_range, "outside the range"),
+    ],
+)
+def test_a_wrong_entry_of_a_layer_is_found(
+    name: str, spoilt: GScore, change: Callable[[Layer, GScore], None], problem: str, bare: Path
+) -> None:
+    def tamper(accrued: GScore, layer: Layer) -> None:
+        if accrued == spoilt:
+            change(layer, accrued)
+
+    result = verify_bare(bare, name, tamper)
     assert result.wrong > 0
-    assert any(finding.accrued == GScore(4, white=False) for finding in result.findings)
-
-
-def test_a_wrong_depth_of_a_layer_is_found(bare: Path) -> None:
-    def tamper(accrued: GScore, layer: Layer) -> None:
-        if accrued == GScore(3, white=True):
-            layer.depth[first_open(layer, accrued)] += 1
-
-    assert verify_bare(bare, "KBvK", tamper).wrong > 0
-
-
-def test_a_value_outside_its_range_is_found(bare: Path) -> None:
-    def tamper(accrued: GScore, layer: Layer) -> None:
-        if accrued == GScore(4, white=False):
-            layer.value[first_open(layer, accrued)] = 255
-
-    result = verify_bare(bare, "KNvK", tamper)
-    assert any("outside the range" in finding.problem for finding in result.findings)
+    assert any(finding.accrued == spoilt and problem in finding.problem for finding in result.findings)
 
 
 class Forgetful(EveryLayer):
@@ -129,19 +128,17 @@ class Forgetful(EveryLayer):
 
 
 def test_layers_of_some_phases_prove_nothing(bare: Path) -> None:
-    with TableFile(table_path(bare, "KPvK", Variant.R_MOBILITY)) as file:
-        table = file.read()
+    table = plain(bare, "KPvK")
     with (
         Sources(bare, Variant.R_MOBILITY) as sources,
         Forgetful(table, {sub: sources.get(sub) for sub in table.material.successors()}) as layers,
         pytest.raises(ValueError, match="not those of all 24 phases"),
     ):
-        verify_table(table, fresh_around(bare, table.material), layers=layers)
+        verify_table(table, fresh_around(bare, table), layers=layers)
 
 
 def test_without_layers_nothing_is_proved(bare: Path) -> None:
     """Kernels would read runs that are not there."""
-    with TableFile(table_path(bare, "KNvK", Variant.R_MOBILITY)) as file:
-        table = file.read()
+    table = plain(bare, "KNvK")
     with pytest.raises(ValueError, match="KNvK has no runs of accrued scores, and its layers are not given"):
-        verify_table(table, fresh_around(bare, table.material))
+        verify_table(table, fresh_around(bare, table))

@@ -1,7 +1,6 @@
 """What proofs take is said before they begin: tables to prove and to unpack, time, memory and disk."""
 
 import re
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,7 +8,6 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.cli.main import main
 from tbgen.cli.progress import TableProgress
 from tbgen.costs import Cost, layers_memory
 from tbgen.index.layout import layout_of
@@ -27,7 +25,7 @@ from tbgen.verify.plan import (
     unpacking,
 )
 from tbgen.verify.proofs import ProofDone, Proofs
-from tests.support.packed_tables import PackedTables
+from tests.verify.conftest import Verify
 
 NAMES = ("KvK", "KNvK", "KNNvK")
 ORDER = [Material.parse(name) for name in NAMES]
@@ -35,13 +33,10 @@ R = Variant.R_MOBILITY
 
 
 @pytest.fixture
-def directory(tables: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def directory(two_packed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """KNNvK and KNvK packed, and KvK; none is small."""
     monkeypatch.setattr(planning, "SMALL", 0)
-    shutil.copy(table_path(tables, "KvK", R), tmp_path)
-    for name in NAMES[1:]:
-        shutil.copy(packed(name), tmp_path)
-    return tmp_path
+    return two_packed
 
 
 def proofs_of(directory: Path, *names: str) -> Proofs:
@@ -114,35 +109,25 @@ def test_the_command_tells_how_long_it_takes_still(monkeypatch: pytest.MonkeyPat
     timed.progress(STATES, 2, 5)
     now = 0.5
     timed.begin(ORDER[1], tasks[1].cost.steps)
-    timed.progress("digest", 0, 1)
     now = 0.9
     timed.progress("unpacking", 1, 1)
-    now = 1.2
-    timed.progress(STATES, 3, 10)
     assert shown == [
         "KvK (1 of 2): digest 0%, about 1.9 s left",
         "KvK (1 of 2): states 40%, about 1.7 s left",
-        "KNvK (2 of 2): digest 0%, about 1.4 s left",
         "KNvK (2 of 2): unpacking 100%, about 1.0 s left",
-        "KNvK (2 of 2): states 30%, about 0.7 s left",
     ]
 
 
 def test_the_command_says_it_first(
-    tables: Path, directory: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tables: Path, directory: Path, verify: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["verify", "KvK", "--dir", str(directory)]) == 0
-    assert "to prove" not in capsys.readouterr().err, "not worth a sentence"
+    assert "to prove" not in verify("KvK")[1], "not worth a sentence"
     monkeypatch.setattr(proving, "LONG", 1e-6)
-    assert main(["verify", "KNvK", "--dir", str(directory)]) == 0
-    said = capsys.readouterr().err.splitlines()[0]
-    assert re.search(
-        rf"2 tables to prove in {directory}: about [\d.]+ s, about [\d.]+ [MG]iB of memory$", said
+    assert re.match(
+        rf".*2 tables to prove in {directory}: about [\d.]+ s, about [\d.]+ [MG]iB of memory$",
+        verify("KNvK")[1].splitlines()[0],
     )
     monkeypatch.setattr(planning, "free_memory", lambda: 1 << 20)
-    assert main(["verify", "KNvK", "--dir", str(tables)]) == 0
-    assert "of memory, though 1.00 MiB are free\n" in capsys.readouterr().err
-    proofs = directory / "proofs.txt"
+    assert "of memory, though 1.00 MiB are free\n" in verify("KNvK", "--sample", "100", where=tables)[1]
     for lines in (1, 0):
-        assert main(["verify", "KvK", "--dir", str(directory), "--proofs", str(proofs)]) == 0
-        assert capsys.readouterr().err.count("to prove") == lines
+        assert verify("KvK", "--proofs", str(directory / "proofs.txt"))[1].count("to prove") == lines

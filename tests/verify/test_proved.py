@@ -1,6 +1,5 @@
 """Proved tables that others rest on: large packed ones are unpacked once, and read from plain copies."""
 
-import json
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -11,7 +10,6 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.cli.main import main
 from tbgen.cli.progress import TableProgress
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
@@ -20,19 +18,16 @@ from tbgen.probe.values import Values
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
 from tbgen.verify import plan, proved, tables
-from tests.support.packed_tables import PackedTables
+from tests.verify.conftest import Verify
 
 Proved = Callable[[], list[str]]
 
 
 @pytest.fixture
-def directory(tables: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """KNNvK and KNvK packed, and KvK."""
-    monkeypatch.setattr("tbgen.verify.packed.PROBES", 100)
-    shutil.copy(table_path(tables, "KvK", Variant.R_MOBILITY), tmp_path)
-    for name in ("KNvK", "KNNvK"):
-        shutil.copy(packed(name), tmp_path)
-    return tmp_path
+def directory(two_packed: Path, tables: Path) -> Path:
+    """KNvK packed, KNNvK, which rests on it, and KvK."""
+    shutil.copy(table_path(tables, "KNNvK", Variant.R_MOBILITY), two_packed)
+    return two_packed
 
 
 @pytest.fixture
@@ -52,18 +47,17 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def verified(directory: Path, capsys: pytest.CaptureFixture[str]) -> bool:
-    code = main(["verify", "KNNvK", "--dir", str(directory), "--json", "--sample", "1000"])
-    found = json.loads(capsys.readouterr().out)["tables"]
-    assert [table["material"] for table in found] == ["KvK", "KNvK", "KNNvK"]
-    assert not (directory / COPIES).exists()
-    return code == 0 and all(table["proved"] for table in found)
+def check_proofs(verify: Verify) -> None:
+    found = verify.tables("KNNvK", "--sample", "1000")
+    assert [(table["material"], table["proved"]) for table in found] == [
+        (name, True) for name in ("KvK", "KNvK", "KNNvK")
+    ]
+    assert not (verify.directory / COPIES).exists()
 
 
-def test_tables_that_others_rest_on_are_unpacked_once(
-    directory: Path, unpacked: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert verified(directory, capsys)
+@pytest.mark.usefixtures("directory")
+def test_tables_that_others_rest_on_are_unpacked_once(unpacked: list[str], verify: Verify) -> None:
+    check_proofs(verify)
     assert unpacked.count("KNvK") == unpacked.count("KNNvK") == 1
 
 
@@ -74,25 +68,21 @@ def test_a_plain_table_is_read_without_what_it_rests_on(tables: Path, unpacked: 
     assert unpacked == ["KNvK"]
 
 
+@pytest.mark.usefixtures("directory")
 def test_without_room_for_copies_they_are_unpacked_again(
-    directory: Path,
-    unpacked: list[str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    unpacked: list[str], verify: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*arguments: object) -> None:
         raise TbgenError("no room")
 
     monkeypatch.setattr(PlainCopies, "keep", refuse)
-    assert verified(directory, capsys)
+    check_proofs(verify)
     assert unpacked.count("KNvK") == 2
 
 
+@pytest.mark.usefixtures("directory")
 def test_a_damaged_copy_is_found(
-    directory: Path,
-    unpacked: list[str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    unpacked: list[str], verify: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is proved with it."""
     keep = PlainCopies.keep
@@ -104,5 +94,5 @@ def test_a_damaged_copy_is_found(
         keep(self, table, info, threads)
 
     monkeypatch.setattr(PlainCopies, "keep", spoil)
-    assert verified(directory, capsys)
+    check_proofs(verify)
     assert unpacked.count("KNvK") == 2

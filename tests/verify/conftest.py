@@ -1,0 +1,46 @@
+"""Tables that are proved, and the command that proves them."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tbgen.board.variant import Variant
+from tbgen.cli.main import main
+from tbgen.store.format import table_path
+from tests.support.packed_tables import PackedTables
+
+
+class Verify:
+    """The command ``tbgen verify``, in a directory of tables."""
+
+    def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.directory, self._capsys = directory, capsys
+
+    def __call__(self, *words: str, code: int = 0, where: Path | None = None) -> tuple[list[str], str]:
+        """Lines of its standard output, and its standard error."""
+        assert main(["verify", *words, "--dir", str(where or self.directory)]) == code
+        output = self._capsys.readouterr()
+        return output.out.splitlines(), output.err
+
+    def tables(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
+        """What it says of each table as JSON."""
+        found: list[dict[str, Any]] = json.loads("\n".join(self(*words, "--json", code=code)[0]))["tables"]
+        return found
+
+
+@pytest.fixture
+def verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Verify:
+    return Verify(tmp_path, capsys)
+
+
+@pytest.fixture
+def two_packed(tables: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with KNNvK and KNvK packed, and KvK; proofs make few probes."""
+    monkeypatch.setattr("tbgen.verify.packed.PROBES", 100)
+    shutil.copy(table_path(tables, "KvK", Variant.R_MOBILITY), tmp_path)
+    for name in ("KNvK", "KNNvK"):
+        shutil.copy(packed(name), tmp_path)
+    return tmp_path
