@@ -21,6 +21,8 @@ pytestmark = pytest.mark.slow
 
 MODULES = ("commands", "probing", "playing", "fast_paths", "storage")
 LONGEST = ("BuildAll", "Report", "Filters")
+DAILY = ("Search",)
+"""Classes that take little; the others are for exhaustive runs."""
 sys.path.append(str(ROOT / "benchmarks"))
 
 
@@ -32,7 +34,7 @@ def measured() -> Iterator[Any]:
             if found.__module__ == module.__name__ and found.__name__ not in LONGEST:
                 for method in dir(found):
                     if method.startswith(("time_", "track_")):
-                        marks = [pytest.mark.exhaustive] if name == "commands" else []
+                        marks = [] if found.__name__ in DAILY else [pytest.mark.exhaustive]
                         yield pytest.param(found, method, id=f"{name}.{found.__name__}.{method}", marks=marks)
 
 
@@ -65,6 +67,7 @@ def test_it_runs(
         assert (found is None) == method.startswith("time_")
 
 
+@pytest.mark.exhaustive
 def test_load_of_the_server(tables: Path) -> None:
     """Every request is answered, whatever slow clients do."""
     words = [str(tables), "--requests", "300", "--slow", "20", "--json"]
@@ -81,6 +84,7 @@ def test_load_of_the_server(tables: Path) -> None:
     assert 0 < found["median_ms"] <= found["p99_ms"] <= found["longest_ms"]
 
 
+@pytest.mark.exhaustive
 def test_rates_are_compared_with_tables(tables: Path) -> None:
     words = [sys.executable, str(ROOT / "benchmarks" / "calibrate.py"), str(tables), "KNvK"]
     title, *lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()

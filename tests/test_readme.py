@@ -2,15 +2,21 @@
 and sizes may differ."""
 
 import doctest
-import os
+import io
 import re
+import shlex
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from tbgen.cli.main import COMMANDS
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.cli.main import COMMANDS, main
+from tbgen.generator import build
+from tests.support.builds import Silent
 from tests.support.paths import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -19,11 +25,15 @@ DOCS = ROOT / "docs"
 PAGES = "\n".join(
     [README, *((DOCS / name).read_text() for name in ("tour.md", "referee.md", "scoring.md", "report.md"))]
 )
-BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
-EXAMPLES = [
-    tuple(example.split("\n", 1)) for block in BLOCKS for example in re.split(r"^\$ ", block, flags=re.M)[1:]
-]
-"""Commands and what they print; ``...`` stands for anything."""
+SHOWN: defaultdict[str, list[str]] = defaultdict(list)
+"""Commands and what they print, wherever they are shown; ``...`` stands for anything."""
+for block in re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL):
+    for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
+        command, _, printed = example.partition("\n")
+        SHOWN[command].append(printed)
+
+COMMAND = re.compile(r"((?P<before>.*) \| )?tbgen (?P<words>.*?)( (?P<joint>\||&&) (?P<after>.*))?")
+"""One of ours, and what the shell does before and after it."""
 
 MACHINE = re.compile(r"\d+(\.\d+)? (s|KiB|MiB|GiB)\b|\d+ min \d+ s|\btbgen \d+\.\d+\.\d+")
 """What depends on the machine, on the version of zlib, and on the tbgen that has built the tables."""
@@ -31,9 +41,11 @@ MACHINE = re.compile(r"\d+(\.\d+)? (s|KiB|MiB|GiB)\b|\d+ min \d+ s|\btbgen \d+\.
 
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory."""
+    """A working directory with the files that examples name, but for tables."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TBGEN_DIR", raising=False)
+    for name in ("docs", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path
 
 
@@ -43,22 +55,41 @@ def same(shown: str, printed: str) -> bool:
     return doctest.OutputChecker().check_output(*masked, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
 
 
-@pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command[:40] for command, _ in EXAMPLES])
-def test_commands(command: str, shown: str, directory: Path, request: pytest.FixtureRequest) -> None:
-    (directory / "docs").symlink_to(DOCS)
-    (directory / "tests").symlink_to(ROOT / "tests")
-    fixture = "whole_game_tables" if "--rules wg" in command else "tables"
+@pytest.mark.parametrize("command", SHOWN, ids=lambda command: command[:40])
+def test_commands(
+    command: str,
+    directory: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Ours run in this process, and what stands before and after them in the shell."""
     if not command.startswith("tbgen build"):
-        (directory / "data").symlink_to(request.getfixturevalue(fixture))
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment)
-    assert same(shown, done.stdout), done.stdout + done.stderr
+        if "--rules wg" in command:
+            build([Material.parse("KPvK")], directory / "data", Silent(), variant=Variant.WHOLE_GAME)
+        else:
+            (directory / "data").symlink_to(request.getfixturevalue("tables"))
+    monkeypatch.setattr("tbgen.report.site.site.plots", lambda *_: [])  # which tests of reports draw
+    parts = COMMAND.fullmatch(command)
+    assert parts, command
+    monkeypatch.setattr(sys, "stdin", io.StringIO(shell(parts["before"] or "")))
+    capsys.readouterr()
+    main(shlex.split(parts["words"]))
+    printed, said = capsys.readouterr()
+    if parts["after"]:
+        after = shell(parts["after"], printed)
+        printed = after if parts["joint"] == "|" else printed + after
+    for shown in SHOWN[command]:
+        assert same(shown, printed), printed + said
+
+
+def shell(command: str, sent: str = "") -> str:
+    """What a command of the shell prints."""
+    return subprocess.run(["bash", "-c", command], input=sent, capture_output=True, text=True).stdout
 
 
 def test_python(directory: Path, tables: Path) -> None:
     (directory / "data").symlink_to(tables)
-    (directory / "docs").symlink_to(DOCS)
-    (directory / "tests").symlink_to(ROOT / "tests")
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README.md", None, None)
     assert test.examples
@@ -72,6 +103,6 @@ def test_every_command_has_an_example() -> None:
 
 
 def test_no_example_is_lost() -> None:
-    assert len(EXAMPLES) == PAGES.count("\n$ ") >= 10
+    assert sum(map(len, SHOWN.values())) == PAGES.count("\n$ ") >= 10
     assert same("about 3 s\n", "about 4.2 s\n")
     assert not same("3 positions, 3 s\n", "4 positions, 3 s\n")

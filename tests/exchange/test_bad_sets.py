@@ -38,7 +38,6 @@ def test_a_wrong_file_that_came_whole_is_asked_for_once(spoilt: Path, tmp_path: 
     ("spoil", "sentence"),
     [
         (tampered, "not the file that its set names"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-5]), "ended after"),
         (lambda path: path.write_bytes(path.read_bytes() + b"more"), "longer than its set says"),
         (lambda path: path.unlink(), "there is no"),
         (lambda path: path.write_bytes(b""), "ended after"),
@@ -131,9 +130,8 @@ def changed(document: Document, **facts: object) -> Document:
     return document | {"tables": [first | facts]}
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
+def test_no_list_at_all() -> None:
+    for text, sentence in (
         (b"", "Input data was truncated"),
         (b"junk", "JSON is malformed"),
         (b"[" * 100_000, "Expected `object`, got `array`"),
@@ -141,11 +139,9 @@ def changed(document: Document, **facts: object) -> Document:
         (b'{"bytes": ' + b"9" * 10_000 + b"}", "Object missing required field `format`"),
         (b"null", "Expected `object`, got `null`"),
         (b"{}", "Object missing required field `format`"),
-    ],
-)
-def test_no_list_at_all(text: bytes, sentence: str) -> None:
-    with pytest.raises(TbgenError, match=f"the list is no list of tables that can be used: {sentence}"):
-        PublishedSet.parse(text, "the list")
+    ):
+        with pytest.raises(TbgenError, match=f"the list is no list of tables that can be used: {sentence}"):
+            PublishedSet.parse(text, "the list")
 
 
 def test_a_list_without_end(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from tbgen.cells.file import PackedBounds, PackedSide, bytes_of, file_name
-from tbgen.cli.main import main
 from tbgen.errors import TbgenError, UsageError
 from tbgen.exchange.cells import MenOfCells, MissingCellsError, plan_cells, publish_cells
 from tbgen.exchange.fetch import fetch, read_list
-from tbgen.exchange.published import LIST_NAME, PublishedFile, PublishedSet
+from tbgen.exchange.published import LIST_NAME, PublishedSet
 from tbgen.exchange.sources import source_of
-from tests.support.commands import answer, failure
+from tests.support.commands import Capture, answer, failure, said
 from tests.support.disks import small_disk
+from tests.support.sets import Report
 from tests.support.web_server import serving
 
 NAMES = "KkR 8/p7/8/8/8/8/8/8", "KkR 8/8/p7/8/8/8/8/8", "KRkr 8/8/p7/8/8/8/P7/8"
@@ -46,23 +46,12 @@ def published(cells: Path, tmp_path: Path) -> Path:
     return tmp_path / "set"
 
 
-class Report:
-    def __init__(self) -> None:
-        self.files: list[str] = []
-
-    def came(self, size: int) -> None:
-        pass
-
-    def done(self, file: PublishedFile) -> None:
-        self.files.append(file.file)
-
-
 def get(address: str, directory: Path, *names: str, check: bool = False) -> list[str]:
     source, report = source_of(address), Report()
     checked = (lambda *_: None) if check else None
     to_do = plan_cells(read_list(source), directory, MenOfCells(names), place=address, check=checked)
     fetch(to_do, source, report=report)
-    return sorted(report.files)
+    return sorted(report.tables)
 
 
 def files(directory: Path) -> dict[str, bytes]:
@@ -78,17 +67,17 @@ def test_cells_are_published_and_fetched(cells: Path, published: Path, tmp_path:
     assert sorted(path.name for path in published.iterdir()) == sorted([*FILES, LIST_NAME, "SHA256SUMS"])
 
 
-@pytest.mark.parametrize(("name", "count"), [("KRvKP", 2), ("kpvkr", 2), ("KRPvKRP", 1), ("KPRvKRP", 1)])
-def test_cells_by_their_men(name: str, count: int, cells: Path, published: Path, tmp_path: Path) -> None:
+def test_cells_by_their_men(cells: Path, published: Path, tmp_path: Path) -> None:
     """Either side may come first, and men in any order."""
-    assert len(get(str(published), tmp_path / "new", name)) == count
-    assert len(publish_cells(cells, tmp_path / "other", MenOfCells([name])).cells) == count
+    for name, count in (("KRvKP", 2), ("kpvkr", 2), ("KRPvKRP", 1), ("KPRvKRP", 1)):
+        assert len(get(str(published), tmp_path / f"new-{name}", name)) == count
+        assert len(publish_cells(cells, tmp_path / f"other-{name}", MenOfCells([name])).cells) == count
 
 
-@pytest.mark.parametrize("name", ["KRKP", "RvK", "KKvK", "K[WF]vK", "KRvKvK", "../KvK", "vK", ""])
-def test_names_that_mean_nothing(name: str) -> None:
-    with pytest.raises(UsageError, match="names no men of cells: expected both sides, such as KRPvKRP"):
-        MenOfCells([name])
+def test_names_that_mean_nothing() -> None:
+    for name in ("KRKP", "RvK", "KKvK", "K[WF]vK", "KRvKvK", "../KvK", "vK", ""):
+        with pytest.raises(UsageError, match="names no men of cells: expected both sides, such as KRPvKRP"):
+            MenOfCells([name])
 
 
 def test_men_without_cells(cells: Path, published: Path, own: Path, tmp_path: Path) -> None:
@@ -203,15 +192,14 @@ def test_what_is_there_stays(cells: Path, published: Path, tmp_path: Path) -> No
     assert (len(to_do.there), to_do.wanted) == (2, ())
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"file": "../x.cell"}, {"file": "KvK.r.h5"}, {"file": FILES[1]}, {"digest": "0"}, {"bytes": 0}],
-)
-def test_a_list_that_means_nothing(change: dict[str, object], published: Path) -> None:
-    document = json.loads((published / LIST_NAME).read_text())
-    document["cells"][0] |= change
-    with pytest.raises(TbgenError, match="is no list of tables that can be used"):
-        PublishedSet.parse(json.dumps(document).encode(), "the list")
+def test_a_list_that_means_nothing(published: Path) -> None:
+    for name, value in (
+        *(("file", "../x.cell"), ("file", "KvK.r.h5"), ("file", FILES[1]), ("digest", "0"), ("bytes", 0)),
+    ):
+        document = json.loads((published / LIST_NAME).read_text())
+        document["cells"][0][name] = value
+        with pytest.raises(TbgenError, match="is no list of tables that can be used"):
+            PublishedSet.parse(json.dumps(document).encode(), "the list")
 
 
 def test_a_full_disk(cells: Path, published: Path, tmp_path: Path) -> None:
@@ -223,20 +211,18 @@ def test_a_full_disk(cells: Path, published: Path, tmp_path: Path) -> None:
             publish_cells(cells, tmp_path / "small", ALL)
 
 
-def test_the_commands(own: Path, cells: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands(own: Path, cells: Path, tmp_path: Path, capsys: Capture) -> None:
     """One set may have tables and cells."""
     target, new = str(tmp_path / "set"), str(tmp_path / "new")
     answer(capsys, "publish", target, "KvK", "--dir", str(own))
     assert "1 table and 2 cells, " in answer(capsys, "publish", target, "KRvKP", "--cells", str(cells))
-    assert main(["fetch", "--cells", new, "--from", target, "--json"]) == 0
-    output = capsys.readouterr()
-    assert output.err.startswith("tbgen: 2 cells to fetch, ")
-    document = json.loads(output.out)
-    assert sorted(each["file"] for each in document["fetched"]) == sorted(files(Path(new)))
-    assert len(document["fetched"]) == 2
-    assert "has no cells of KRPvKRP" in failure(
-        capsys, 3, "fetch", "KRPvKRP", "--cells", new, "--from", target
-    )
+    out, told = said(capsys, 0, "fetch", "--cells", new, "--from", target, "--json")
+    assert told[0].startswith("tbgen: 2 cells to fetch, ")
+    fetched = [each["file"] for each in json.loads(out)["fetched"]]
+    assert sorted(fetched) == sorted(files(Path(new)))
+    assert len(fetched) == 2
+    lacking = failure(capsys, 3, "fetch", "KRPvKRP", "--cells", new, "--from", target)
+    assert "has no cells of KRPvKRP" in lacking
     for words in (["--men", "3"], ["--rules", "all"]):
         sentence = failure(capsys, 2, "fetch", *words, "--cells", new, "--from", target)
         assert "--men and --rules are for tables" in sentence

@@ -5,7 +5,6 @@ import fcntl
 import json
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,8 +24,7 @@ from tests.support.sets import KQVK, R, Report, files, get, tampered
 from tests.support.web_server import serving
 
 
-@pytest.mark.parametrize("ranges", [True, False])
-@pytest.mark.parametrize("jobs", [1, 4])
+@pytest.mark.parametrize(("ranges", "jobs"), [(True, 4), (False, 1)])
 def test_fetching_all(published: Path, tmp_path: Path, ranges: bool, jobs: int) -> None:
     with serving(published, ranges=ranges) as server:
         report = get(server.address, tmp_path / "new", jobs=jobs)
@@ -89,8 +87,12 @@ def test_the_next_command_goes_on(published: Path, tmp_path: Path) -> None:
         assert asked == expected
 
 
-def test_a_transfer_that_another_one_stops_keeps_what_has_come(published: Path, tmp_path: Path) -> None:
-    begun = threading.Event()
+def test_a_transfer_that_another_one_stops_keeps_what_has_come(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, stop = threading.Event(), threading.Event()
+    monkeypatch.setattr("tbgen.exchange.fetch.Event", lambda: stop)
+    monkeypatch.setattr("tbgen.exchange.fetch._PATIENCE", 300)
 
     class Source:
         def place(self, name: str) -> str:
@@ -99,14 +101,14 @@ def test_a_transfer_that_another_one_stops_keeps_what_has_come(published: Path, 
         @contextmanager
         def open(self, name: str, start: int) -> Iterator[tuple[int, Iterator[bytes]]]:
             if name != KQVK:
-                begun.wait(10)
+                begun.wait(300)
                 raise TbgenError("the server is gone")
             yield start, self.data()
 
         def data(self) -> Iterator[bytes]:
             yield from (bytes(3000), bytes(3000))
             begun.set()
-            time.sleep(0.3)
+            stop.wait(300)
             yield b"late"
 
     to_do = plan(read_list(source_of(str(published))), tmp_path, R, [Material.parse("KQvK")], place="")

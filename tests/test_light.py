@@ -1,0 +1,130 @@
+"""Light paths stay light: what is probed, adjudicated, exported or estimated loads no compiler."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import tbgen
+from tests.support.paths import MATCH
+
+PACKAGE = Path(tbgen.__file__).parent
+
+
+def modules_named(node: ast.AST) -> set[str]:
+    """What an import statement loads; a name that is imported may be a module."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return set()
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """What runs when a module is imported: not functions, nor what is for type checkers alone."""
+    for node in body:
+        yield node
+        inside = [] if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) else ["body"]
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for part in (*inside, "orelse", "handlers", "finalbody"):
+                yield from statements(getattr(node, part, []))
+
+
+@cache
+def named_by(path: Path) -> frozenset[str]:
+    """What importing a module imports by itself."""
+    body = ast.parse(path.read_text()).body
+    return frozenset().union(*map(modules_named, statements(body)))
+
+
+@cache
+def loaded(name: str) -> frozenset[str]:
+    """All that importing a module loads, by what modules say: those of the package, and other packages."""
+    found, waiting = set[str](), [name]
+    while waiting:
+        name = waiting.pop()
+        if not name.startswith("tbgen"):
+            found.add(name.split(".")[0])
+        elif name not in found:
+            path = Path(PACKAGE.parent, *name.split("."))
+            path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+            if path.exists():
+                found.add(name)
+                waiting += [name.rpartition(".")[0]] if "." in name else []
+                waiting += named_by(path)
+    return frozenset(found)
+
+
+COMMANDS = "probe info export tag score adjudicate solve estimate serve engine fetch publish completion"
+MODULES = "probe.tablebase probe.positions web.app engine.uci solve.structures exchange.export"
+LIGHT = {
+    "tbgen": {"numpy", "h5py", "chess", "numba"},
+    "tbgen.cli.main": {"numpy", "h5py", "chess", "numba", "matplotlib"},
+    **{f"tbgen.cli.{name}": {"numba", "matplotlib"} for name in COMMANDS.split()},
+    **{
+        f"tbgen.{name}": {"numba", "matplotlib"} for name in ("probe.tablebase", "probe.positions", "web.app")
+    },
+    **{f"tbgen.{name}": {"numba"} for name in ("engine.uci", "solve.structures", "exchange.export")},
+}
+"""Modules, and what they load at no price."""
+
+
+def test_light_modules_load_nothing_heavy() -> None:
+    """Nor does the proof load anything of the solver."""
+    assert {"numba", "numpy", "tbgen.retro.kernels"} <= loaded("tbgen.retro.solver")
+    for name, heavy in LIGHT.items():
+        assert name in loaded(name)
+        assert loaded(name) & heavy == set(), name
+    for name in ("tbgen.verify.tables", "tbgen.verify.warmup"):
+        assert "numba" in loaded(name)
+        assert not [module for module in loaded(name) if module.startswith("tbgen.retro")]
+
+
+COLD = """
+import sys
+from pathlib import Path
+import tbgen
+
+tbgen.GScore, tbgen.solve
+assert not {"numpy", "h5py", "chess"} & set(sys.modules)
+
+from tbgen.cli.main import main
+
+directory, place, games, fen = sys.argv[1:]
+assert main(["probe", fen, "--dir", directory]) == 0
+assert "numba" not in sys.modules, "probe"
+for words in (
+    ["tag", games, f"{place}/out.pgn", "--jobs", "1"],
+    ["score", games, "--jobs", "1"],
+    ["adjudicate", games],
+    ["solve", "8/8/4k3/4p3/4P3/4K3/8/8 w - - 3 40", "--estimate"],
+    ["export", f"{place}/flat", "KQvK"],
+    ["info", "KQvK"],
+):
+    assert main([*words, "--dir", directory]) == 0, words
+    assert "numba" not in sys.modules, words
+tbgen.open_tablebase(directory).probe_arrays("KBk", [[36, 37, 38]], [1])
+from tbgen.engine.uci import UciEngine
+
+UciEngine(print, [Path(directory)]).run(["uci", f"position fen {fen}", "go depth 1"])
+from starlette.testclient import TestClient
+from tbgen.web.app import make_app
+from tbgen.web.settings import Settings
+
+with TestClient(make_app(Settings((Path(directory),)))) as client:
+    for path in (f"/r?fen={fen}", f"/r/mainline?fen={fen}", f"/lasker?fen={fen}", "/r/stats/KBvK",
+                 "/r/sample?material=KBvK", "/tables"):
+        assert client.get(path).status_code == 200, path
+    assert client.post("/r/game", content="1. e4 *").status_code == 200
+assert not {"numba", "matplotlib"} & set(sys.modules)
+"""
+
+
+def test_what_needs_no_compiler_loads_none(three_men: Path, tmp_path: Path) -> None:
+    """Plain tables are probed and exported, games adjudicated and work estimated, in one process."""
+    words = [str(three_men), str(tmp_path), MATCH, "8/8/8/4KBk1/8/8/8/8 b - - 0 1"]
+    done = subprocess.run([sys.executable, "-c", COLD, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "bestmove g5h5" in done.stdout
