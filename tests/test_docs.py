@@ -41,6 +41,7 @@ def test_the_reference_of_all_modules(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_site_and_the_manual_page(tmp_path: Path) -> None:
     site = made("html", tmp_path, WITHOUT_MODULES)
     page = (site / "api.html").read_text()
@@ -63,12 +64,29 @@ def test_the_site_and_the_manual_page(tmp_path: Path) -> None:
     assert [word for word in (*COMMANDS, *options) if word not in manual] == []
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])
-def test_paths_that_are_named_are_there(name: str) -> None:
-    named = re.findall(r"`((?:tbgen|tests|scripts|docs|benchmarks)/[\w./-]+)", (ROOT / name).read_text())
-    named += re.findall(r"\]\(([^):]+)\)", (ROOT / name).read_text())
-    assert named
-    assert [path for path in named if not (ROOT / path.replace("/NAME.py", "")).exists()] == []
+def test_links_lead_to_pages_and_headings() -> None:
+    pages = {path: path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))}
+    links = [
+        (path, *target.split("#"))
+        for path, text in pages.items()
+        for target in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", text)
+    ]
+    assert len(links) > 200
+    for path, place, *heading in links:
+        target = (path.parent / place).resolve() if place else path
+        assert target.exists(), (path.name, place)
+        for name in heading:
+            titles = re.findall(r"^##* (.*)$", pages[target], re.MULTILINE)
+            known = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert name in known, (path.name, place, name)
+
+
+def test_paths_that_are_named_are_there() -> None:
+    for page in ("CONTRIBUTING.md", "SECURITY.md"):
+        text = (ROOT / page).read_text()
+        named = re.findall(r"`((?:tbgen|tests|scripts|docs|benchmarks)/[\w./-]+)", text)
+        assert named
+        assert [path for path in named if not (ROOT / path.replace("/NAME.py", "")).exists()] == []
 
 
 def test_the_citation_and_the_changelog_are_of_this_version() -> None:
