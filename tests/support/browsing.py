@@ -1,18 +1,37 @@
 """A browser that looks at the page of a server, and what it finds wrong."""
 
+import asyncio
+import atexit
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, FloatRect, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    FloatRect,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
+
+from tests.support.exhaustive import FEW
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ("--no-sandbox", "--disable-gpu")
 SERIOUS = ("serious", "critical")
-MOST_MS = 120_000
+DESK: ViewportSize = {"width": 1200, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 664}
+DRAWN = "() => new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))"
+MOST_MS = 300_000
 """How long a slow machine may take for anything."""
 
 expect.set_options(timeout=MOST_MS)
@@ -23,34 +42,69 @@ def chromium() -> str | None:
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
+@cache
+def _started(path: str) -> tuple[Browser, asyncio.AbstractEventLoop]:
+    """The browser of this process, which ends with it, and its event loop."""
+    playwright = sync_playwright().start()
+    browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        asyncio._set_running_loop(loop)
+        browser.close()
+        playwright.stop()
+
+    atexit.register(end)
+    return browser, loop
+
+
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A browser; without one the test is skipped."""
+    """A browser; without one the test is skipped.
+
+    It is started once in a process. Its event loop, which leaves no room for another one, runs in the main
+    thread whenever the browser is asked something; in between it is set aside.
+    """
     path = chromium()
     if path is None:
         pytest.skip("there is no Chromium: install it with apt-get install chromium")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield started
-        started.close()
+    browser, loop = _started(path)
+    asyncio._set_running_loop(loop)
+    try:
+        yield browser
+    finally:
+        asyncio._set_running_loop(None)
+
+
+@cache
+def _context(browser: Browser, has_touch: bool) -> BrowserContext:
+    """Where visits share what has been loaded; another one would load and compile all of it anew."""
+    return browser.new_context(has_touch=has_touch)
 
 
 class Visit:
-    """A page that is open.
+    """A page that is open, in a browser that remembers no other one.
 
     :param address: of the server.
     :param script: what is run before those of the page.
-    :param options: of the browser's context: ``viewport``, ``color_scheme`` and others.
     """
 
     def __init__(
-        self, browser: Browser, address: str, query: str = "", script: str = "", **options: Any
+        self,
+        browser: Browser,
+        address: str,
+        query: str = "",
+        script: str = "",
+        *,
+        viewport: Any = DESK,
+        color_scheme: Any = "light",
+        reduced_motion: Any = "reduce",
+        has_touch: bool = False,
     ) -> None:
-        options.setdefault("viewport", {"width": 1200, "height": 900})
-        options.setdefault("reduced_motion", "reduce")
-        self._context = browser.new_context(**options)
-        self._context.add_init_script(script)
-        self.page: Page = self._context.new_page()
+        self.page: Page = _context(browser, has_touch).new_page()
+        self.page.set_viewport_size(viewport)
+        self.page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
+        self.page.add_init_script(script)
         self.page.set_default_timeout(MOST_MS)
         self.wrong: list[str] = []
         """Errors of scripts, and what the page was forbidden; not answers by which the server refuses."""
@@ -63,7 +117,10 @@ class Visit:
             self.wrong.append(message.text)
 
     def close(self) -> None:
-        self._context.close()
+        """Close the page, and forget what it has kept."""
+        self.page.evaluate("() => { try { localStorage.clear() } catch {} }")
+        self.page.context.clear_permissions()
+        self.page.close()
 
     def asked(self) -> dict[str, str]:
         """What stands in the address of the page."""
@@ -72,8 +129,7 @@ class Visit:
 
     def square(self, name: str) -> tuple[float, float]:
         """The middle of a square, White below."""
-        box: FloatRect | None = self.page.locator("#board svg.cm-chessboard").bounding_box()
-        assert box is not None
+        box = self.box("#board svg.cm-chessboard")
         size = box["width"] / 8
         return box["x"] + size * (ord(name[0]) - 96.5), box["y"] + size * (8.5 - int(name[1]))
 
@@ -84,6 +140,39 @@ class Visit:
         mouse.down()
         mouse.move(*(self.square(end) if isinstance(end, str) else end), steps=4)
         mouse.up()
+
+    def click(self, selector: str, says: str = "", where: str = "#sentence") -> None:
+        """Click on an element; then the page says something somewhere."""
+        self.page.locator(selector).click()
+        expect(self.page.locator(where)).to_contain_text(says)
+
+    def sees(self, shown: dict[str, str | int]) -> None:
+        """Wait until elements have their texts, or until there are as many of them."""
+        for selector, wanted in shown.items():
+            found = expect(self.page.locator(selector))
+            found.to_have_count(wanted) if isinstance(wanted, int) else found.to_have_text(wanted)
+
+    def box(self, selector: str) -> FloatRect:
+        """Where an element is."""
+        found = self.page.locator(selector).bounding_box()
+        assert found is not None
+        return found
+
+    def enter(self, selector: str, text: str) -> None:
+        """Write into a field, and press Enter."""
+        self.page.locator(selector).fill(text)
+        self.page.keyboard.press("Enter")
+
+    def until(self, holds: Callable[[], object]) -> None:
+        """Wait until something holds, picture by picture."""
+        end = monotonic() + MOST_MS / 1000
+        while not holds():
+            assert monotonic() < end
+            self.draw()
+
+    def draw(self) -> None:
+        """Wait until one more picture is drawn."""
+        self.page.evaluate(DRAWN)
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -104,6 +193,10 @@ class Visit:
             if each["impact"] in SERIOUS
             for node in each["nodes"]
         ]
+
+    def audit(self) -> None:
+        """Find nothing that is serious, where exhaustive tests run: axe-core takes long."""
+        assert FEW in os.environ or self.violations() == []
 
     def too_wide(self) -> bool:
         """Whether the page has to be scrolled sideways."""

@@ -23,7 +23,7 @@ from tests.support.browsing import SERIOUS
 NAMES: Final = ("firefox", "firefox-esr")
 KEYS: Final = {"ArrowLeft": "\ue012", "ArrowRight": "\ue014"}
 """Keys without a letter, as the protocol writes them."""
-MOST_SECONDS: Final = 120.0
+MOST_SECONDS: Final = 300.0
 """How long a slow machine may take for anything."""
 
 

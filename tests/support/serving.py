@@ -1,12 +1,20 @@
-"""``tbgen serve`` as a process of its own."""
+"""``tbgen serve``: as a process of its own, or in a thread of this one."""
 
+import logging
 import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+from uvicorn import Config, Server
+
+from tbgen.web.app import make_app
+from tbgen.web.connections import Connection, most_connections
+from tbgen.web.server import address_of, listening
+from tbgen.web.settings import Settings
 from tests.support.processes import started, wait_for
 
 
@@ -25,3 +33,25 @@ def serving(
         found = re.search(r"http://([\d.]+):(\d+)", said)
         assert found, said
         yield running, found[1], int(found[2])
+
+
+@contextmanager
+def served(*directories: Path, **settings: Any) -> Iterator[str]:
+    """The address of a server in a thread, without a limit for its clients."""
+    config = Config(
+        make_app(Settings(directories, limit=0, **settings)),
+        http=Connection,
+        ws="none",
+        log_config=None,
+        log_level=logging.WARNING,
+        limit_concurrency=most_connections(),
+    )
+    server = Server(config)
+    with listening("127.0.0.1", 0) as listener:
+        thread = Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            yield address_of(listener)
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -13,10 +13,11 @@ from tbgen.board.described import DescribedBoard
 from tbgen.cli.main import main
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import open_tablebase
+from tbgen.solve.budget import Budget
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tests.support.browsing import Visit
-from tests.support.serving import serving
+from tests.support.serving import served
 
 FEN = "8/8/8/4K[WD]k1/8/8/8/8 b - - 0 1"
 ACCRUED = "8/8/8/8/8/k7/2[WD]5/2K5 w - - 4 9"
@@ -86,14 +87,8 @@ def test_what_is_of_chess_refuses_in_a_sentence(client: TestClient, built: Path)
     assert "puzzles are of chess" in ask(client, "/r/puzzle", 400, material="K[WD]vK")["message"]
     assert ask(client, "/r/puzzle", 404)["code"] == "no_position"
     assert ask(client, "/r", 404, fen=FEN.replace("WD", "WA"))["code"] == "missing_table"
-    with TestClient(make_app(Settings((built,), limit=0, solve=_budget()))) as solving:
+    with TestClient(make_app(Settings((built,), limit=0, solve=Budget(cells=1)))) as solving:
         assert only in ask(solving, "/r/solve", 400, fen=FEN)["message"]
-
-
-def _budget() -> Any:
-    from tbgen.solve.budget import Budget
-
-    return Budget(seconds=1.0)
 
 
 def test_pictures(client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,8 +114,8 @@ def test_a_board_without_pawns_answers_as_one_of_chess() -> None:
 
 def test_the_page(browser: Browser, built: Path) -> None:
     """Moves by mouse, a line that survives a reload, set-up with men of the position, and refusals."""
-    with serving(built, "--limit", "0") as (_, host, port):
-        visit = Visit(browser, f"http://{host}:{port}", f"?fen={FEN.replace(' ', '_')}")
+    with served(built) as address:
+        visit = Visit(browser, address, f"?fen={FEN.replace(' ', '_')}")
         page, sentence = visit.page, visit.page.locator("#sentence")
         expect(sentence).to_have_text("White mates in 22 plies.")
         assert page.locator("#board [data-square=f5] use.piece").count() == 1
@@ -128,8 +123,7 @@ def test_the_page(browser: Browser, built: Path) -> None:
         visit.drag("g5", "f4")  # no legal move
         visit.drag("g5", "g4")
         expect(sentence).to_have_text("White mates in 17 plies.")
-        page.locator("#step").click()
-        expect(sentence).to_have_text("White mates in 16 plies.")
+        visit.click("#step", "White mates in 16 plies.")
         page.reload()
         expect(sentence).to_have_text("White mates in 16 plies.")
         expect(page.locator("#played")).to_contain_text("g5g4")
@@ -151,6 +145,6 @@ def test_the_page(browser: Browser, built: Path) -> None:
         expect(page.locator("#problem")).to_contain_text("tbgen build 'K[WD]vK[WD]'")
         page.locator("#swap").click()
         expect(page.locator("#fen")).to_have_value("8/8/8/4k1K1/5[wd]2/8/8/[WD]7 w - - 0 1")
-        assert visit.violations() == []
+        visit.audit()
         visit.close()
         assert visit.wrong == []

@@ -7,10 +7,9 @@ import pytest
 
 from tests.support.firefox import Firefox, firefox
 
-pytestmark = [pytest.mark.slow, pytest.mark.everywhere]
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive, pytest.mark.everywhere("daily")]
 
 KBK = "fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
-PHONE = (390, 664)
 START = "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
 TODAY = """import(new URL("page/api.js", document.baseURI))
     .then(({fresh}) => fresh("r/puzzle", {day: new Date().toISOString().slice(0, 10)}))
@@ -26,32 +25,32 @@ def fox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
 
 
 def test_the_explorer_says_the_value_and_moves_by_mouse_and_keys(fox: Firefox, address: str) -> None:
+    """In light and in dark."""
     fox.visit(f"{address}/")
     fox.expect(fox.text("#sentence"), START)
-    fox.expect(fox.text("#value"), "G1.5")
     fox.expect("document.querySelectorAll('#moves button').length > 0", True)
-    assert fox.violations() == []
     fox.click_square("g5")
     fox.click_square("h5")
     fox.expect(f"({fox.text('#sentence')}).includes('in 3 plies')", True)
     assert fox.evaluate("location.search") == f"?{KBK}&line=Kh5"
-    fox.press("ArrowLeft")
-    fox.expect(fox.text("#sentence"), START)
-    fox.press("ArrowRight")
-    fox.expect(f"({fox.text('#sentence')}).includes('in 3 plies')", True)
-
-
-@pytest.mark.parametrize("page", ["", "play?side=white&" + KBK, "puzzles"])
-def test_nothing_is_wider_than_a_phone(fox: Firefox, address: str, page: str) -> None:
-    fox.visit(f"{address}/{page}", *PHONE)
-    fox.expect("document.querySelectorAll('#board [data-piece]').length > 2", True)
-    assert not fox.too_wide()
-    assert fox.violations() == []
+    for key, value in (("ArrowLeft", "in 4 plies"), ("ArrowRight", "in 3 plies")):
+        fox.press(key)
+        fox.expect(f"({fox.text('#sentence')}).includes('{value}')", True)
+    colours = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 27)"}
+    is_dark = fox.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    for name, colour in sorted(colours.items(), reverse=is_dark):
+        fox.click("#scheme")
+        fox.expect("document.documentElement.dataset.scheme", name)
+        assert fox.evaluate("getComputedStyle(document.body).backgroundColor") == colour
+        assert fox.violations() == []
+    fox.click("#scheme")
 
 
 def test_a_game_is_played_against_the_tables(fox: Firefox, address: str) -> None:
-    fox.visit(f"{address}/play?{KBK}&side=black")
+    """On a phone, which nothing is wider than."""
+    fox.visit(f"{address}/play?{KBK}&side=black", 390, 664)
     fox.expect(fox.text("#name"), "Your move: Black")
+    assert not fox.too_wide()
     fox.click_square("g5", turned=True)
     fox.click_square("h5", turned=True)
     fox.expect("document.querySelectorAll('#played .step').length", 3)
@@ -67,17 +66,3 @@ def test_a_puzzle_is_solved(fox: Firefox, address: str) -> None:
         fox.click_square(square, turned=puzzle["fen"].split()[1] == "b")
     if len(best["uci"]) == 4:
         fox.expect(fox.text("#solved"), "1")
-
-
-def test_light_and_dark_are_chosen(fox: Firefox, address: str) -> None:
-    fox.visit(f"{address}/")
-    paper = "getComputedStyle(document.body).backgroundColor"
-    fox.expect("document.querySelectorAll('#moves button').length > 0", True)
-    colours = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 27)"}
-    is_dark = fox.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
-    for name, colour in sorted(colours.items(), reverse=is_dark):
-        fox.click("#scheme")
-        fox.expect("document.documentElement.dataset.scheme", name)
-        assert fox.evaluate(paper) == colour
-        assert fox.violations() == []
-    fox.click("#scheme")

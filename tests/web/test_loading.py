@@ -1,12 +1,13 @@
 """How the pages load in a browser: all modules at once, and nothing moves; what comes late does no harm."""
 
 import re
-import time
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Route, ViewportSize, expect
 
-from tests.support.browsing import Visit
+from tests.support.browsing import PHONE, Visit
+from tests.support.exhaustive import exhaustive
+from tests.web.conftest import Opener
 
 pytestmark = pytest.mark.slow
 
@@ -26,42 +27,43 @@ new PerformanceObserver(list => list.getEntries().forEach(entry => window.shifts
 """
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_names_all_modules_that_it_takes(browser: Browser, address: str, name: str) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    asked: list[str] = []
+@pytest.mark.parametrize(
+    "viewport",
+    [PHONE, *exhaustive([{"width": 1024, "height": 768}, {"width": 1440, "height": 900}])],
+    ids=str,
+)
+def test_nothing_moves_while_a_page_loads(viewport: ViewportSize, opened: Opener, address: str) -> None:
+    """Where scripts and answers come late, after the first picture; a page names all modules it takes."""
+    visit = opened("openapi.json", script=WATCH, viewport=viewport)
+    page = visit.page
+    late, asked = list[Route](), list[str]()
     page.on(
         "request", lambda request: asked.append(request.url) if request.resource_type == "script" else None
     )
-    page.goto(f"{address}/{name}", wait_until="networkidle")
-    links = page.locator("link[rel=modulepreload]").evaluate_all("links => links.map(link => link.href)")
-    scripts = page.locator("script").evaluate_all("scripts => scripts.map(script => script.src)")
-    assert sorted([*scripts, *links]) == sorted(set(asked))
-    context.close()
+    for name in PAGES:
+        asked.clear()
+        page.route(
+            re.compile(r"/page/(main|play|puzzles|embed)\.js$|/r[/?]"), lambda route: late.append(route)
+        )
+        page.goto(f"{address}/{name}", wait_until="commit")
+        visit.until(lambda: page.evaluate("performance.getEntriesByName('first-contentful-paint').length"))
 
+        def shown() -> bool:
+            """Let one more of what is late come; whether there is a board."""
+            if late:
+                late.pop(0).continue_()
+            return not late and page.locator("#board [data-piece]").count() > 0
 
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize(("width", "height"), [(390, 664), (1024, 768), (1440, 900)])
-def test_nothing_moves_while_a_page_loads(
-    browser: Browser, address: str, name: str, width: int, height: int
-) -> None:
-    """Where scripts and answers come late, after the first picture."""
-
-    def late(route: Route) -> None:
-        time.sleep(0.25)
-        route.continue_()
-
-    context = browser.new_context(viewport={"width": width, "height": height})
-    context.add_init_script(WATCH)
-    page = context.new_page()
-    page.route(re.compile(r"/page/(main|play|puzzles|embed)\.js$|/r[/?]"), late)
-    page.goto(f"{address}/{name}", wait_until="networkidle")
-    page.locator("#board [data-piece]").first.wait_for()
-    page.wait_for_timeout(500)
-    shifts = page.evaluate("shifts")
-    assert sum(value for value, *_ in shifts) < MOST_SHIFT, shifts
-    context.close()
+        visit.until(shown)
+        page.unroute_all()  # which lets what is late come
+        late.clear()
+        page.wait_for_load_state("networkidle")
+        visit.draw()
+        shifts = page.evaluate("shifts")
+        assert sum(value for value, *_ in shifts) < MOST_SHIFT, (name, shifts)
+        links = page.locator("link[rel=modulepreload]").evaluate_all("links => links.map(link => link.href)")
+        scripts = page.locator("script").evaluate_all("scripts => scripts.map(script => script.src)")
+        assert sorted([*scripts, *links]) == sorted(set(asked)), name
 
 
 def test_what_comes_late_is_of_no_other_position(visit: Visit) -> None:
@@ -71,16 +73,13 @@ def test_what_comes_late_is_of_no_other_position(visit: Visit) -> None:
     answers: list[Route] = []
     page.route("**/r/mainline?*", lambda route: lines.append(route))
     page.reload()
-    while not lines:
-        page.wait_for_timeout(10)
+    visit.until(lambda: lines)
     page.route("**/r?*", lambda route: answers.append(route))
-    page.locator("#fen").fill(f"{PAWN} -G2.5")
-    page.keyboard.press("Enter")
-    while not answers:
-        page.wait_for_timeout(10)
+    visit.enter("#fen", f"{PAWN} -G2.5")
+    visit.until(lambda: answers)
     with page.expect_event("requestfinished"):
         lines[0].continue_()
-    page.wait_for_timeout(100)
+    visit.draw()
     page.locator("#flip").focus()
     page.keyboard.press("ArrowRight")
     answers[0].continue_()

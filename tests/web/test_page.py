@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import chess
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Response, Route, expect
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
@@ -14,21 +14,29 @@ from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.inventory import inventory
 from tests.support.browsing import Visit
+from tests.support.exhaustive import exhaustive
+from tests.web.conftest import Opener
 
 pytestmark = pytest.mark.slow
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 PAWN = "8/8/5k1K/5P2/8/8/8/8 w - - 1 60"
+BEYOND = "4k3/8/8/8/8/8/8/KBBN4 w - - 0 1"
+"""A position of a table that is missing."""
+
+
+def is_served(visit: Visit) -> bool:
+    return not visit.page.locator("html[data-static]").count()
 
 
 def missing(visit: Visit) -> str:
     """What is said of the table KBBNvK, which can be built where there is a server."""
-    if visit.page.locator("html[data-static]").count():
-        return "Table KBBNvK is not here: this site has tables of up to 4 men."
-    return "tbgen build KBBNvK"
+    if is_served(visit):
+        return "tbgen build KBBNvK"
+    return "Table KBBNvK is not here: this site has tables of up to 4 men."
 
 
-@pytest.mark.everywhere
+@pytest.mark.everywhere("daily")
 def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
     """Played by dragging and clicking; back and reload restore; the line to the end is that of the tables."""
     page, sentence = visit.page, visit.page.locator("#sentence")
@@ -44,22 +52,23 @@ def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
     page.reload()
     expect(sentence).to_contain_text("in 3 plies")
     expect(page.locator("#played")).to_have_text(re.compile("start 1... Kh5"))
-    page.locator("#first").click()
-    expect(sentence).to_contain_text("in 4 plies")
-    page.locator("#end").click()
-    expect(sentence).to_contain_text("that has accrued")
+    visit.click("#first", "in 4 plies")
+    visit.click("#end", "that has accrued")
     with open_tablebase(tables) as opened:
         assert visit.asked()["line"].split() == [ply.san for ply in opened.line(KBK)]
-    page.locator("#undo").click()
-    expect(sentence).to_contain_text("in 4 plies")
-    page.locator("#run").click()
-    expect(sentence).to_contain_text("that has accrued", timeout=20_000)
+    visit.click("#undo", "in 4 plies")
+    visit.click("#run", "that has accrued")
 
 
 @pytest.mark.everywhere
-def test_keys_alone(visit: Visit) -> None:
-    """A move on the board, one in the field, the game by arrows, another position."""
+def test_keys(visit: Visit) -> None:
+    """A move on the board, one in the field, the game by arrows, another position; also after the mouse.
+
+    A move that was refused, and what is said of it, goes with its position; a board that is only turned keeps
+    both.
+    """
     page, sentence = visit.page, visit.page.locator("#sentence")
+    typed, problem = page.locator("#typed"), page.locator("#typing-problem")
     page.keyboard.press("Tab")
     while not page.evaluate("document.activeElement.classList.contains('cm-chessboard')"):
         page.keyboard.press("Tab")
@@ -68,12 +77,13 @@ def test_keys_alone(visit: Visit) -> None:
     visit.go_to_square("h5", "g5")
     page.keyboard.press("Enter")
     expect(sentence).to_contain_text("in 3 plies")
-    page.locator("#typed").focus()
-    page.keyboard.type("nonsense")
-    page.keyboard.press("Enter")
-    expect(page.locator("#typing-problem")).to_have_text("nonsense is no legal move here.")
-    page.locator("#typed").fill("Kf4")
-    page.keyboard.press("Enter")
+    for text in ("nonsense", "Kz9"):
+        visit.enter("#typed", text)
+        expect(problem).to_have_text(f"{text} is no legal move here.")
+    page.locator("#flip").click()
+    expect(problem).to_have_text("Kz9 is no legal move here.")
+    page.locator("#flip").click()
+    visit.enter("#typed", "Kf4")
     expect(sentence).to_contain_text("in 2 plies")
     page.locator("#moves button").first.focus()
     page.keyboard.press("Enter")
@@ -82,39 +92,48 @@ def test_keys_alone(visit: Visit) -> None:
     page.locator("#step").focus()
     visit.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
     expect(sentence).to_contain_text("in 4 plies")
-    page.locator("#fen").fill(f"{PAWN} -G2.5")
-    page.keyboard.press("Enter")
+    page.locator("#fen").focus()
+    visit.drag("g5", "h5")
+    expect(sentence).to_contain_text("in 3 plies")
+    visit.press("ArrowLeft")
+    expect(sentence).to_contain_text("in 4 plies")
+    visit.press("ArrowRight")
+    expect(sentence).to_contain_text("in 3 plies")
+    expect(page.locator("#board .keyboard-focus")).to_have_count(0)
+    for leave in (
+        page.get_by_role("link", name="Bare kings").click,
+        lambda: visit.enter("#fen", f"{PAWN} -G2.5"),
+    ):
+        visit.enter("#typed", "Kz9")
+        expect(problem).to_have_text("Kz9 is no legal move here.")
+        leave()
+        expect(problem).to_have_text("")
+        expect(typed).to_have_value("")
     expect(sentence).to_have_text("Black wins by very little: White gets down to three moves in 4 plies.")
 
 
 @pytest.mark.everywhere
-def test_keys_after_the_mouse(visit: Visit) -> None:
-    """The arrows step through the game after a move by mouse; letters set up where it has pointed."""
-    page, sentence = visit.page, visit.page.locator("#sentence")
-    page.locator("#fen").focus()
-    visit.drag("g5", "h5")
-    expect(sentence).to_contain_text("in 3 plies")
-    page.keyboard.press("ArrowLeft")
-    expect(sentence).to_contain_text("in 4 plies")
-    page.keyboard.press("ArrowRight")
-    expect(sentence).to_contain_text("in 3 plies")
-    expect(page.locator("#board .keyboard-focus")).to_have_count(0)
-    page.locator("#setup").click()
-    page.mouse.click(*visit.square("b2"))
-    page.keyboard.press("P")
-    expect(page.locator("#fen")).to_have_value("8/8/8/4KB1k/8/8/1P6/8 w - - 0 1")
-
-
-@pytest.mark.everywhere
 def test_set_up(visit: Visit) -> None:
-    """Men by clicks, from the palette, by letters; moved, taken off the board; what is wrong is said."""
-    page, value = visit.page, visit.page.locator("#value")
+    """Men by clicks, from the palette, by letters; moved, taken off the board; what is wrong is said.
+
+    The server is asked nothing about what is no position, which is not offered to be played either.
+    """
+    page, value, fen = visit.page, visit.page.locator("#value"), visit.page.locator("#fen")
+    problem, refused = page.locator("#problem"), list[str]()
+
+    def answered(response: Response) -> None:
+        if response.status == 400:
+            refused.append(response.url)
+
+    page.on("response", answered)
+    expect(page.locator("#play-on")).to_be_visible()
     page.locator("#clear").click()
-    expect(page.locator("#problem")).to_contain_text("White has no king")
+    expect(problem).to_have_text("White has no king; each side needs exactly one.")
+    expect(page.locator("#play-on")).to_be_hidden()
     page.locator("[data-tool=wk]").click()
     page.mouse.click(*visit.square("c5"))
-    box = page.locator("[data-tool=bk]").bounding_box()
-    assert box is not None
+    expect(problem).to_have_text("Black has no king; each side needs exactly one.")
+    box = visit.box("[data-tool=bk]")
     page.mouse.move(box["x"] + 5, box["y"] + 5)
     page.mouse.down()
     page.mouse.move(*visit.square("h5"), steps=3)
@@ -122,93 +141,46 @@ def test_set_up(visit: Visit) -> None:
     page.locator("[data-tool='']").click()
     visit.drag("h5", "g5")
     expect(value).to_have_text("-G8.5")
-    assert visit.asked() == {"fen": "8/8/8/2K3k1/8/8/8/8 w - - 0 1", "setup": ""}
+    expect(page.locator("#play-on")).to_be_visible()
+    assert (visit.asked(), refused) == ({"fen": "8/8/8/2K3k1/8/8/8/8 w - - 0 1", "setup": ""}, [])
     page.locator("#board svg.cm-chessboard").focus()
     visit.go_to_square("b2", "h5")
     page.keyboard.press("P")
     expect(value).to_have_text("G0.0")
-    page.locator("#black").check()
-    expect(page.locator("#fen")).to_have_value("8/8/8/2K3k1/8/8/1P6/8 b - - 0 1")
-    page.locator("#swap").click()
-    expect(page.locator("#fen")).to_have_value("8/1p6/8/8/2k3K1/8/8/8 w - - 0 1")
-    page.locator("#mirror").click()
-    expect(page.locator("#fen")).to_have_value("8/6p1/8/8/1K3k2/8/8/8 w - - 0 1")
-    board = page.locator("#board").bounding_box()
-    assert board is not None
+    for button, then in (
+        ("black", "8/8/8/2K3k1/8/8/1P6/8 b"),
+        ("swap", "8/1p6/8/8/2k3K1/8/8/8 w"),
+        ("mirror", "8/6p1/8/8/1K3k2/8/8/8 w"),
+    ):
+        page.locator(f"#{button}").click()
+        expect(fen).to_have_value(f"{then} - - 0 1")
+    board = visit.box("#board")
     visit.drag("g7", (board["x"] + board["width"] + 20, board["y"] + 100))
-    expect(page.locator("#fen")).to_have_value("8/8/8/8/1K3k2/8/8/8 w - - 0 1")
+    expect(fen).to_have_value("8/8/8/8/1K3k2/8/8/8 w - - 0 1")
     page.locator("#undo").click()
-    expect(page.locator("#fen")).to_have_value("8/6p1/8/8/1K3k2/8/8/8 w - - 0 1")
-    page.locator("#fen").fill("4k3/8/8/8/8/8/8/KBBN4 w - - 0 1")
-    page.keyboard.press("Enter")
-    expect(page.locator("#problem")).to_contain_text(missing(visit))
-    page.locator("#fen").fill("7k/8/4B1K1/4B3/8/8/3N4/8 b - - 0 1")  # mate, which needs no table
-    page.keyboard.press("Enter")
+    expect(fen).to_have_value("8/6p1/8/8/1K3k2/8/8/8 w - - 0 1")
+    page.mouse.click(*visit.square("b2"))
+    page.keyboard.press("P")  # where the mouse has pointed
+    expect(fen).to_have_value("8/6p1/8/8/1K3k2/8/1P6/8 w - - 0 1")
+    page.locator("#setup").click()
+    expect(page.locator("#palette")).to_be_hidden()
+    visit.enter("#fen", BEYOND)
+    expect(problem).to_contain_text(missing(visit))
+    visit.enter("#fen", "7k/8/4B1K1/4B3/8/8/3N4/8 b - - 0 1")  # mate, which needs no table
     expect(page.locator("#sentence")).to_have_text("Black is mated.")
     expect(page.locator("#stats-problem")).to_contain_text("KBBNvK is ")
 
 
-def test_nothing_is_asked_in_vain(browser: Browser, address: str) -> None:
-    """Beyond the tables a step is one request, and no error in the browser's console."""
-    visit = Visit(browser, address, f"?fen={chess.STARTING_FEN.replace(' ', '_')}")
-    page, paths = visit.page, list[str]()
-    expect(page.locator("#problem")).to_contain_text("32 men")
-    expect(page.locator("#examples a").first).to_be_visible()
-    errors = list[str]()
-    page.on("console", lambda message: errors.append(message.text))
-    page.on(
-        "request", lambda request: paths.append(urlsplit(request.url).path.removeprefix("/page/icon.svg"))
-    )
-    for move in ("e2e4", "e7e5"):
-        page.locator(f"[data-uci={move}]").click()
-        expect(page.locator("#played [aria-current]")).to_have_text(move[2:])
-        expect(page.locator("#moves button").first).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    assert list(filter(None, paths)) == ["/r/moves"] * 2
-    page.locator("#fen").fill("4k3/8/8/8/8/8/8/KBBN4 w - - 0 1")
-    page.keyboard.press("Enter")
-    expect(page.locator("#problem")).to_contain_text(missing(visit))
-    page.wait_for_load_state("networkidle")
-    assert (list(filter(None, paths)), errors) == (["/r/moves"] * 3, [])
-    visit.close()
-
-
-def test_examples_are_those_of_the_tables_there(visit: Visit) -> None:
-    page = visit.page
-    examples = page.locator("#examples a")
-    expect(examples).to_have_count(12)
-
-    def without_whole_game(route: Route) -> None:
-        found = route.fetch().json()
-        route.fulfill(json={"tables": [table for table in found["tables"] if table["rules"] == "r"]})
-
-    page.route("**/tables", without_whole_game)
-    page.reload()
-    expect(examples).to_have_count(11)
-    expect(page.get_by_text("The same without resets")).to_have_count(0)
-
-
 @pytest.mark.everywhere
-def test_promotion_by_the_dialog(visit: Visit) -> None:
-    page = visit.page
-    page.locator("#fen").fill("8/1P6/8/8/8/2k5/8/K7 w - - 0 1")
-    page.keyboard.press("Enter")
-    expect(page.locator("[data-uci=b7b8r]")).to_be_visible()
-    visit.drag("b7", "b8")
-    page.locator(".promotion-dialog-button[data-piece=wr]").click()
-    expect(page.locator("#played")).to_contain_text("b8=R")
-
-
-@pytest.mark.everywhere
-def test_the_slider_shows_every_accrued_score(browser: Browser, address: str, tables: Path) -> None:
-    visit = Visit(browser, address, f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5")
+def test_the_slider_shows_every_accrued_score(opened: Opener, tables: Path) -> None:
+    visit = opened(f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5")
     page, value = visit.page, visit.page.locator("#value")
     expect(value).to_have_text("-G3.5")
-    with open_tablebase(tables) as opened:
-        own = opened.probe(PAWN).position_score
+    with open_tablebase(tables) as known:
+        own = known.probe(PAWN).position_score
         stops = sorted(GScore(rank, white) for rank in range(2, own.rank + 1) for white in (True, False))
-        worth = {str(stop): str(opened.probe(PAWN, accrued=stop).value) for stop in stops}
-        fresh = str(opened.probe(PAWN).value)
+        worth = {str(stop): str(known.probe(PAWN, accrued=stop).value) for stop in stops}
+        fresh = str(known.probe(PAWN).value)
     slider = page.locator("#accrued")
     expect(slider).to_have_attribute("max", str(len(stops) - 1))
     assert slider.input_value() == str(stops.index(GScore("-G2.5")))
@@ -223,15 +195,17 @@ def test_the_slider_shows_every_accrued_score(browser: Browser, address: str, ta
     slider.fill(str(stops.index(own)))
     expect(value).to_have_text(fresh)
     assert "accrued" not in visit.asked()
-    visit.close()
-    assert visit.wrong == []
 
 
 @pytest.mark.everywhere
-def test_the_address_has_all_of_the_state(browser: Browser, address: str) -> None:
-    """Position, score, moves, ply, rules and side come from it; a long line goes behind its hash."""
+def test_the_address_has_all_of_the_state(opened: Opener, address: str) -> None:
+    """Position, score, moves, ply, rules and side come from it; a long line goes behind its hash.
+
+    What is wrong is said of what stands in it. On the page to play on, a game goes by its main line: moves
+    may have glyphs, and there may be variations.
+    """
     query = f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5&line=Kh7_Kf7_f6&at=2&rules=wg&side=black"
-    visit = Visit(browser, address, query)
+    visit = opened(query)
     page = visit.page
     expect(page.locator("#played [aria-current]")).to_have_text("Kf7")
     expect(page.locator("#fen")).to_have_value("8/5k1K/8/5P2/8/8/8/8 w - - 3 61")
@@ -254,70 +228,97 @@ def test_the_address_has_all_of_the_state(browser: Browser, address: str) -> Non
         })
     }"""
     assert page.evaluate(kept) == [[True, True]] * 3
-    visit.close()
-    assert visit.wrong == []
+    problem = page.locator("#problem")
+    page.goto(f"{address}/?fen=garbage")
+    expect(problem).to_contain_text("'garbage' is not a FEN")
+    page.goto(f"{address}/?line=Kh9")
+    expect(problem).to_contain_text("'Kh9' is not a legal move")
+    expect(problem).not_to_contain_text("line")
+    line = "Kh5$1_Kf4$3_0.Kh4_2.Kh6"
+    page.goto(f"{address}/play?fen={KBK.replace(' ', '_')}&side=black&line={line}")
+    expect(page.locator("#played .step").nth(3)).to_have_text("Kh6")
+    expect(page.locator("#played .step").nth(1)).to_have_text("Kh5")
 
 
 @pytest.mark.everywhere
 def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     """From the first position of chess, with a table missing, by castling into the tables."""
     page, sentence = visit.page, visit.page.locator("#sentence")
-
-    def show(fen: str) -> None:
-        page.locator("#fen").fill(fen)
-        page.keyboard.press("Enter")
-
-    show(chess.STARTING_FEN)
-    expect(page.locator("#problem")).to_contain_text("32 men")
+    problem, played, fen = page.locator("#problem"), page.locator("#played"), page.locator("#fen")
+    visit.enter("#fen", chess.STARTING_FEN)
+    expect(problem).to_contain_text("32 men")
     expect(page.locator("#moves [data-uci]")).to_have_count(20)
+    page.wait_for_load_state("networkidle")
+    asked, errors = list[str](), list[str]()
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("request", lambda request: asked.append(urlsplit(request.url).path))
     visit.drag("e2", "e4")
-    expect(page.locator("#played")).to_have_text(re.compile(r"start 1\. e4"))
-    page.locator("#typed").fill("e5")
-    page.keyboard.press("Enter")
+    expect(played).to_have_text(re.compile(r"start 1\. e4"))
+    visit.enter("#typed", "e5")
     page.locator("[data-uci=d1h5]").click()
-    expect(page.locator("#played")).to_have_text(re.compile(r"start 1\. e4 e5 2\. Qh5"))
+    expect(played).to_have_text(re.compile(r"start 1\. e4 e5 2\. Qh5"))
+    expect(page.locator("#moves button").first).to_be_visible()
     board = chess.Board()
     for san in ("e4", "e5", "Qh5"):
         board.push_san(san)
-    expect(page.locator("#fen")).to_have_value(board.fen())
+    expect(fen).to_have_value(board.fen())
     expect(sentence).to_have_text(
         f"No table says what this is worth. {GScore.of_board(board)} has accrued so far."
     )
+    page.wait_for_load_state("networkidle")
+    visit.enter("#fen", BEYOND)
+    expect(problem).to_contain_text(missing(visit))
+    page.wait_for_load_state("networkidle")
+    if is_served(visit):  # a step is one request, and no error in the browser's console
+        assert [path for path in asked if path != "/page/icon.svg"] == ["/r/moves"] * 4
+    assert errors == []
+    page.go_back()
     page.reload()
-    expect(page.locator("#fen")).to_have_value(board.fen())
+    expect(fen).to_have_value(board.fen())
     page.locator("#undo").click()
     board.pop()
-    expect(page.locator("#fen")).to_have_value(board.fen())
+    expect(fen).to_have_value(board.fen())
 
     verdict = page.locator(".verdict")
     stripe = "element => getComputedStyle(element).borderLeftColor"
     wrong = verdict.evaluate(stripe)
-    show("r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 0 4")
+    visit.enter("#fen", "r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 0 4")
     expect(sentence).to_have_text("Black is mated.")
-    expect(page.locator("#problem")).to_be_empty()
+    expect(problem).to_be_empty()
     assert verdict.evaluate(stripe) != wrong
 
-    show("4k3/8/8/8/8/8/8/KBBN4 w - - 0 1")
-    expect(page.locator("#problem")).to_contain_text(missing(visit))
+    visit.enter("#fen", BEYOND)
+    expect(problem).to_contain_text(missing(visit))
     assert verdict.evaluate(stripe) == wrong
     page.locator("[data-uci=a1a2]").click()
-    expect(page.locator("#problem")).to_contain_text(missing(visit))
+    expect(problem).to_contain_text(missing(visit))
     page.locator("#rules").select_option("classical")
     expect(page.locator("#moves h3")).to_have_text("leads where no table says it")
 
     page.locator("#rules").select_option("r")
-    show("4k3/8/8/8/8/8/8/4K2R w K - 0 1")
-    expect(page.locator("#problem")).to_contain_text("castling rights")
+    visit.enter("#fen", "4k3/8/8/8/8/8/8/4K2R w K - 0 1")
+    expect(problem).to_contain_text("castling rights")
     expect(page.locator("[data-uci=e1g1]")).to_be_visible()  # why there is no answer is said before the moves
     visit.drag("e1", "g1")
-    expect(page.locator("#played")).to_have_text(re.compile("O-O"))
+    expect(played).to_have_text(re.compile("O-O"))
     expect(sentence).to_contain_text("mates in")
     expect(page.locator("#board [data-piece=wr]")).to_have_attribute("data-square", "f1")
+
+    visit.enter("#fen", "8/1P6/8/8/8/2k5/8/K7 w - - 0 1")
+    expect(page.locator("[data-uci=b7b8r]")).to_be_visible()
+    page.locator("#board").scroll_into_view_if_needed()
+    visit.drag("b7", "b8")
+    page.locator(".promotion-dialog-button[data-piece=wr]").click()
+    expect(played).to_contain_text("b8=R")
 
 
 @pytest.mark.everywhere
 def test_views_samples_values_and_copies(visit: Visit, tables: Path) -> None:
+    """And the reply to a move that is pointed at."""
     page = visit.page
+    page.wait_for_load_state("networkidle")  # what comes later is drawn under the pointer
+    page.locator("[data-uci=g5h5]").hover()
+    visit.sees({"#reply": "Kh5, and the reply is Kf4", "#board .arrow": 2})
     (entry,) = inventory(tables, Variant.R_MOBILITY, [Material.parse("KBvK")], counts=True)
     assert entry.counts is not None
     counted = entry.counts[0][GScore("G0.5")]
@@ -330,20 +331,18 @@ def test_views_samples_values_and_copies(visit: Visit, tables: Path) -> None:
     page.locator("#rules").select_option("r")
     expect(page.locator("#value")).to_have_text("-G0.0")
     assert visit.asked()["line"] == "Kb2"
-    page.locator("#sample-material").fill("KBvK")
-    page.locator("#sample-value").fill("G0.5")
-    page.locator("#sampling button").click()
-    expect(page.locator("#value")).to_have_text("G0.5")
-    expect(page.locator("#stats .here th")).to_have_text("G0.5")
-    expect(page.locator("#stats .here td").first).to_have_text(f"{counted:,}")
-    page.locator("#sample-material").fill("")
-    page.locator("#sample-value").fill("-G0.0")
-    page.locator("#sampling button").click()
-    expect(page.locator("#value")).to_have_text("-G0.0")
-    page.locator("#sample-material").fill("KBvK")
-    page.locator("#sample-value").fill("G60.5")
-    page.locator("#sampling button").click()
-    expect(page.locator("#sampling-problem")).to_have_text("KBvK has no such position")
+
+    def sample(material: str, wanted: str) -> None:
+        page.locator("#sample-material").fill(material)
+        page.locator("#sample-value").fill(wanted)
+        page.locator("#sampling button").click()
+
+    sample("KBvK", "G0.5")
+    visit.sees({"#value": "G0.5", "#stats .here th": "G0.5", "#stats .here td >> nth=0": f"{counted:,}"})
+    sample("", "-G0.0")
+    visit.sees({"#value": "-G0.0"})
+    sample("KBvK", "G60.5")
+    visit.sees({"#sampling-problem": "KBvK has no such position"})
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     for what, pattern in (
         ("fen", r"[\w/]+ [wb] - - .*"),
@@ -356,8 +355,9 @@ def test_views_samples_values_and_copies(visit: Visit, tables: Path) -> None:
         assert re.match(pattern, page.evaluate("navigator.clipboard.readText()"))
 
 
-def test_from_a_position_to_its_report_and_back(visit: Visit) -> None:
-    page = visit.page
+def test_examples_and_links_are_those_of_the_tables_and_reports_there(visit: Visit) -> None:
+    page, examples = visit.page, visit.page.locator("#examples a")
+    expect(examples).to_have_count(12)
     expect(page.get_by_role("link", name="Reports")).to_be_visible()
     link = page.locator("#material-report")
     link.click()
@@ -368,67 +368,43 @@ def test_from_a_position_to_its_report_and_back(visit: Visit) -> None:
     expect(page.locator("#material-name")).to_have_text("KRvK in r-mobility")
     expect(link).to_be_hidden()
 
+    def without_whole_game(route: Route) -> None:
+        found = route.fetch().json()
+        route.fulfill(json={"tables": [table for table in found["tables"] if table["rules"] == "r"]})
 
-@pytest.mark.everywhere
-def test_the_reply_to_a_move_is_shown(visit: Visit) -> None:
-    visit.page.wait_for_load_state("networkidle")  # what comes later is drawn under the pointer
-    visit.page.locator("[data-uci=g5h5]").hover()
-    expect(visit.page.locator("#reply")).to_have_text("Kh5, and the reply is Kf4")
-    assert visit.page.locator("#board .arrow").count() == 2
+    page.route("**/tables", without_whole_game)
+    page.reload()
+    expect(examples).to_have_count(11)
+    expect(page.get_by_text("The same without resets")).to_have_count(0)
 
 
 STATES = {
     "start": "",
     "setup": "?fen=8/8/8/2K3k1/8/8/8/8_w_-_-_0_1&setup&accrued=-G5.5",
     "game": f"?fen={KBK.replace(' ', '_')}&line=Kh5_Kf4_Kh6_Kg4_0.Kh6_Bg6&at=6",
-    "missing": "?fen=4k3/8/8/8/8/8/8/KBBN4_w_-_-_0_1",
+    "missing": f"?fen={BEYOND.replace(' ', '_')}",
 }
 
 
 @pytest.mark.everywhere
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 390])
-def test_looks(width: int, scheme: str, browser: Browser, address: str) -> None:
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(390, "dark"), *exhaustive([(1200, "light"), (1200, "dark"), (390, "light")])]
+)
+def test_looks(width: int, scheme: str, opened: Opener, address: str) -> None:
     """Nothing serious for people with disabilities, and nothing wider than the screen."""
     touch = width < 500
-    visit = Visit(
-        browser, address, color_scheme=scheme, has_touch=touch, viewport={"width": width, "height": 844}
-    )
+    visit = opened(color_scheme=scheme, has_touch=touch, viewport={"width": width, "height": 844})
+    page = visit.page
     for query in STATES.values():
-        visit.page.goto(f"{address}/{query}")
-        visit.page.locator("#facts dd, #problem p").first.wait_for()
-        visit.page.locator("#board .pieces [data-piece]").first.wait_for()
+        page.goto(f"{address}/{query}")
+        page.locator("#facts dd, #problem p").first.wait_for()
+        page.locator("#board .pieces [data-piece]").first.wait_for()
         assert not visit.too_wide()
         if not (touch and query):  # colours and names do not depend on the width
             assert visit.violations() == []
     if touch:
-        visit.page.goto(f"{address}/")
-        visit.page.locator("[data-uci=g5h5]").wait_for()
-        visit.page.touchscreen.tap(*visit.square("g5"))
-        visit.page.touchscreen.tap(*visit.square("h5"))
-        expect(visit.page.locator("#sentence")).to_contain_text("in 3 plies")
-    visit.close()
-    assert visit.wrong == []
-
-
-def test_what_was_typed_goes_with_its_position(visit: Visit) -> None:
-    """A move that was refused, and what is said of it; a board that is only turned keeps both."""
-    page = visit.page
-    typed, problem = page.locator("#typed"), page.locator("#typing-problem")
-
-    def refused() -> None:
-        typed.fill("Kz9")
-        typed.press("Enter")
-        expect(problem).to_have_text("Kz9 is no legal move here.")
-
-    refused()
-    page.locator("#flip").click()
-    expect(problem).to_have_text("Kz9 is no legal move here.")
-    page.get_by_role("link", name="Bare kings").click()
-    expect(problem).to_have_text("")
-    expect(typed).to_have_value("")
-    refused()
-    page.locator("#fen").fill("8/8/8/4KQk1/8/8/8/8 b - - 0 1")
-    page.locator("#fen").press("Enter")
-    expect(problem).to_have_text("")
-    expect(typed).to_have_value("")
+        page.goto(f"{address}/")
+        page.locator("[data-uci=g5h5]").wait_for()
+        page.touchscreen.tap(*visit.square("g5"))
+        page.touchscreen.tap(*visit.square("h5"))
+        expect(page.locator("#sentence")).to_contain_text("in 3 plies")

@@ -49,32 +49,25 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
 
 @pytest.mark.parametrize("address", PAGES)
 def test_it_is_valid_and_has_nothing_inline(page: TestClient, address: str) -> None:
+    """And it says what the game is."""
     text = page.get(address).text
+    line = "Chess won by leaving your opponent fewer moves than he leaves you."
+    assert text.count(f'<p class="tagline">{line}</p>') == 1
     root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
     assert not [element.tag for element in root.iter() if element.get("style") or element.tag == "style"]
     assert not [element for element in root.iter("script") if element.text]
-    own = text.replace("http://testserver/", "")
-    assert not re.search(r"\bon[a-z]+=|javascript:|https?://", own)
+    assert not re.search(r"\bon[a-z]+=|javascript:|https?://", text.replace("http://testserver/", ""))
     named = [element.get("id") for element in root.iter() if element.get("id")]
     assert len(named) == len(set(named))
-    wanted = [element.get("for") for element in root.iter("label") if element.get("for")]
-    assert set(wanted) <= set(named)
-
-
-@pytest.mark.parametrize("address", PAGES)
-def test_every_page_says_what_the_game_is(page: TestClient, address: str) -> None:
-    line = "Chess won by leaving your opponent fewer moves than he leaves you."
-    assert page.get(address).text.count(f'<p class="tagline">{line}</p>') == 1
+    assert {element.get("for") for element in root.iter("label")} <= {None, *named}
 
 
 def test_every_file_that_is_named_is_there(page: TestClient) -> None:
-    named = []
     for address in PAGES:
         root = html5lib.parse(page.get(address).text, namespaceHTMLElements=False)
-        named += [element.get("href") for element in root.iter("link")]
-        named += [element.get("src") for element in root.iter("script")]
-    for file in named:
-        assert page.get(f"/{file}").status_code == 200, file
+        for element in (*root.iter("link"), *root.iter("script")):
+            file = element.get("href") or element.get("src")
+            assert page.get(f"/{file}").status_code == 200, file
     for name in NAMES:
         if name.endswith(".js"):
             for imported in re.findall(r'(?:from|import) "(\.[^"]+)"', (PLACE / name).read_text()):
@@ -97,11 +90,8 @@ def test_all_together_are_small(page: TestClient) -> None:
 
 
 def test_headers(page: TestClient) -> None:
-    for address, kind in (
-        ("/", "text/html"),
-        ("/page/main.js", "text/javascript"),
-        ("/page/men.svg", "image/svg"),
-    ):
+    kinds = {"/": "text/html", "/page/main.js": "text/javascript", "/page/men.svg": "image/svg"}
+    for address, kind in kinds.items():
         answer = page.get(address)
         policy = answer.headers["content-security-policy"]
         assert "script-src 'self'" in policy

@@ -14,6 +14,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.web.app import make_app
 from tbgen.web.playing import GameState, Worth, worths
 from tbgen.web.settings import Settings
+from tests.support.exhaustive import sample
 from tests.web.test_positions import asked, random_fens
 
 NOTHING: dict[str, None] = dict.fromkeys(("value", "depth", "points", "category"))
@@ -27,7 +28,7 @@ def worth(said: dict[str, Any]) -> dict[str, Any]:
 def test_moves_of_games_are_those_of_chess(rules: str, api: TestClient) -> None:
     """Random games from the first position, step by step by what the moves say."""
     rng, fen, accrued = random.Random(rules), chess.STARTING_FEN, None
-    for _ in range(60):
+    for _ in range(sample(30, 60)):
         found = asked(api, f"/{rules}/moves", fen=fen, accrued=accrued or "")
         board, before = chess.Board(fen), GScore(found["accrued"])
         assert found["fen"] == fen
@@ -66,7 +67,7 @@ def test_within_tables_they_have_the_values_of_tables(api: TestClient) -> None:
 def test_what_all_moves_say(rules: str, api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the position's own table says nothing, its moves do: the same, value and depth."""
     expected = {}
-    for number, fen in enumerate(random_fens("moves", 40)):
+    for number, fen in enumerate(random_fens("moves", sample(15, 40))):
         accrued = f"{'-' * (number % 2)}G{2 + number % 9}.{5 * (number % 2)}"
         expected[fen, accrued] = asked(api, f"/{rules}/moves", fen=fen, accrued=accrued)
 

@@ -4,9 +4,10 @@ import re
 
 import chess
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Route, expect
 
-from tests.support.browsing import Visit
+from tests.support.browsing import PHONE
+from tests.web.conftest import Opener
 
 pytestmark = pytest.mark.slow
 TODAY = """async () => {
@@ -20,9 +21,9 @@ OF_A_DAY = """async day => {
 
 
 @pytest.mark.everywhere
-def test_a_puzzle_is_solved(browser: Browser, address: str) -> None:
+def test_a_puzzle_is_solved(opened: Opener) -> None:
     """Today's; a wrong move is refuted, the right one is counted, after a reload too; then one of a level."""
-    visit = Visit(browser, address, "puzzles")
+    visit = opened("puzzles")
     page, said = visit.page, visit.page.locator("#said")
     expect(page.locator("#task")).to_contain_text("One move alone leads there")
     expect(page.locator("#board .pieces [data-piece]").first).to_be_visible()
@@ -43,8 +44,7 @@ def test_a_puzzle_is_solved(browser: Browser, address: str) -> None:
     if len(right["uci"]) == 4:
         play(right["uci"])
         expect(said).to_contain_text(f"Right: {right['san']}. Best play goes on")
-        expect(page.locator("#board .marker-square")).to_have_count(2)
-        expect(page.locator("#solved")).to_have_text("1")
+        visit.sees({"#board .marker-square": 2, "#solved": "1"})
         page.reload()
         expect(page.locator("#solved")).to_have_text("1")
         expect(page.locator("#task")).to_contain_text("One move alone")
@@ -59,16 +59,14 @@ def test_a_puzzle_is_solved(browser: Browser, address: str) -> None:
     page.locator("#give-up").focus()
     page.keyboard.press("Enter")
     expect(said).to_have_text(re.compile(r"^It is .+\. Best play goes on: 1\."))
-    visit.page.set_viewport_size({"width": 390, "height": 664})
+    page.set_viewport_size(PHONE)
     assert not visit.too_wide()
-    visit.close()
-    assert visit.wrong == []
 
 
 @pytest.mark.everywhere
-def test_a_puzzle_that_was_sent(browser: Browser, address: str) -> None:
+def test_a_puzzle_that_was_sent(opened: Opener, address: str) -> None:
     """Its address leads to it again; on a phone all is on one screen, and the solution is walked."""
-    visit = Visit(browser, address, "puzzles", viewport={"width": 390, "height": 664}, has_touch=True)
+    visit = opened("puzzles", viewport=PHONE, has_touch=True)
     page = visit.page
     expect(page.locator("#name")).to_contain_text("Today's puzzle, ")
     name, task, sent = page.locator("#name").inner_text(), page.locator("#task").inner_text(), page.url
@@ -108,9 +106,8 @@ def test_a_puzzle_that_was_sent(browser: Browser, address: str) -> None:
     stands()
     counts()
     for each in ("#said", "#another", "#give-up"):
-        box = page.locator(each).bounding_box()
-        assert box is not None
-        assert box["y"] + box["height"] <= 664
+        box = visit.box(each)
+        assert box["y"] + box["height"] <= PHONE["height"]
     assert page.evaluate("scrollY") == 0
     visit.press("ArrowLeft")
     expect(page.locator("#board .arrow")).to_have_count(1)
@@ -121,24 +118,23 @@ def test_a_puzzle_that_was_sent(browser: Browser, address: str) -> None:
     expect(page.locator("#board .arrow")).to_have_count(0)
     board.push(move)
     stands()
-    assert visit.violations() == []
+    visit.audit()
     page.goto(f"{address}/puzzles?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1")
     expect(page.locator("#problem")).to_contain_text("This position is no puzzle: ")
     expect(page.locator("#name")).to_have_text("No puzzle")
     for each in ("#board", "#task", "#give-up", "#explore", "#play-on"):
         expect(page.locator(each)).to_be_hidden()
-    assert visit.violations() == []
+    visit.audit()
     page.locator("#another").tap()
     expect(page.locator("#name")).to_contain_text("A puzzle, ")
     expect(page.locator("#problem")).to_be_empty()
     expect(page.locator("#board")).to_be_visible()
-    visit.close()
-    assert visit.wrong == []
 
 
-def test_the_last_choice_of_a_level_counts(browser: Browser, address: str) -> None:
+@pytest.mark.exhaustive
+def test_the_last_choice_of_a_level_counts(opened: Opener) -> None:
     """Whichever is answered last, or refused."""
-    visit = Visit(browser, address, "puzzles")
+    visit = opened("puzzles")
     page, name, held = visit.page, visit.page.locator("#name"), list[Route]()
     expect(name).to_contain_text("Today's puzzle, ")
     for last in (Route.continue_, Route.abort):
@@ -153,5 +149,3 @@ def test_the_last_choice_of_a_level_counts(browser: Browser, address: str) -> No
         expect(page.locator("#problem")).to_be_empty()
         expect(page.locator("#another")).to_be_enabled()
         page.unroute_all()
-    visit.close()
-    assert visit.wrong == []

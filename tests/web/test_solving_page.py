@@ -34,8 +34,7 @@ def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
     }
     told = [("interval", {"lower": "-G0.0", "upper": "G4.5", "cells": 3}), ("solution", solved)]
     body = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in told)
-    page.locator("#fen").fill(f"{LOCKED} G4.5")
-    page.keyboard.press("Enter")
+    visit.enter("#fen", f"{LOCKED} G4.5")
     solve = page.get_by_role("button", name="Solve it here")
     page.route(
         "**/r/solve*", lambda route: route.fulfill(status=503, json={"code": "busy", "message": "later"})
@@ -66,12 +65,9 @@ def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
     body = f"event: solution\ndata: {json.dumps(solved)}\n\n"
     page.reload()
     solve.click()
-    expect(page.locator("#value")).to_have_text("not known")
-    expect(page.locator("#sentence")).to_have_text("Nothing is known of the value.")
+    visit.sees({"#value": "not known", "#sentence": "Nothing is known of the value."})
     expect(page.locator("#problem")).to_contain_text("Stopped by: memory.")
-    expect(page.locator(".gaps li")).to_have_text(f"{gap['text']}.")
-    expect(page.locator(".ending")).to_have_count(0)
-    page.locator("#fen").fill(chess.STARTING_FEN)
-    page.keyboard.press("Enter")
+    visit.sees({".gaps li": f"{gap['text']}.", ".ending": 0})
+    visit.enter("#fen", chess.STARTING_FEN)
     expect(page.locator("#problem")).to_contain_text("32 men")
     expect(solve).to_have_count(0)

@@ -1,9 +1,10 @@
 """What boards look and sound like, as a reader likes it."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.support.browsing import Visit
+from tests.web.conftest import Opener
 
 pytestmark = pytest.mark.slow
 
@@ -26,32 +27,11 @@ def square(visit: Visit) -> str:
     )
 
 
-def test_squares_and_men_are_chosen_for_all_pages(browser: Browser, address: str) -> None:
-    visit = Visit(browser, address)
-    page = visit.page
-    page.locator("#board [data-piece]").first.wait_for()
-    grey = square(visit)
-    page.locator("#boards").select_option("green")
-    assert square(visit) != grey
-    plain = page.locator("#wk use")
-    expect(plain).to_have_count(0)
-    page.locator("#men").select_option("plain")
-    expect(plain).to_have_attribute("href", "#plain-k")
-    assert square(visit) != grey
-    expect(page.locator("#boards")).to_have_value("green")
-    assert visit.violations() == []
-    page.goto(f"{address}/puzzles")
-    page.locator("#board [data-piece]").first.wait_for()
-    assert square(visit) != grey
-    expect(plain).to_have_attribute("href", "#plain-k")
-    visit.close()
-    assert visit.wrong == []
-
-
-def test_moves_are_heard_only_if_that_is_wanted(browser: Browser, address: str) -> None:
-    visit = Visit(browser, address, script=COUNT)
-    page = visit.page
-    moves = page.locator("#played .step")
+@pytest.mark.exhaustive
+def test_squares_men_and_sounds_are_chosen_for_all_pages(opened: Opener, address: str) -> None:
+    """Moves are heard only if that is wanted."""
+    visit = opened(script=COUNT)
+    page, moves = visit.page, visit.page.locator("#played .step")
     page.locator("#forward").click()
     expect(moves).to_have_count(2)
     assert page.evaluate("ticks") == 0
@@ -60,11 +40,22 @@ def test_moves_are_heard_only_if_that_is_wanted(browser: Browser, address: str) 
     page.locator("#forward").click()
     expect(moves).to_have_count(3)
     assert page.evaluate("ticks") == 2
+    grey, plain = square(visit), page.locator("#wk use")
+    page.locator("#boards").select_option("green")
+    assert square(visit) != grey
+    expect(plain).to_have_count(0)
+    page.locator("#men").select_option("plain")
+    expect(plain).to_have_attribute("href", "#plain-k")
+    assert square(visit) != grey
+    expect(page.locator("#boards")).to_have_value("green")
+    visit.audit()
     page.reload()
     expect(moves).to_have_count(3)
     assert page.evaluate("ticks") == 0
     page.locator("#back").click()
     expect(page.locator("#played [aria-current]")).to_have_text("Kh5")
     assert page.evaluate("ticks") == 1
-    visit.close()
-    assert visit.wrong == []
+    page.goto(f"{address}/puzzles")
+    page.locator("#board [data-piece]").first.wait_for()
+    assert square(visit) != grey
+    expect(plain).to_have_attribute("href", "#plain-k")
