@@ -7,10 +7,24 @@ from typing import Any
 
 import pytest
 
+from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
+from tbgen.index.layout import Layout
 from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.verify.sub_tables import Fresh, SubTables
 from tests.support.packed_tables import PackedTables
+
+
+def around(directory: Path, layout: Layout) -> SubTables:
+    """What a table of a directory rests on, for its proof."""
+
+    def read(material: Material) -> Fresh:
+        with TableFile(table_path(directory, material.name, Variant.R_MOBILITY)) as file:
+            return file.read_fresh()
+
+    return SubTables(layout, read)
 
 
 class Verify:

@@ -17,11 +17,10 @@ from tbgen.packed.sources import Sources
 from tbgen.retro.every_layer import EveryLayer, Layer
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
-from tbgen.verify.sub_tables import SubTables
 from tests.support.builds import Silent, stored_as
 from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import plain
-from tests.support.solved_tables import sub_tables_of
+from tests.verify.conftest import around
 
 Tamper = Callable[[GScore, Layer], None]
 
@@ -56,16 +55,9 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
     table = plain(directory, name)
     assert not table.stores_accrued
     with Sources(directory, Variant.R_MOBILITY) as sources:
-        around = {sub: sources.get(sub) for sub in material.successors()}
-        with Tampered(tamper, table, around) as layers:
-            return verify_table(table, fresh_around(directory, table), layers=layers)
-
-
-def fresh_around(directory: Path, table: Table) -> SubTables:
-    """Values and depths of all that a table rests on."""
-    return sub_tables_of(
-        table.layout, {sub: plain(directory, sub.name) for sub in table.material.successors()}
-    )
+        sources_around = {sub: sources.get(sub) for sub in material.successors()}
+        with Tampered(tamper, table, sources_around) as layers:
+            return verify_table(table, around(directory, table.layout), layers=layers)
 
 
 @pytest.mark.parametrize("name", ["KNvK", *exhaustive(["KBvK", "KPvK"])])
@@ -134,11 +126,11 @@ def test_layers_of_some_phases_prove_nothing(bare: Path) -> None:
         Forgetful(table, {sub: sources.get(sub) for sub in table.material.successors()}) as layers,
         pytest.raises(ValueError, match="not those of all 24 phases"),
     ):
-        verify_table(table, fresh_around(bare, table), layers=layers)
+        verify_table(table, around(bare, table.layout), layers=layers)
 
 
 def test_without_layers_nothing_is_proved(bare: Path) -> None:
     """Kernels would read runs that are not there."""
     table = plain(bare, "KNvK")
     with pytest.raises(ValueError, match="KNvK has no runs of accrued scores, and its layers are not given"):
-        verify_table(table, fresh_around(bare, table))
+        verify_table(table, around(bare, table.layout))
