@@ -25,7 +25,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.format import table_path
 from tests.support.builds import without_accrued
 from tests.support.depths import forget_depths
-from tests.support.exhaustive import exhaustive
+from tests.support.exhaustive import exhaustive, sample
 from tests.support.random_boards import random_board
 
 SHARES = {"KRvKN": 30, "KBvKN": 80, "KRvKP": 60, "KQvKQ": 80, "KQvKR": 95, "KPvKP": 60}
@@ -66,11 +66,11 @@ def accrued_states(tablebase: Tablebase, name: str, count: int) -> list[State]:
     return found
 
 
-@pytest.mark.parametrize("name", ["KRvKN", "KPvKP", "KQvKQ"])
+@pytest.mark.parametrize("name", ["KPvKP", *exhaustive(["KRvKN", "KQvKQ"])])
 def test_what_tables_do_not_store_is_none(name: str, tablebase: Tablebase, packed: Tablebase) -> None:
     """Values are what they are; so are depths of fresh states, and those of 0."""
     unknown = 0
-    for board, accrued, full in accrued_states(tablebase, name, 60):
+    for board, accrued, full in accrued_states(tablebase, name, sample(30, 60)):
         assert packed.probe(board) == tablebase.probe(board)
         result = packed.probe(board, accrued)
         assert result == replace(full, depth=0 if full.value == accrued else None)
@@ -89,15 +89,17 @@ def test_what_tables_do_not_store_is_none(name: str, tablebase: Tablebase, packe
                 others = [move.uci for move in same[len(stored) :]]
                 assert others == sorted(others)
                 unknown += len(others)
-    assert unknown > 50
+    assert unknown > 25
 
 
-@pytest.mark.parametrize("name", ["KRvKN", "KPvKP", *exhaustive(SHARES.keys() - {"KRvKN", "KPvKP"})])
+@pytest.mark.parametrize("name", ["KPvKP", *exhaustive(SHARES.keys() - {"KPvKP"})])
 def test_searched_depths_are_those_that_tables_store(
     name: str, tablebase: Tablebase, packed: Tablebase
 ) -> None:
     """Or none are found; never others."""
-    states = [found for found in accrued_states(tablebase, name, 50) if found[1] != found[2].value]
+    states = [
+        found for found in accrued_states(tablebase, name, sample(25, 50)) if found[1] != found[2].value
+    ]
     together = DepthSearch(packed._values.of)
     answered = 0
     for board, accrued, full in states:
@@ -109,7 +111,7 @@ def test_searched_depths_are_those_that_tables_store(
         assert again in (None, full.depth), board.fen()
         assert depth is None or again is not None  # what it has found out helps
         answered += depth is not None
-    assert 100 * answered >= SHARES[name] * len(states)
+    assert 100 * answered >= (SHARES[name] - sample(20, 0)) * len(states)
 
 
 def test_the_search_ends_where_tables_contradict_each_other(tablebase: Tablebase) -> None:
@@ -126,9 +128,9 @@ def test_lines_without_stored_depths(name: str, tablebase: Tablebase, packed: Ta
     what they lack."""
     rng = random.Random(name)
     starts: list[tuple[chess.Board, GScore | None]] = [
-        (random_board(rng, Material.parse(name)), None) for _ in range(30)
+        (random_board(rng, Material.parse(name)), None) for _ in range(sample(10, 30))
     ]
-    starts += [(board, accrued) for board, accrued, _ in accrued_states(tablebase, name, 30)]
+    starts += [(board, accrued) for board, accrued, _ in accrued_states(tablebase, name, sample(14, 30))]
     plies = lacking = searched = 0
     reasons = set[str]()
     for board, accrued in starts:
@@ -151,13 +153,21 @@ def test_lines_without_stored_depths(name: str, tablebase: Tablebase, packed: Ta
             searched += packed.probe(after, held).depth is None
         assert held == start.value
         plies += len(line)
-    assert plies > 200
-    assert searched > 4
+    assert plies > sample(40, 200)
+    assert searched > 1
     assert lacking < len(starts) // 4
     assert all(f"that {name} does not store: ask with --depths" in reason for reason in reasons)
 
 
-@pytest.mark.parametrize("name", ["KBvK", "KNvK"])
+def without_depths(name: str, tables: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with a table that does not know depths of accrued scores."""
+    for needed in ("KvK", name):
+        shutil.copy(table_path(tables, needed, Variant.R_MOBILITY), directory)
+    forget_depths(monkeypatch, directory)
+    return directory
+
+
+@pytest.mark.parametrize("name", ["KBvK", *exhaustive(["KNvK"])])
 def test_depths_on_demand(
     name: str,
     three_men: Path,
@@ -166,13 +176,9 @@ def test_depths_on_demand(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """What is not found by a search comes from layers, which are kept."""
-    directory = tmp_path / "packed"
-    directory.mkdir()
-    for needed in ("KvK", name):
-        shutil.copy(table_path(three_men, needed, Variant.R_MOBILITY), directory)
-    forget_depths(monkeypatch, directory)
+    directory = without_depths(name, three_men, tmp_path, monkeypatch)
     with open_tablebase(three_men) as full, open_tablebase(directory, depths=True) as deep:
-        states = accrued_states(full, name, 60)
+        states = accrued_states(full, name, sample(10, 60))
         boards, scores = [board for board, _, _ in states], [accrued for _, accrued, _ in states]
         expected = [result for _, _, result in states]
         assert [deep.probe(*state[:2]) for state in states] == expected
@@ -190,11 +196,7 @@ def test_depths_on_demand(
 def test_a_table_whose_values_are_not_those_of_its_layers(
     three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    directory = tmp_path / "packed"
-    directory.mkdir()
-    for needed in ("KvK", "KBvK"):
-        shutil.copy(table_path(three_men, needed, Variant.R_MOBILITY), directory)
-    forget_depths(monkeypatch, directory)
+    directory = without_depths("KBvK", three_men, tmp_path, monkeypatch)
     monkeypatch.setattr(DepthSearch, "depth", lambda *_: None)
     monkeypatch.setattr(Layers, "get", lambda *_: (GScore("G3.5").code, 1))
     with (
@@ -222,7 +224,7 @@ def test_a_table_without_accrued_scores(three_men: Path, tmp_path: Path) -> None
 
 
 def test_adjudication_does_without_depths(tablebase: Tablebase, packed: Tablebase) -> None:
-    for board, accrued, full in accrued_states(tablebase, "KRvKN", 30):
+    for board, accrued, full in accrued_states(tablebase, "KRvKN", 12):
         board.halfmove_clock = 1
         outcome = adjudicate(Arbiter(board, accrued=accrued), packed)
         assert (outcome.value, outcome.basis) == (full.value, Basis.TABLEBASE)

@@ -17,14 +17,15 @@ from tbgen.index.zeroing import en_passant_configs
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.probe.zeroing import zeroing_moves_of
 from tests.support.depths import known
+from tests.support.exhaustive import exhaustive
 
-FOUR_MEN = ("KvK", "KRvKN", "KQvKQ", "KNPvK", "KPPvK", "KPvKP", "KRvKP")
+FEW = ("KvK", "KRvKN", "KPvKP", "KRvKP", "KBPvKP")
 SWAPPING = ("KRvKN", "KQvKQ", "KPvKP", "KRvKP", "KRPvKR", "KBPvKP")
 """After a capture or a promotion Black has the better men, and the table the colours the other way round."""
-FIVE_MEN = ("KQRvKR", "KBNvKN", "KRPvKR", "KPPvKP", "KBPvKP", "KPPPvK", "KQQPvK")
+MORE = ("KQvKQ", "KNPvK", "KPPvK", "KQRvKR", "KBNvKN", "KRPvKR", "KPPvKP", "KPPPvK", "KQQPvK")
 
 
-@pytest.fixture(scope="module", params=["r", "wg"])
+@pytest.fixture(scope="module", params=["r", *exhaustive(["wg"])])
 def tablebase(request: pytest.FixtureRequest, whole_game_tables: Path) -> Iterator[Tablebase]:
     """All tables of up to four men of one variant."""
     with open_tablebase(whole_game_tables, rules=request.param) as tablebase:
@@ -60,7 +61,7 @@ def zeroing(board: chess.Board, captures_only: bool) -> Iterator[chess.Board]:
             yield after
 
 
-@pytest.mark.parametrize("name", [*FOUR_MEN, *FIVE_MEN])
+@pytest.mark.parametrize("name", [*FEW, *exhaustive(MORE)])
 def test_where_zeroing_moves_lead(name: str) -> None:
     """All of them, and none besides: captures of pinned men, promotions, rights to capture en passant.
 
@@ -91,7 +92,7 @@ def test_where_zeroing_moves_lead(name: str) -> None:
     assert bool(seen["rights"]) == bool(layout.white_pawns and layout.black_pawns)
 
 
-@pytest.mark.parametrize("name", FOUR_MEN)
+@pytest.mark.parametrize("name", ["KRvKN", "KRvKP", *exhaustive(["KvK", "KQvKQ", "KNPvK", "KPPvK", "KPvKP"])])
 def test_exits_are_the_best_of_all_zeroing_moves(name: str, tablebase: Tablebase) -> None:
     material, several = Material.parse(name), 0
     layout = layout_of(material)

@@ -14,10 +14,11 @@ import chess
 import pytest
 
 import tbgen
-from tbgen.board.material import Material
+from tbgen.board.material import all_materials
 from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.probe.syzygy import Syzygy, Winner
+from tests.support.exhaustive import sample
 from tests.support.random_boards import random_board
 
 FILES = Path(__file__).parent.parent / "data" / "syzygy"
@@ -29,12 +30,12 @@ def syzygy() -> Iterator[Syzygy]:
         yield opened
 
 
-@pytest.mark.parametrize("name", ["KQvK", "KRvK", "KBvK", "KNvK", "KPvK"])
-def test_who_forces_mate_in_tables(name: str, tables: Path, syzygy: Syzygy) -> None:
+def test_who_forces_mate_in_tables(three_men: Path, syzygy: Syzygy) -> None:
     """Whatever has accrued: G1.0 of either side is the most that can."""
-    rng = random.Random(name)
-    with tbgen.open_tablebase(tables) as known:
-        for board in (random_board(rng, Material.parse(name)) for _ in range(200)):
+    rng = random.Random("mates")
+    with tbgen.open_tablebase(three_men) as known:
+        for number in range(sample(200, 1000)):
+            board = random_board(rng, all_materials(3)[1 + number % 5])
             bounds = syzygy.winner(board).bounds
             for accrued in (tbgen.FRESH, GScore("G1.0"), GScore("-G1.0")):
                 value = known.probe(board, accrued).value
@@ -42,9 +43,8 @@ def test_who_forces_mate_in_tables(name: str, tables: Path, syzygy: Syzygy) -> N
                 assert bounds.exact == (value.rank == 0)
 
 
-@pytest.mark.parametrize(
-    ("fen", "winner", "missing"),
-    [
+def test_what_files_tell(syzygy: Syzygy) -> None:
+    for fen, winner, missing in (
         ("8/8/8/3k4/8/8/8/KQ6 b - - 0 1", Winner.WHITE, ""),
         ("8/8/8/3K4/8/8/8/kq6 b - - 0 1", Winner.BLACK, ""),
         ("8/8/8/4k3/8/4K3/4P3/8 w - - 0 1", Winner.NOBODY, ""),
@@ -52,12 +52,10 @@ def test_who_forces_mate_in_tables(name: str, tables: Path, syzygy: Syzygy) -> N
         ("8/8/8/3k4/8/5p2/8/KR6 b - - 0 1", Winner.UNKNOWN, "KRvKP.rtbw"),
         ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", Winner.UNKNOWN, ""),
         ("8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 3 30", Winner.UNKNOWN, ""),
-    ],
-)
-def test_what_files_tell(fen: str, winner: Winner, missing: str, syzygy: Syzygy) -> None:
-    board = chess.Board(fen)
-    assert (syzygy.winner(board), syzygy.missing(board)) == (winner, missing)
-    assert board.fen() == fen
+    ):
+        board = chess.Board(fen)
+        assert (syzygy.winner(board), syzygy.missing(board)) == (winner, missing)
+        assert board.fen() == fen
 
 
 @pytest.mark.parametrize(("wdl", "mover"), [(2, "G0.0"), (1, "G0.0"), (-1, "-G0.0"), (-2, "-G0.0")])

@@ -1,4 +1,4 @@
-"""Views: all positions of three men against an independent solver, and python-chess's conventions."""
+"""Views: positions of three men against an independent solver, and python-chess's conventions."""
 
 import random
 from collections.abc import Iterator
@@ -13,20 +13,15 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, PositionError, TbgenError, UsageError
 from tbgen.index.position import locate
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.probe.view_tables import ClassicalTables
 from tbgen.probe.views import View
-from tests.support.exhaustive import exhaustive
+from tests.support.exhaustive import exhaustive, sample
 from tests.support.random_boards import random_board
 from tests.support.view_solver import solve_view
 
 THREE_MEN = ["KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK"]
-SEEN = [
-    *((name, View.CLASSICAL) for name in ("KvK", "KRvK", "KNvK", "KPvK")),
-    *(("KBvK", view) for view in (View.STALEMATE_WINS, View.LASKER)),
-    ("KPvK", View.LASKER),
-]
+SEEN = [("KRvK", View.CLASSICAL), ("KBvK", View.STALEMATE_WINS), ("KBvK", View.LASKER)]
 OTHERS = [(name, view) for name in THREE_MEN for view in View if (name, view) not in SEEN]
 GOALS = {View.CLASSICAL: (1.0, 0.5), View.STALEMATE_WINS: (1.0, 1.0), View.LASKER: (1.0, 0.75)}
 
@@ -42,26 +37,6 @@ def tablebase(three_men: Path) -> Iterator[Tablebase]:
 def classical(tablebase: Tablebase) -> ClassicalTables:
     """Three men, as classical chess has it."""
     return tablebase.view("classical")
-
-
-@pytest.mark.parametrize(("name", "view"), [*SEEN, *exhaustive(OTHERS)])
-def test_every_position_of_three_men(name: str, view: View, tablebase: Tablebase) -> None:
-    """Every image of every position of the table, and these are all legal positions of the board."""
-    expected = solve_view(name, *GOALS[view])
-    found = tablebase.table(name).positions()
-    squares = found.squares()
-    points = np.full(256, np.nan)
-    for code in np.unique(found.value).tolist():
-        points[code] = view.points(GScore.from_code(code)).white
-    depths = np.where(np.isin(points[found.value], [0, 1]), found.depth, 0)
-    seen = np.zeros(len(expected.legal), np.bool_)
-    for image in (np.array(IMAGE[s]) for s in (range(8) if name[1] != "P" else (0, MIRROR_FILES))):
-        places = np.ravel_multi_index((found.side, *image[squares].T), (2,) + (64,) * squares.shape[1])
-        assert (expected.points[places] == points[found.value]).all()
-        if view is View.CLASSICAL:
-            assert (expected.plies[places] == depths).all()
-        seen[places] = True
-    assert (seen == expected.legal).all()
 
 
 @pytest.mark.parametrize(("name", "view"), [*SEEN, *exhaustive(OTHERS)])
@@ -81,7 +56,7 @@ def test_what_a_view_says(name: str, view: View, tablebase: Tablebase) -> None:
         depth = int(solved.plies[place]) if view is View.CLASSICAL else None
         return 1 - points if swapped else points, depth
 
-    boards = [random_board(rng, Material.parse(name)) for _ in range(60)]
+    boards = [random_board(rng, Material.parse(name)) for _ in range(sample(25, 200))]
     results = list(seen.probe_many(boards))
     for board, result in zip(boards, results, strict=True):
         assert not isinstance(result, TbgenError)
@@ -121,7 +96,7 @@ def test_the_conventions_of_python_chess(tablebase: Tablebase, classical: Classi
         assert hasattr(chess.gaviota.PythonTablebase, method)
         assert hasattr(classical, method)
     rng, mates = random.Random("gaviota"), 0
-    for _ in range(150):
+    for _ in range(sample(60, 150)):
         board = random_board(rng, Material.parse(rng.choice(["KQvK", "KRvK", "KPvK"])))
         dtm, wdl = classical.probe_dtm(board), classical.probe_wdl(board)
         assert type(dtm) is type(wdl) is int
@@ -139,7 +114,7 @@ def test_the_conventions_of_python_chess(tablebase: Tablebase, classical: Classi
             assert board.is_checkmate()
             assert (board.turn == side) == (dtm < 0)
             mates += 1
-    assert mates > 50
+    assert mates > sample(20, 50)
 
 
 def test_positions_that_tables_do_not_hold(tablebase: Tablebase, classical: ClassicalTables) -> None:
@@ -191,7 +166,7 @@ def test_whole_game_tables_say_the_same(whole_game_tables: Path) -> None:
     rng = random.Random("whole games")
     with open_tablebase(whole_game_tables) as one, open_tablebase(whole_game_tables, rules="wg") as other:
         for name in ("KQvKR", "KPvKP", "KBNvK", "KRvKN", "KNvKP"):
-            boards = [random_board(rng, Material.parse(name)) for _ in range(100)]
+            boards = [random_board(rng, Material.parse(name)) for _ in range(sample(25, 100))]
             for view in View:
                 found = [list(tables.view(view.value).probe_many(boards)) for tables in (one, other)]
                 assert found[0] == found[1]
