@@ -18,14 +18,14 @@ KERNELS = (
 )
 
 
-def test_a_kernel_has_one_signature(tables: Path, tmp_path: Path) -> None:
+def test_a_kernel_has_one_signature(three_men: Path, tmp_path: Path) -> None:
     """Alone, in batches, from a file and before there is one."""
     warmup.compile_questions()
     warmup.compile_answers()
     warmup.compile_encoding()
-    pack(tables, "KNNvK", tmp_path)
-    boards, scores = states(("KNNvK",), 200)
-    with open_tablebase(tmp_path, tables) as one, open_tablebase(tmp_path, tables) as other:
+    pack(three_men, "KPvK", tmp_path)
+    boards, scores = states(("KPvK",), 200)
+    with open_tablebase(tmp_path, three_men) as one, open_tablebase(tmp_path, three_men) as other:
         assert list(one.probe_many(boards, scores)) == list(map(other.probe, boards, scores))
     for kernel in KERNELS:
         assert len(cast(Any, kernel).entry.signatures) == 1, kernel
