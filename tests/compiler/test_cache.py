@@ -40,7 +40,7 @@ def test_a_thread_of_the_block_does_not_wait_for_it(tmp_path: Path, monkeypatch:
     with compiling(FAMILY, "of tests", "a second", str):
         thread = Thread(target=work, daemon=True)
         thread.start()
-        thread.join(60)
+        thread.join(300)
         assert found == [False]
         assert not is_compiled(FAMILY)
     assert is_compiled(FAMILY)
@@ -58,10 +58,10 @@ def test_only_one_thread_waits_for_another_process(tmp_path: Path, monkeypatch: 
         fcntl.flock(lock, fcntl.LOCK_EX)  # as another process does that compiles them
         for _ in range(2):
             Thread(target=work, daemon=True).start()
-        assert found.get(timeout=60) is False
+        assert found.get(timeout=300) is False
         assert found.empty()
         kernel_cache.mark_compiled(FAMILY)
-    assert found.get(timeout=60) is False
+    assert found.get(timeout=300) is False
 
 
 def test_sizes_and_removal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
