@@ -41,6 +41,8 @@ def cluster() -> Iterator["LocalCluster"]:
     from distributed import LocalCluster  # here, since it takes every process of the tests a second
 
     compile_kernels()
+    patient = pytest.MonkeyPatch()
+    patient.setattr(workers, "_CONNECTING", 300.0)
     with LocalCluster(
         n_workers=2,
         processes=False,
@@ -52,6 +54,7 @@ def cluster() -> Iterator["LocalCluster"]:
         silence_logs=50,
     ) as local:
         yield local
+    patient.undo()
 
 
 def test_a_cluster_builds_the_same_tables(cluster: "LocalCluster", three_men: Path, tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ R = Variant.R_MOBILITY
 
 
 @pytest.fixture
-def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def scratch(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("tbgen.generator.cluster.workers._CONNECTING", 300.0)
     return tmp_path_factory.mktemp("scratch")
 
 
