@@ -22,6 +22,7 @@ from tbgen.store.writer import write_table
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.proof import Proof, verify_table
 from tbgen.verify.report import VerifyResult, board_at
+from tbgen.verify.sub_tables import SubTables
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import plain
 from tests.support.solved_tables import sub_tables_of
@@ -45,6 +46,11 @@ def small_tables(three_men: Path) -> Tables:
 def pawn_table(tables: Path) -> Table:
     """The table of the smallest material with en passant rights."""
     return plain(tables, "KPvKP")
+
+
+@pytest.fixture(scope="module")
+def below_pawns(tables: Path, pawn_table: Table) -> SubTables:
+    return around(tables, pawn_table.layout)
 
 
 def states_of(table: Table) -> int:
@@ -134,27 +140,27 @@ def test_runs_of_another_position_are_found(small_tables: Tables) -> None:
     assert proof_of(table, small_tables).wrong
 
 
-def proof_of_phases(phases: Iterable[int], table: Table, tables: Path) -> VerifyResult:
+def proof_of_phases(phases: Iterable[int], table: Table, below: SubTables) -> VerifyResult:
     with patch.object(Proof, "_windows", lambda _: [(phase, phase + 1) for phase in phases]):
-        return verify_table(table, around(tables, table.layout))
+        return verify_table(table, below)
 
 
-def test_pawn_moves_promotions_and_en_passant(pawn_table: Table, tables: Path) -> None:
+def test_pawn_moves_promotions_and_en_passant(pawn_table: Table, below_pawns: SubTables) -> None:
     rights, phases = pawn_table.ep_config[:, 0], len(pawn_table.layout.placements)
     some = sorted({*rights.tolist(), *range(3, phases, sample(100, 1))})
-    result = proof_of_phases(some, pawn_table, tables)
+    result = proof_of_phases(some, pawn_table, below_pawns)
     assert result.findings == []
     assert result.positions > pawn_table.ep_positions + 2500 * len(some)
 
 
-def test_wrong_en_passant_entries_are_found_and_named(pawn_table: Table, tables: Path) -> None:
+def test_wrong_en_passant_entries_are_found_and_named(pawn_table: Table, below_pawns: SubTables) -> None:
     table, rng = pawn_table, random.Random("en passant")
     for array in (table.ep_value, table.ep_depth):
         where = rng.choice(np.flatnonzero(table.ep_value.reshape(-1) != NONE).tolist())
         row, at = divmod(where, table.layout.phase_size)
         phase, square = table.ep_config[row].tolist()
         array[row, at] ^= 1
-        result = proof_of_phases([phase], table, tables)
+        result = proof_of_phases([phase], table, below_pawns)
         array[row, at] ^= 1
         board = board_at(table, (1, 1 if square < 32 else 0, where))
         assert board is not None
