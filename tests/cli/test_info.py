@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -12,69 +11,57 @@ import pytest
 from tbgen import __version__
 from tbgen.board.material import all_materials
 from tbgen.board.variant import Variant
-from tbgen.cli.main import main
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
 from tbgen.text import size_text
-from tests.support.commands import answer, failure
+from tests.support.commands import Capture, answer, document, said
 from tests.support.packed_tables import PackedTables
 
 pytestmark = pytest.mark.usefixtures("default_directory")
 
 
-def test_info(capsys: pytest.CaptureFixture[str], reference_dir: Path) -> None:
+def test_info(capsys: Capture, reference_dir: Path) -> None:
     text = answer(capsys, "info")
     assert text.startswith(f"{reference_dir}: 3 of 36 tables")
     assert "missing: KQvK KRvK KPvK " in text
     text = answer(capsys, "info", "kvkb", "KvK")
-    for line in (
-        "longest depth  46 plies, accrued scores included",
-        "      G1.5           23,254           25,023",
-    ):
-        assert line in text.splitlines()
-    document = json.loads(answer(capsys, "info", "KvK", "--json"))
-    (table,) = document["tables"]
+    assert "longest depth  46 plies, accrued scores included" in text.splitlines()
+    assert "      G1.5           23,254           25,023" in text.splitlines()
+    (table,) = document(capsys, "info", "KvK")["tables"]
     assert table["values"]["white"]["-G8.5"] == 51
     assert table["positions"] == {"white": 462, "black": 462, "en_passant": 0}
-    assert main(["info", "KQvK", "KvK", "KRvK"]) == 3
-    output = capsys.readouterr()
-    assert output.out == answer(capsys, "info", "KvK")
-    assert output.err == "".join(
-        f"tbgen: table {name} is missing from {os.environ['TBGEN_DIR']}; build it with: tbgen build {name}\n"
-        for name in ("KQvK", "KRvK")
+    assert said(capsys, 3, "info", "KQvK", "KvK", "KRvK") == (
+        answer(capsys, "info", "KvK"),
+        [
+            f"tbgen: table {name} is missing from {reference_dir}; build it with: tbgen build {name}"
+            for name in ("KQvK", "KRvK")
+        ],
     )
-    assert main(["info", "KQvK"]) == 3
-    assert capsys.readouterr().out == ""
+    assert said(capsys, 3, "info", "KQvK")[0] == ""
 
 
-def test_layers_beside_a_table(
-    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_layers_beside_a_table(reference_dir: Path, tmp_path: Path, capsys: Capture) -> None:
     """They are named with their table and in the sums, and nowhere if there are none."""
     assert "layer" not in answer(capsys, "info") + answer(capsys, "info", "KNvK")
     for name in ("KvK", "KNvK"):
-        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
-    kvk, knvk = (table_path(tmp_path, name, Variant.R_MOBILITY).stat().st_size for name in ("KvK", "KNvK"))
-    (tmp_path / "KNvK.r.G3.5.layer.h5").write_bytes(bytes(1 << 20))
-    (tmp_path / "KNvK.r.-G3.5.layer.h5").write_bytes(bytes(2 << 20))
-    (tmp_path / "KNNvK.r.G3.5.layer.h5").write_bytes(bytes(5 << 20))
+        shutil.copy(reference_dir / f"{name}.r.h5", tmp_path)
+    kvk, knvk = ((tmp_path / f"{name}.r.h5").stat().st_size for name in ("KvK", "KNvK"))
+    for name, mebibytes in (("KNvK.r.G3.5", 1), ("KNvK.r.-G3.5", 2), ("KNNvK.r.G3.5", 5)):
+        (tmp_path / f"{name}.layer.h5").write_bytes(bytes(mebibytes << 20))
     words = ["info", "--dir", str(tmp_path)]
     title, *lines = answer(capsys, *words).splitlines()
     size, together = size_text(kvk + knvk), size_text(kvk + knvk + (3 << 20))
     assert title == (f"{tmp_path}: 2 of 36 tables, {size}, and 2 layers of 3.00 MiB beside them: {together}")
-    assert [
-        line.split()[0] for line in lines if line.endswith(f"tbgen {__version__}, 2 layers of 3.00 MiB")
-    ] == ["KNvK"]
+    (line,) = [line for line in lines if line.endswith(f"tbgen {__version__}, 2 layers of 3.00 MiB")]
+    assert line.startswith("KNvK ")
     assert "kept beside    2 layers of 3.00 MiB" in answer(capsys, *words, "KNvK").splitlines()
-    document = json.loads(answer(capsys, *words, "--json"))
-    assert (document["bytes"], document["layer_bytes"]) == (kvk + knvk, 3 << 20)
-    assert [(table["layers"], table["layer_bytes"]) for table in document["tables"]] == [(0, 0), (2, 3 << 20)]
+    found = document(capsys, *words)
+    assert (found["bytes"], found["layer_bytes"]) == (kvk + knvk, 3 << 20)
+    assert [(table["layers"], table["layer_bytes"]) for table in found["tables"]] == [(0, 0), (2, 3 << 20)]
 
 
-def test_what_is_missing_of_five_men(
-    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_missing_of_five_men(reference_dir: Path, tmp_path: Path, capsys: Capture) -> None:
     """Nothing is said of five men until there is such a table; then they are named once they are few."""
     for path in reference_dir.glob("*.r.h5"):
         shutil.copy(path, tmp_path)
@@ -82,26 +69,23 @@ def test_what_is_missing_of_five_men(
     assert "men" not in answer(capsys, *words)
     five = [material for material in all_materials(5) if material.men == 5]
     table_path(tmp_path, five[0].name, Variant.R_MOBILITY).touch()
-    assert main(words) == 1  # the file is empty
-    title, *_, last = capsys.readouterr().out.splitlines()
+    title, *_, last = said(capsys, 1, *words)[0].splitlines()  # the file is empty
     assert title.startswith(f"{tmp_path}: 3 of 146 tables")
     assert last.endswith(" 109 of 110 with 5 men")
-    assert main([*words, "--json"]) == 1
-    assert len(json.loads(capsys.readouterr().out)["missing"]) == 33 + 109
+    assert len(json.loads(said(capsys, 1, *words, "--json")[0])["missing"]) == 33 + 109
     for material in five[10:]:
         table_path(tmp_path, material.name, Variant.R_MOBILITY).touch()
-    assert main(words) == 1
-    text = capsys.readouterr().out
+    text, _ = said(capsys, 1, *words)
     missing = text[text.index("missing: ") :].split()
     assert missing[-9:] == [material.name for material in five[1:10]]
     assert len(missing) == 1 + 33 + 9
 
 
-def manifest(capsys: pytest.CaptureFixture[str], *words: str) -> list[list[str]]:
+def manifest(capsys: Capture, *words: str) -> list[list[str]]:
     return [line.split(" ") for line in answer(capsys, "info", "--manifest", *words).splitlines()]
 
 
-def test_the_manifest(capsys: pytest.CaptureFixture[str], reference_dir: Path, tmp_path: Path) -> None:
+def test_the_manifest(capsys: Capture, reference_dir: Path, tmp_path: Path) -> None:
     """Two directories are compared line by line, or by the last line, with and without accrued scores."""
     title, *tables, last = manifest(capsys)
     assert " ".join(title) == "# material rules fresh accrued digest"
@@ -112,13 +96,13 @@ def test_the_manifest(capsys: pytest.CaptureFixture[str], reference_dir: Path, t
         text = "".join(f"{line[0]} {line[1]} {line[column]}\n" for line in tables)
         assert last[at] == hashlib.sha256(text.encode()).hexdigest()
     assert last[:2] + last[3:4] == ["set", "r", "3"]
-    document = json.loads(answer(capsys, "info", "--manifest", "--json"))
-    assert [[table["material"], table["fresh"], table["digest"]] for table in document["tables"]] == [
+    found = document(capsys, "info", "--manifest")
+    assert [[table["material"], table["fresh"], table["digest"]] for table in found["tables"]] == [
         [line[0], line[2], line[4]] for line in tables
     ]
-    assert (document["fresh"], document["digest"]) == (last[2], last[4])
+    assert (found["fresh"], found["digest"]) == (last[2], last[4])
     for name in ("KvK", "KNvK"):
-        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
+        shutil.copy(reference_dir / f"{name}.r.h5", tmp_path)
     with TableFile(table_path(reference_dir, "KBvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     table.run_mask, table.run_rank = np.zeros((2, 2, 0), np.uint64), table.run_rank[:0]
@@ -132,44 +116,39 @@ def test_the_manifest(capsys: pytest.CaptureFixture[str], reference_dir: Path, t
     assert others[-1][4] != last[4]
 
 
-def test_the_manifest_of_what_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_manifest_of_what_is_not_there(capsys: Capture, tmp_path: Path) -> None:
     table_path(tmp_path, "KBvK", Variant.R_MOBILITY).write_bytes(b"something else")
     for words, code in ((["KvK"], 3), ([], 1), (["KvK", "KBvK"], 3)):
-        assert main(["info", "--manifest", *words, "--dir", str(tmp_path)]) == code
-        output = capsys.readouterr()
+        out, told = said(capsys, code, "info", "--manifest", *words, "--dir", tmp_path)
         expected = ["KvK r missing"] * ("KvK" in words) + ["KBvK r damaged"] * (words != ["KvK"])
-        assert output.out.splitlines()[1:] == expected
-        assert [line.startswith("tbgen: ") for line in output.err.splitlines()] == [True] * len(expected)
-    assert main(["info", "--manifest", "KvK", "KBvK", "--json", "--dir", str(tmp_path)]) == 3
-    document = json.loads(capsys.readouterr().out)
-    assert (document["missing"], list(document["damaged"])) == (["KvK"], ["KBvK"])
-    assert (document["tables"], document["digest"]) == ([], None)
+        assert out.splitlines()[1:] == expected
+        assert [line.startswith("tbgen: ") for line in told] == [True] * len(expected)
+    out, _ = said(capsys, 3, "info", "--manifest", "KvK", "KBvK", "--json", "--dir", tmp_path)
+    found = json.loads(out)
+    assert (found["missing"], list(found["damaged"])) == (["KvK"], ["KBvK"])
+    assert (found["tables"], found["digest"]) == ([], None)
 
 
-def test_a_directory_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """There are no tables, as for every command; an empty one has a list of what is missing."""
+def test_a_directory_that_is_not_there(capsys: Capture, tmp_path: Path) -> None:
+    """There are no tables, as for every command; an empty one has a list of what is missing.
+
+    Two manifests of nothing would look alike, so such a one is an error, and nothing is printed.
+    """
     absent = tmp_path / "absent"
-    for words in ([], ["--json"], ["KBvK"]):
-        assert failure(capsys, 3, "info", *words, "--dir", str(absent)) == (
-            f"tbgen: there are no tables in {absent}: build some, as with: tbgen build KBvK --dir {absent}\n"
-        )
+    manifests = ["--manifest"], ["--manifest", "--json"]
+    for directory, asked in ((absent, ([], ["--json"], ["KBvK"], *manifests)), (tmp_path, manifests)):
+        for words in asked:
+            assert said(capsys, 3, "info", *words, "--dir", directory) == (
+                "",
+                [
+                    f"tbgen: there are no tables in {directory}: build some, as with: "
+                    f"tbgen build KBvK --dir {directory}"
+                ],
+            )
     assert "missing: KvK" in answer(capsys, "info", "--dir", str(tmp_path))
 
 
-def test_the_manifest_of_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Two of them would look alike, so it is an error, and nothing is printed."""
-    for directory in (tmp_path, tmp_path / "absent"):
-        for options in ([], ["--json"]):
-            assert main(["info", "--manifest", *options, "--dir", str(directory)]) == 3
-            output = capsys.readouterr()
-            assert output.out == ""
-            assert output.err == (
-                f"tbgen: there are no tables in {directory}: build some, as with: "
-                f"tbgen build KBvK --dir {directory}\n"
-            )
-
-
-def test_packed_tables(capsys: pytest.CaptureFixture[str], tables: Path, packed: PackedTables) -> None:
+def test_packed_tables(capsys: Capture, three_men: Path, packed: PackedTables) -> None:
     """They say their form, and count the same values as plain ones."""
     where = ["--dir", str(packed("KNvK").parent)]
     text = answer(capsys, "info", "KNvK", *where)
@@ -178,14 +157,11 @@ def test_packed_tables(capsys: pytest.CaptureFixture[str], tables: Path, packed:
     assert "plies, accrued scores not included" in text
     (line,) = [line for line in answer(capsys, "info", *where).splitlines() if line.startswith("KNvK ")]
     assert "plies  packed values " in line
-    documents = [
-        json.loads(answer(capsys, "info", "KNvK", "--json", *words))["tables"][0]
-        for words in (where, ["--dir", str(tables)])
-    ]
-    assert [document["form"] for document in documents] == ["packed", "plain"]
-    assert documents[0]["values"] == documents[1]["values"]
+    both = where, ["--dir", str(three_men)]
+    one, other = (document(capsys, "info", "KNvK", *words)["tables"][0] for words in both)
+    assert (one["form"], other["form"]) == ("packed", "plain")
+    assert one["values"] == other["values"]
     (mine,), (right,) = (
-        [line for line in manifest(capsys, "KNvK", *words) if line[0] == "KNvK"]
-        for words in (where, ["--dir", str(tables)])
+        [line for line in manifest(capsys, "KNvK", *words) if line[0] == "KNvK"] for words in both
     )
     assert (mine[:3], mine[3], right[3]) == (right[:3], "values", "stored")

@@ -3,39 +3,27 @@
 import io
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from tbgen.board.variant import Variant
-from tbgen.cli.main import main
 from tbgen.probe import layers
 from tbgen.probe.layers import Layers
-from tbgen.store.format import table_path
-from tests.support.commands import answer, failure
+from tests.support.commands import Capture, answer, document, failure, said
 from tests.support.depths import forget_depths
 
 pytestmark = pytest.mark.usefixtures("default_directory")
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 KEYS = [
-    "fen",
-    "material",
-    "rules",
-    "position_score",
-    "accrued",
-    "value",
-    "holder",
-    "depth",
-    "points",
-    "moves",
+    *("fen", "material", "rules", "position_score", "accrued"),
+    *("value", "holder", "depth", "points", "moves"),
 ]
 
 
-def test_a_position(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_position(capsys: Capture) -> None:
     text = answer(capsys, "probe", KBK, "--line")
     for line in ("value           G1.5  (White holds it)", "depth           4 plies", "KBvK, Black to move"):
         assert line in text.splitlines()
@@ -49,51 +37,52 @@ def test_a_position(capsys: pytest.CaptureFixture[str]) -> None:
     assert ["Kh5", "G1.5", "3", "plies"] in table
 
 
+@pytest.fixture
+def without_depths(reference_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Tables of KvK and KBvK as if they stored no depths of accrued scores."""
+    for name in ("KvK", "KBvK"):
+        shutil.copy(reference_dir / f"{name}.r.h5", tmp_path)
+    forget_depths(monkeypatch, tmp_path)
+    return tmp_path
+
+
 NEAR, FAR = "2b5/2K5/8/k7/8/8/8/8 w - - 1 1", "1K6/3k3B/8/8/8/8/8/8 w - - 1 1"
 """With -G1.5 accrued a reset is 1 and 33 plies away."""
 
 
 def test_depths_that_are_not_stored(
-    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    without_depths: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are marked as unknown, made on request, and a line says if it cannot do without."""
-    for name in ("KvK", "KBvK"):
-        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
-    forget_depths(monkeypatch, tmp_path)
-    options = ["--accrued", "-G1.5", "--dir", str(tmp_path)]
+    options = ["--accrued", "-G1.5", "--dir", str(without_depths)]
     lines = answer(capsys, "probe", NEAR, *options, "--line").splitlines()
     assert "depth           ?  (the table stores the value only: --depths makes the depth)" in lines
     assert lines[-3:] == ["best play: 2 plies", "    1. Kxc8    G5.5", "  1... Kb6    -G3.5"]
     assert "Kb7     G5.5          ?" in answer(capsys, "probe", FAR, *options).splitlines()
-    document = json.loads(answer(capsys, "probe", FAR, *options, "--json"))
-    assert document["depth"] is None
-    assert {move["depth"] for move in document["moves"]} == {None}
+    found = document(capsys, "probe", FAR, *options)
+    assert found["depth"] is None
+    assert {move["depth"] for move in found["moves"]} == {None}
     lacking = (
         "the line needs depths of accrued scores that KBvK does not store: ask with --depths "
-        "(in Python, open_tablebase(..., depths=True)), which makes them\n"
+        "(in Python, open_tablebase(..., depths=True)), which makes them"
     )
     without = answer(capsys, "probe", FAR, *options)
-    assert main(["probe", FAR, *options, "--line"]) == 0
-    assert capsys.readouterr() == (without, f"tbgen: {lacking}")
-    assert main(["probe", FAR, *options, "--line", "--json"]) == 0
-    output = capsys.readouterr()
-    assert (json.loads(output.out), output.err) == (document | {"line": None}, f"tbgen: {lacking}")
-    assert main(["probe", f"{FAR} -G1.5", KBK, "--line", *options[2:]]) == 0
-    assert capsys.readouterr().err == f"tbgen: {FAR} -G1.5: {lacking}"
-    assert not list(tmp_path.glob("*.layer.h5"))
+    assert said(capsys, 0, "probe", FAR, *options, "--line") == (without, [f"tbgen: {lacking}"])
+    out, told = said(capsys, 0, "probe", FAR, *options, "--line", "--json")
+    assert (json.loads(out), told) == (found | {"line": None}, [f"tbgen: {lacking}"])
+    _, told = said(capsys, 0, "probe", f"{FAR} -G1.5", KBK, "--line", *options[2:])
+    assert told == [f"tbgen: {FAR} -G1.5: {lacking}"]
+    assert not list(without_depths.glob("*.layer.h5"))
     lines = answer(capsys, "probe", FAR, *options, "--line", "--depths").splitlines()
     assert "depth           33 plies" in lines
     assert "best play: 33 plies" in lines
-    assert (tmp_path / "KBvK.r.-G1.5.layer.h5").exists()
+    assert (without_depths / "KBvK.r.-G1.5.layer.h5").exists()
 
 
 def test_answers_come_before_what_takes_long(
-    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    without_depths: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In order; a layer begins when all positions before have been answered, and stopping it loses none."""
-    for name in ("KvK", "KBvK"):
-        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
-    forget_depths(monkeypatch, tmp_path)
 
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
@@ -101,33 +90,28 @@ def test_answers_come_before_what_takes_long(
     monkeypatch.setattr(Layers, "get", interrupt)
     asked = [KBK, f"{NEAR} -G1.5", "no position", KBK, f"{FAR} -G1.5", KBK]
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(asked)))
-    options = ["--depths", "--dir", str(tmp_path)]
-    assert main(["probe", "-", *options]) == 130
-    lines = capsys.readouterr().out.splitlines()
-    assert [json.loads(line)["fen"] for line in lines] == asked[:4]
-    assert main(["probe", KBK, f"{FAR} -G1.5", KBK, *options]) == 130
-    assert capsys.readouterr().out.count("KBvK, Black to move") == 1
+    options = ["--depths", "--dir", str(without_depths)]
+    out, _ = said(capsys, 130, "probe", "-", *options)
+    assert [json.loads(line)["fen"] for line in out.splitlines()] == asked[:4]
+    out, _ = said(capsys, 130, "probe", KBK, f"{FAR} -G1.5", KBK, *options)
+    assert out.count("KBvK, Black to move") == 1
 
 
 def test_depths_that_take_more_memory_than_there_is(
-    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    without_depths: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("KvK", "KBvK"):
-        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
-    forget_depths(monkeypatch, tmp_path)
     monkeypatch.setattr(layers, "free_memory", lambda: 1 << 20)
-    sentence = failure(
-        capsys, 1, "probe", FAR, "--accrued", "-G1.5", "--depths", "--no-moves", "--dir", str(tmp_path)
-    )
+    words = "--accrued", "-G1.5", "--depths", "--no-moves", "--dir", str(without_depths)
+    sentence = failure(capsys, 1, "probe", FAR, *words)
     assert "KBvK with -G1.5 accrued are not stored, and making them needs about" in sentence
     assert "of memory, but 1.00 MiB are free: do without depths" in sentence
 
 
-def test_a_position_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    document = json.loads(answer(capsys, "probe", "--json", *KBK.split()))
-    assert list(document) == KEYS
-    moves = document.pop("moves")
-    assert document == {
+def test_a_position_as_json(capsys: Capture) -> None:
+    found = document(capsys, "probe", *KBK.split())
+    assert list(found) == KEYS
+    moves = found.pop("moves")
+    assert found == {
         "fen": KBK,
         "material": "KBvK",
         "rules": "r",
@@ -139,78 +123,67 @@ def test_a_position_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "points": {"white": 0.5625, "black": 0.4375},
     }
     assert moves[0] == {"uci": "g5h5", "san": "Kh5", "value": "G1.5", "depth": 3, "zeroing": False}
-    document = json.loads(answer(capsys, "probe", "--json", "--line", KBK))
-    assert list(document) == [*KEYS, "line"]
-    assert document["line"][-1] == {"uci": "f4g4", "san": "Kg4", "accrued": "G1.5", "depth": 0}
+    found = document(capsys, "probe", "--line", KBK)
+    assert list(found) == [*KEYS, "line"]
+    assert found["line"][-1] == {"uci": "f4g4", "san": "Kg4", "accrued": "G1.5", "depth": 0}
 
 
-@pytest.mark.parametrize("option", [["--accrued", "-G1.5"], ["--accrued=-G1.5"], ["--accrued", "mg1.5"], []])
-@pytest.mark.parametrize("first", [True, False])
-def test_accrued_scores(option: list[str], first: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    fen = "8/8/8/4KBk1/8/8/8/8 b - - 3 1" + ("" if option else " -G1.5")
-    words = ["probe", "--json", *(option if first else []), fen, *([] if first else option)]
-    document = json.loads(answer(capsys, *words))
-    assert document["accrued"] == "-G1.5"
+LATE = KBK.replace("0 1", "3 1")
 
 
-def test_the_option_counts_whatever_the_fen_says(capsys: pytest.CaptureFixture[str]) -> None:
-    fens = [KBK, "8/8/8/4KBk1/8/8/8/8 b - - 3 1 G2.5"]
-    for fen in fens:
-        assert json.loads(answer(capsys, "probe", "--json", fen, "--accrued", "-G1.5"))["accrued"] == "-G1.5"
-    assert [json.loads(answer(capsys, "probe", "--json", fen))["accrued"] for fen in fens] == ["G3.5", "G2.5"]
+@pytest.mark.parametrize(
+    ("words", "accrued"),
+    [
+        ([KBK], "G3.5"),
+        ([LATE, "--accrued", "-G1.5"], "-G1.5"),
+        (["--accrued", "-G1.5", LATE], "-G1.5"),
+        ([LATE, "--accrued=-G1.5"], "-G1.5"),
+        (["--accrued=-G1.5", LATE], "-G1.5"),
+        ([LATE, "--accrued", "mg1.5"], "-G1.5"),
+        ([f"{LATE} -G1.5"], "-G1.5"),
+        ([f"{LATE} G2.5"], "G2.5"),
+        ([f"{LATE} G2.5", "--accrued", "-G1.5"], "-G1.5"),
+        ([KBK, "--accrued", "-G1.5"], "-G1.5"),
+        ([*LATE.split(), "-G1.5"], "-G1.5"),
+        ([*LATE.split(), "-g5.5"], "G3.5"),
+        ([*LATE.split(), "mG1.5"], "-G1.5"),
+        (["8/8/8/2K3k1/8/8/8/8", "w", "-", "-", "3", "60", "\N{MINUS SIGN}G5.5"], "-G5.5"),
+        (["8/8/8/2K3k1/8/8/8/8 w - - 0 1", "--accrued", "\N{MINUS SIGN}G5.5"], "-G5.5"),
+    ],
+)
+def test_accrued_scores(words: list[str], accrued: str, capsys: Capture) -> None:
+    """The option counts whatever the FEN says; words without quotes are one FEN."""
+    assert document(capsys, "probe", *words)["accrued"] == accrued
+    assert json.loads(answer(capsys, "probe", "--json", *words))["accrued"] == accrued
 
 
-def test_many_positions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_positions(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line has its answer, which repeats it as it was sent, but blank ones, as the help says."""
     lines = [KBK, "", "junk", "8/8/8/2K3k1/8/8/8/7Q w - - 0 1", f"  {KBK}\t", "\udcff"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
-    assert main(["probe", "-"]) == 3
-    output = capsys.readouterr()
-    assert output.err == ""
-    documents = [json.loads(line) for line in output.out.splitlines()]
-    assert [document["fen"] for document in documents] == [line for line in lines if line]
-    assert [list(document) for document in documents] == [
-        KEYS,
-        *[["fen", "error", "code"]] * 2,
-        KEYS,
-        ["fen", "error", "code"],
-    ]
+    out, told = said(capsys, 3, "probe", "-")
+    documents = [json.loads(line) for line in out.splitlines()]
+    assert told == []
+    assert [each["fen"] for each in documents] == [line for line in lines if line]
+    error = ["fen", "error", "code"]
+    assert list(map(list, documents)) == [KEYS, error, error, KEYS, error]
     assert "tbgen build KQvK" in documents[2]["error"]
-    assert [document.get("code") for document in documents] == [
-        None,
-        "bad_input",
-        "missing_table",
-        None,
-        "bad_input",
+    assert [each.get("code") for each in documents] == [
+        *(None, "bad_input", "missing_table", None, "bad_input")
     ]
 
 
-def test_a_carriage_return_within_a_line_starts_no_answer(default_directory: None) -> None:
-    """Whoever sends lines that end with a line feed gets one answer for each."""
-    command = [sys.executable, "-m", "tbgen", "probe", "--no-moves", "-"]
-    sent = f"junk\r{KBK}\n{KBK}\r\n\r\n{KBK}"
-    done = subprocess.run(command, input=sent.encode(), capture_output=True)
-    answers = [json.loads(line) for line in done.stdout.decode().split("\n")[:-1]]
-    assert [document["fen"] for document in answers] == [f"junk\r{KBK}", KBK, KBK]
-    assert ["error" in document for document in answers] == [True, False, False]
-    assert done.returncode == 2
-
-
-def test_a_byte_order_mark_before_the_first_position() -> None:
-    command = [sys.executable, "-m", "tbgen", "probe", "-"]
-    done = subprocess.run(command, input=f"{KBK}\n".encode("utf-8-sig"), capture_output=True)
-    assert (done.returncode, json.loads(done.stdout)["fen"]) == (0, KBK)
-
-
-@pytest.mark.parametrize(("score", "accrued"), [("-G1.5", "-G1.5"), ("-g5.5", "G3.5"), ("mG1.5", "-G1.5")])
-def test_the_seventh_field_of_a_fen_without_quotes(
-    score: str, accrued: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fen = "8/8/8/4KBk1/8/8/8/8 b - - 3 1"
-    for words in (["--json", *fen.split(), score], [*fen.split(), score, "--json"]):
-        document = json.loads(answer(capsys, "probe", *words))
-        assert (document["fen"], document["accrued"]) == (f"{fen} {score}", accrued)
-    assert "not a G-score" in failure(capsys, 2, "probe", *fen.split(), "-G1.7")
+def test_bytes_of_standard_input(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sends lines that end with a line feed gets one answer for each, whatever else is in them; a
+    byte order mark before the first position is none of it."""
+    path = tmp_path / "sent"
+    path.write_bytes(f"\ufeffjunk\r{KBK}\n{KBK}\r\n\r\n".encode() + b"\xff\n" + KBK.encode())
+    with path.open() as sent:
+        monkeypatch.setattr(sys, "stdin", sent)
+        out, _ = said(capsys, 2, "probe", "--no-moves", "-")
+    answers = list(map(json.loads, out.split("\n")[:-1]))
+    assert [each["fen"] for each in answers] == [f"junk\r{KBK}", KBK, "\\xff", KBK]
+    assert ["error" in each for each in answers] == [True, False, True, False]
 
 
 BARE = "8/8/8/2K3k1/8/8/8/8 w - - 0 1"
@@ -226,48 +199,39 @@ MISSING = "8/8/8/2K3k1/8/8/8/7Q w - - 0 1"
         ["--no-moves", KBK.replace(" ", "_"), *BARE.split()],
     ],
 )
-def test_several_positions(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_positions(words: list[str], capsys: Capture) -> None:
     """As words, with or without quotes; as text and as one JSON document."""
-    documents = json.loads(answer(capsys, "probe", "--json", *words))
-    alone = [json.loads(answer(capsys, "probe", "--json", "--no-moves", fen)) for fen in (KBK, BARE)]
-    assert [{**document, "fen": document["fen"].replace("_", " ")} for document in documents] == alone
+    documents = document(capsys, "probe", *words)
+    alone = [document(capsys, "probe", "--no-moves", fen) for fen in (KBK, BARE)]
+    assert [{**each, "fen": each["fen"].replace("_", " ")} for each in documents] == alone
     texts = [answer(capsys, "probe", "--no-moves", fen) for fen in (KBK, BARE)]
-    first, second = (document["fen"] for document in documents)
+    first, second = (each["fen"] for each in documents)
     assert answer(capsys, "probe", *words) == f"{first}\n{texts[0]}\n{second}\n{texts[1]}"
 
 
-def test_several_positions_of_which_some_are_bad(capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_positions_of_which_some_are_bad(capsys: Capture) -> None:
     """The others are answered, and the worst exit code is that of the command."""
     fens = [KBK, "bad", "8/8/8/8 w", MISSING, BARE]
-    assert main(["probe", "--json", "--no-moves", *fens]) == 3
-    output = capsys.readouterr()
-    assert output.err == ""
-    documents = json.loads(output.out)
-    assert [document["fen"] for document in documents] == fens
-    assert [document.get("code") for document in documents] == [
+    out, told = said(capsys, 3, "probe", "--json", "--no-moves", *fens)
+    documents = json.loads(out)
+    assert told == []
+    assert [each["fen"] for each in documents] == fens
+    assert [each.get("code") for each in documents] == [
         *(None, "bad_input", "bad_input", "missing_table", None)
     ]
-    assert main(["probe", "--no-moves", *fens]) == 3
-    output = capsys.readouterr()
-    assert [line.split(",")[0] for line in output.out.splitlines() if " to move" in line] == ["KBvK", "KvK"]
-    errors = [f"tbgen: {document['fen']}: {document['error']}" for document in documents[1:4]]
-    assert errors == output.err.splitlines()
-    assert main(["probe", "--json", "--no-moves", KBK, "8/8/8/8 w"]) == 2
+    out, told = said(capsys, 3, "probe", "--no-moves", *fens)
+    assert [line.split(",")[0] for line in out.splitlines() if " to move" in line] == ["KBvK", "KvK"]
+    assert told == [f"tbgen: {each['fen']}: {each['error']}" for each in documents[1:4]]
+    said(capsys, 2, "probe", "--json", "--no-moves", KBK, "8/8/8/8 w")
 
 
-def test_a_position_with_operations(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_position_with_operations(capsys: Capture) -> None:
     epd = "8/8/8/2K3k1/8/8/8/8 w - - acd 5; bm Kb4;"
-    document = json.loads(answer(capsys, "probe", "--json", "--no-moves", epd))
-    assert document == {**json.loads(answer(capsys, "probe", "--json", "--no-moves", BARE)), "fen": epd}
-    fen = "8/8/8/2K3k1/8/8/8/8 w - - 3 60 \N{MINUS SIGN}G5.5"
-    assert json.loads(answer(capsys, "probe", "--json", *fen.split()))["accrued"] == "-G5.5"
-    assert (
-        json.loads(answer(capsys, "probe", "--json", BARE, "--accrued", "\N{MINUS SIGN}G5.5"))["value"]
-        == "-G5.5"
-    )
+    alone = document(capsys, "probe", "--no-moves", BARE)
+    assert document(capsys, "probe", "--no-moves", epd) == {**alone, "fen": epd}
 
 
-def test_views(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
+def test_views(capsys: Capture, three_men: Path) -> None:
     directory = ["--dir", str(three_men)]
     mate, stalemate = "8/8/8/8/8/8/8/K2kr3 w - - 0 1", "6k1/8/5K2/5B2/8/8/8/8 b - - 0 1"
     text = answer(capsys, "probe", "--view", "classical", mate, *directory)
@@ -282,9 +246,8 @@ def test_views(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
     for line in ("value           White 0.75", "points          0.75-0.25  (White-Black)", "Kf8  White 0.75"):
         assert line in text.splitlines()
     assert "depth" not in text
-    document = json.loads(answer(capsys, "probe", "--view", "classical", "--json", mate, *directory))
     points = {"white": 0.0, "black": 1.0}
-    assert document == {
+    assert document(capsys, "probe", "--view", "classical", mate, *directory) == {
         "fen": mate,
         "material": "KRvK",
         "view": "classical",
@@ -296,49 +259,21 @@ def test_views(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
             for uci, san, depth in (("a1b2", "Kb2", 9), ("a1b1", "Kb1", 7), ("a1a2", "Ka2", 5))
         ],
     }
-    documents = json.loads(
-        answer(capsys, "probe", "--view=stalemate-wins", "--json", "--no-moves", stalemate, BARE, *directory)
-    )
-    assert [(document["winner"], document["points"]["white"]) for document in documents] == [
-        ("white", 1),
-        (None, 0.5),
-    ]
-    assert documents[0]["depth"] is None
+    one, other = document(capsys, "probe", "--view=stalemate-wins", "--no-moves", stalemate, BARE, *directory)
+    assert (one["winner"], one["points"]["white"], one["depth"]) == ("white", 1, None)
+    assert (other["winner"], other["points"]["white"]) == (None, 0.5)
 
 
 @pytest.mark.parametrize("view", ["lasker", "stalemate-wins"])
-def test_depths_of_views_without_depths(
-    view: str, capsys: pytest.CaptureFixture[str], three_men: Path
-) -> None:
+def test_depths_of_views_without_depths(view: str, capsys: Capture) -> None:
     """They are null in the document and in its moves, not left out."""
-    position = "8/8/8/8/8/2k5/8/KB6 w - - 0 1"
-    document = json.loads(
-        answer(capsys, "probe", "--view", view, "--json", position, "--dir", str(three_men))
-    )
-    assert document["moves"]
-    assert [each["depth"] for each in (document, *document["moves"])] == [None] * (1 + len(document["moves"]))
+    found = document(capsys, "probe", "--view", view, "8/8/8/8/8/2k5/8/KB6 w - - 0 1")
+    assert found["moves"]
+    assert [each["depth"] for each in (found, *found["moves"])] == [None] * (1 + len(found["moves"]))
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (
-            ["--view", "suicide"],
-            "'suicide' is not a view: expected one of classical, stalemate-wins, lasker",
-        ),
-        (["--view", "lasker", "--accrued", "G3.5"], "--accrued cannot be used with --view"),
-        (["--view", "lasker", "--depths"], "--depths cannot be used with --view"),
-        (["--view", "lasker", "--line"], "--line cannot be used with --view"),
-        (["--view", "lasker", "--scoring", "komi"], "--scoring cannot be used with --view"),
-    ],
-)
-def test_views_that_are_refused(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sentence in failure(capsys, 2, "probe", BARE, *words)
-
-
-def test_views_of_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_views_of_standard_input(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{BARE}\njunk\n{MISSING}\n"))
-    assert main(["probe", "--view", "classical", "-"]) == 3
-    documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [document.get("code") for document in documents] == [None, "bad_input", "missing_table"]
+    documents = list(map(json.loads, said(capsys, 3, "probe", "--view", "classical", "-")[0].splitlines()))
+    assert [each.get("code") for each in documents] == [None, "bad_input", "missing_table"]
     assert documents[0]["winner"] is None

@@ -1,11 +1,14 @@
-"""``tbgen solve``."""
+"""``tbgen solve`` of one position."""
 
 import json
 import re
-from itertools import pairwise
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
+import chess
 import pytest
 
 from tbgen.board.score import NONE, GScore
@@ -13,96 +16,281 @@ from tbgen.cells.bounds import Bounds
 from tbgen.cells.games import Games
 from tbgen.cli.main import main
 from tbgen.progress import SolveProgress, SolveStage
-from tbgen.solve.budget import Stop
+from tbgen.solve import solver
+from tbgen.solve.budget import Budget, Stop
 from tbgen.solve.cell_solver import CellSolver
-from tbgen.solve.solution import Solution
-from tests.support.commands import answer, failure
+from tbgen.solve.gaps import Gap, Narrowing, Need
+from tbgen.solve.proof import ForwardProof
+from tbgen.solve.solution import Solution, SolvedMove
+from tests.support.commands import Capture, answer, failure
+from tests.support.paths import DATA
+from tests.support.solving import LOCKED
 
 SVG = "{http://www.w3.org/2000/svg}"
-PROMOTES = "8/8/P7/8/8/1k6/8/K7 w - - 0 1"
-LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
+ENDING = "8/8/4k3/p7/P7/4K3/8/8 w - - 3 40"
+KNIGHT = "solve", "8/8/4k3/p7/P7/4K3/8/7N w - - 3 40", "--mobile", "e3,E6", "--line", "--verify"
 
 
-def test_an_exact_value(capsys: pytest.CaptureFixture[str], tables: Path) -> None:
-    text = answer(capsys, "solve", *LOCKED.split(), "G4.5", "--dir", str(tables))
-    assert "value           G4.5  (White holds it)" in text
-    assert "depth           0 plies" in text
-    assert "White           can force G4.5 (Black has 4 moves)" in text
-    assert "g5    -G0.0 to -G0.5  resets" in text
+class OneCell:
+    """Solves one cell at most, and answers the same question of several tests from memory."""
+
+    def __init__(self) -> None:
+        self._solve, self._known = solver.solve, dict[str, Solution]()
+
+    def __call__(
+        self, board: chess.Board, accrued: GScore, *, budget: Budget, progress: object, **options: Any
+    ) -> Solution:
+        """Answer."""
+        question = f"{board.fen()} {accrued} {options}"
+        if question not in self._known:
+            self._known[question] = self._solve(board, accrued, budget=replace(budget, cells=1), **options)
+        return self._known[question]
 
 
-def test_an_interval(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    text = answer(capsys, "solve", LOCKED, "--mobile", "E4", "--time", "1s", "--dir", str(tmp_path))
-    assert re.search("^value           not known$", text, re.MULTILINE)
-    assert "G0.0 and G0.0" not in text
-    assert "cannot get better" not in text
+@pytest.fixture(scope="module")
+def one_cell() -> OneCell:
+    return OneCell()
 
 
-def test_why_it_stopped(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def tables(small: Path, one_cell: OneCell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of up to three men lie in the default directory, and one cell answers for the others."""
+    monkeypatch.setenv("TBGEN_DIR", str(small))
+    monkeypatch.setattr(solver, "solve", one_cell)
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Solution]]:
+    """What solving finds from call to call."""
+    found: list[Solution] = []
+    monkeypatch.setenv("TBGEN_DIR", "none")
+    monkeypatch.setattr(solver, "solve", lambda *_, **__: found.pop(0))
+    yield found
+    assert found == []
+
+
+@pytest.mark.usefixtures("tables")
+def test_an_exact_value(capsys: Capture) -> None:
+    """The score of the option is that of the FEN; its value stands in docs/solve.md."""
+    text = answer(capsys, "solve", *ENDING.split(), "G2.0", "--line", "--verify")
+    for line in (
+        "value           G0.5  (White holds it)",
+        "depth           29 plies",
+        "White           can force G0.5 (Black is stalemated)",
+        "Black           can keep White from better than G0.5",
+        "solved          1 cell",
+        "best play: 29 plies",
+    ):
+        assert line in text.splitlines()
+    document = json.loads(
+        answer(capsys, "solve", ENDING, "--accrued", "G2.0", "--line", "--verify", "--json")
+    )
+    assert document["value"] == document["lower"] == document["upper"] == "G0.5"
+    assert (document["accrued"], document["depth"], document["stopped_by"]) == ("G2.0", 29, None)
+    assert {move["zeroing"] for move in document["moves"]} == {False}
+    assert [ply["depth"] for ply in document["line"]] == list(range(29))[::-1]
+    assert "lines" not in document
+    assert "proof" not in json.loads(answer(capsys, "solve", ENDING, "--json"))
+
+
+@pytest.mark.usefixtures("tables")
+def test_the_lines_of_an_interval_and_a_proof(capsys: Capture) -> None:
+    """Frozen men are named for an end that is proved, and not for one that is not."""
+    text = answer(capsys, *KNIGHT)
+    document = json.loads(answer(capsys, *KNIGHT, "--json"))
+    for line in (
+        r"value           between G5.5 and G0.0",
+        r"proof           [\d,]+ cells?, [\d,]+ states proved",
+        r"line that shows the lower end, G5.5: 1 ply",
+        r"line that shows the upper end, G0.0: \d+ pl(y|ies)",
+    ):
+        assert re.search(f"^{line}$", text, re.MULTILINE), line
+    assert re.findall("frozen .*", text) == ["frozen          Nh1, for what White can be sure of"]
+    assert (document["claims"]["upper"], document["upper"]) == (None, "G0.0")
+    assert document["proof"]["cells"] == document["cells"] == 1
+    assert document["proof"]["states"] > 64**2
+    assert document["proof"]["sampled"] is None
+    assert document["lines"].keys() == {"lower", "upper"}
+    for ply in document["lines"]["lower"] + document["lines"]["upper"]:
+        assert ply.keys() == {"uci", "san", "accrued", "depth"}
+    (gap,) = document["gaps"]
+    assert (gap["side"], gap["man"], gap["deed"]) == ("white", "knight", "leaves h1")
+    assert (gap["need"], gap["mobile_men"]) == ("mobile men", 3)
+    assert f"open            {gap['text']}" in text.splitlines()
+
+
+@pytest.mark.usefixtures("tables")
+def test_pictures(capsys: Capture, tmp_path: Path) -> None:
+    """One for each end that is proved: its words, the mobile men marked, and arrows for the first moves. In
+    that of a hold every square of the changer has words: where the blocker stands, and how far it is."""
+    folder = tmp_path / "pictures"
+    document = json.loads(answer(capsys, *KNIGHT, "--json", "--svg", str(folder)))
+    holds = {hold["holder"]: hold for hold in document["holds"]}
+    assert {path.name for path in folder.iterdir()} == {f"hold-{side}.svg" for side in holds} | {"lower.svg"}
+    drawn = ElementTree.parse(folder / "lower.svg").getroot()
+    title = drawn.find(f"{SVG}title")
+    assert title is not None
+    assert str(title.text).startswith(f"{document['claims']['lower']}: 40. ")
+    arrows = [line for line in drawn.iter(f"{SVG}line") if "arrow" in line.get("class", "")]
+    assert len(arrows) == min(4, len(document["plans"]["lower"])) > 0
+    assert len([square for square in drawn.iter(f"{SVG}rect") if square.get("fill") == "#7fb069"]) == 2
+    hold = holds["white"]
+    assert hold["distances"].keys() <= hold["squares"].keys()
+    assert len(hold["squares"]) > 8
+    drawn = ElementTree.parse(folder / "hold-white.svg").getroot()
+    written = [element.text or "" for element in drawn.iter(f"{SVG}text")]
+    stands = [text.partition("+")[0] for text in written if not text.endswith(("ply", "plies"))]
+    assert sorted(stands) == sorted(stood[0] for stood in hold["squares"].values())
+    assert len(written) == len(hold["squares"]) + len(hold["distances"])
+    title = drawn.find(f"{SVG}title")
+    assert title is not None
+    assert f"holds Black's king to {hold['value']}." in str(title.text)
+    text = answer(capsys, *KNIGHT)
+    assert f"White's king holds Black's king to {hold['value']}" in text
+    assert ("Plies until it is" in text) == any(hold["distances"].values())
+    assert main([*KNIGHT, "--svg", str(folder / "lower.svg" / "folder")]) == 1
+    output = capsys.readouterr()
+    assert "choose another directory with --svg" in output.err
+    assert output.out == text
+
+
+GIVEN = Solution(GScore("G4.5"), GScore("G4.5"), GScore("-G4.5"), GScore("G2.0"), None, (), 967)
+COMMAND = "tbgen build KPvKP KNPvK"
+MOVES = (
+    SolvedMove("g4g5", "g5", True, GScore("-G0.0"), GScore("-G0.5"), None),
+    SolvedMove("e4d5", "Kd5", False, GScore("G4.5"), GScore("G4.5"), 3),
+    SolvedMove("e4f5", "Kf5", False, GScore("-G0.0"), GScore("G0.0"), None),
+)
+GAPS = [Gap(True, "g-pawn", "promotes", number, Need.MEMORY, 3, 682 << 20, None) for number in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("facts", "lines"),
+    [
+        ({"stopped_by": Stop.TIME}, ["stopped by      time: more may narrow it (--time)"]),
+        ({"stopped_by": Stop.MEMORY}, ["stopped by      memory: more may narrow it (--memory)"]),
+        ({"stopped_by": Stop.NOTHING_LEFT}, ["stopped by      nothing left to try"]),
+        (
+            {"stopped_by": Stop.TABLES, "missing": ("KPvKP", "KNPvK"), "build": COMMAND},
+            [
+                "stopped by      missing tables",
+                f"tables          some are missing that may narrow it: {COMMAND}",
+            ],
+        ),
+        (
+            {"moves": MOVES},
+            ["g5    -G0.0 to -G0.5  resets", "Kd5    G4.5", "Kf5  not known", "solved          967 cells"],
+        ),
+        (
+            {"gaps": tuple(GAPS), "narrowing": Narrowing(7, 90.0, 1 << 30)},
+            [
+                "open            White's g-pawn promotes in 1 position: needs 3 mobile men, 682.00 MiB",
+                "                White's g-pawn promotes in 3 positions: needs 3 mobile men, 682.00 MiB",
+                "                and 1 other kind of moves",
+                "to be solved    7 cells or more, about 1 min 30 s and 1.00 GiB",
+            ],
+        ),
+        (
+            {"proof": ForwardProof(1, 2000, 1)},
+            ["proof           1 cell, 2,000 states proved; of 1 large cell one position in 64"],
+        ),
+        ({"lower": GScore("-G0.0"), "upper": GScore("G0.0")}, ["value           not known"]),
+        (
+            {"upper": GScore("-G4.5")},
+            ["value           -G4.5  (Black holds it)", "depth           not known"],
+        ),
+    ],
+)
+def test_what_is_printed(
+    capsys: Capture, found: list[Solution], facts: dict[str, Any], lines: list[str]
 ) -> None:
     """Where memory has ended the work, more time is of no use."""
-    given = GScore("G4.5"), GScore("G4.5"), GScore("-G4.5"), GScore("G2.0"), None, (), 967
-    words = "solve", LOCKED, "--dir", str(tmp_path)
-    found: list[Solution] = []
-    monkeypatch.setattr("tbgen.solve.solver.solve", lambda *_, **__: found.pop())
-    for stop, line in (
-        (Stop.TIME, "stopped by      time: more may narrow it (--time)"),
-        (Stop.MEMORY, "stopped by      memory: more may narrow it (--memory)"),
-        (Stop.NOTHING_LEFT, "stopped by      nothing left to try"),
-    ):
-        found.append(Solution(*given, stopped_by=stop))
-        text = answer(capsys, *words)
+    found += [replace(GIVEN, **facts)]
+    text = answer(capsys, "solve", LOCKED)
+    for line in lines:
         assert line in text.splitlines()
-        assert "missing" not in text
-    command = "tbgen build KPvKP KNPvK"
-    found += 2 * [Solution(*given, stopped_by=Stop.TABLES, missing=("KPvKP", "KNPvK"), build=command)]
-    text = answer(capsys, *words)
-    assert "stopped by      missing tables" in text.splitlines()
-    assert f"tables          some are missing that may narrow it: {command}" in text.splitlines()
-    document = json.loads(answer(capsys, *words, "--json"))
-    assert document["stopped_by"] == "missing tables"
-    assert (document["missing_tables"], document["build"]) == (["KPvKP", "KNPvK"], command)
+    assert ("missing" in text) == ("build" in facts)
+    assert ("cannot get better" in text or "points  " in text) == ("not known" not in lines[0])
 
 
-def test_how_far_it_has_come(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For a reader on stderr, for a program in lines of JSON."""
-    score = GScore("G2.0")
-    given = score, score, GScore("-G4.5"), score
-    stages = [
-        SolveStage(*given[2:], 1),
-        SolveStage(*given[2:], 3, 1200),
-        SolveStage(*given[2:], 12, 24, 75.0),
+def test_what_is_in_the_document(capsys: Capture, found: list[Solution]) -> None:
+    found += [
+        replace(GIVEN, stopped_by=Stop.TABLES, missing=("KPvKP", "KNPvK"), build=COMMAND, moves=MOVES),
+        replace(GIVEN, lower=GScore("-G0.0"), upper=GScore("G0.0")),
     ]
+    document = json.loads(answer(capsys, "solve", LOCKED, "--json"))
+    assert document["stopped_by"] == "missing tables"
+    assert (document["missing_tables"], document["build"]) == (["KPvKP", "KNPvK"], COMMAND)
+    assert [move["zeroing"] for move in document["moves"]] == [True, False, False]
+    assert main(["solve", LOCKED, "--svg", "none"]) == 1
+    output = capsys.readouterr()
+    assert "there is nothing to show: nothing was proved" in output.err
+    assert "value           not known" in output.out, "the answer is printed all the same"
+    assert not Path("none").exists()
+
+
+def test_how_far_it_has_come(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a reader on stderr, for a program in lines of JSON."""
+    ends = GScore("-G4.5"), GScore("G2.0")
 
     def solve(*_: object, progress: SolveProgress, **__: object) -> Solution:
-        for stage in stages:
-            progress(stage)
-        return Solution(*given, None, (), 12, Stop.TIME)
+        for numbers in ((1,), (3, 1200), (12, 24, 75.0)):
+            progress(SolveStage(*ends, *numbers))
+        return GIVEN
 
-    monkeypatch.setattr("tbgen.solve.solver.solve", solve)
+    monkeypatch.setattr(solver, "solve", solve)
     monkeypatch.setattr("tbgen.cli.progress._ELSEWHERE", 0.0)
-    words = "solve", LOCKED, "--dir", str(tmp_path)
-    assert main([*words]) == 0
+    assert main(["solve", LOCKED]) == 0
     assert [line[20:] for line in capsys.readouterr().err.splitlines()] == [
         "between -G4.5 and G2.0, 1 cell solved",
         "between -G4.5 and G2.0, 3 of 1,203 cells solved",
         "between -G4.5 and G2.0, 12 of 36 cells solved, about 1 min 15 s left",
     ]
-    told = answer(capsys, *words, "--json", "--stream").splitlines()[:-1]
-    ends = {"lower": "-G4.5", "upper": "G2.0"}
-    assert [json.loads(line) for line in told] == [
-        {**ends, "cells": 1, "left": None, "seconds_left": None},
-        {**ends, "cells": 3, "left": 1200, "seconds_left": None},
-        {**ends, "cells": 12, "left": 24, "seconds_left": 75.0},
+    *told, document = map(json.loads, answer(capsys, "solve", LOCKED, "--json", "--stream").splitlines())
+    assert told == [
+        {"lower": "-G4.5", "upper": "G2.0", "cells": cells, "left": left, "seconds_left": seconds}
+        for cells, left, seconds in ((1, None, None), (3, 1200, None), (12, 24, 75.0))
     ]
+    assert {"value", "moves"} <= document.keys()
 
 
-def test_an_interruption(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_options_set(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, Any]] = []
+
+    def solve(*_: object, **options: Any) -> Solution:
+        given.append(options)
+        return GIVEN
+
+    monkeypatch.setattr(solver, "solve", solve)
+    answer(capsys, "solve", LOCKED)
+    words = (
+        "--time",
+        "5m",
+        "--memory",
+        "680M",
+        "--threads",
+        "3",
+        "--mobile",
+        "e4,e7",
+        "--dir",
+        "x",
+        "--verify",
+    )
+    answer(capsys, "solve", LOCKED, *words)
+    answer(capsys, "solve", LOCKED, "--mobile", "auto", "--line")
+    shown = [
+        (each["budget"], each["mobile"], each["verify"], each["line"], each["kept"], each["syzygy"])
+        for each in given
+    ]
+    assert shown == [
+        (Budget(), None, False, False, None, None),
+        (Budget(300.0, 680 << 20, threads=3), [chess.E4, chess.E7], True, False, None, None),
+        (Budget(), "auto", False, True, None, None),
+    ]
+    assert given[1]["tables"] == Path("x")
+
+
+def test_an_interruption(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is proved by then is printed, as text and as JSON."""
 
     def interrupted(*_: object) -> bool:
@@ -118,128 +306,7 @@ def test_an_interruption(
     assert (document["stopped_by"], document["cells"]) == ("interrupted", 0)
 
 
-BLOCKED = "solve", "4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/RN2K2B w - - 0 1", "--mobile", "e1,e8", "--time", "1s"
-
-
-KINGS = "solve", "7k/8/p1p1p1p1/P1P1P1P1/8/8/8/K7 w - - 0 1", "--mobile", "a1,h8", "--time", "5s"
-
-
-def test_pictures_of_a_hold(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Every square of the changer has words: where the blocker stands, and how far it is."""
-    folder = tmp_path / "pictures"
-    words = (*KINGS, "--svg", str(folder), "--dir", str(tmp_path))
-    document = json.loads(answer(capsys, *words, "--json"))
-    assert [len(hold["squares"]) for hold in document["holds"]] == [16, 32]
-    assert {path.name for path in folder.iterdir() if path.name.startswith("hold")} == {
-        f"hold-{hold['holder']}.svg" for hold in document["holds"]
-    }
-    for hold in document["holds"]:
-        assert hold["distances"].keys() <= hold["squares"].keys()
-        drawn = ElementTree.parse(folder / f"hold-{hold['holder']}.svg").getroot()
-        written = [element.text or "" for element in drawn.iter(f"{SVG}text")]
-        stands = [text for text in written if not text.endswith(("ply", "plies"))]
-        assert sorted(text.partition("+")[0] for text in stands) == sorted(
-            stood[0] for stood in hold["squares"].values()
-        )
-        assert len(written) == len(hold["squares"]) + len(hold["distances"])
-        title = drawn.find(f"{SVG}title")
-        assert title is not None
-        assert f"holds {'Black' if hold['holder'] == 'white' else 'White'}'s king to {hold['value']}." in str(
-            title.text
-        )
-    text = answer(capsys, *words)
-    far = [depth for hold in document["holds"] for depth in hold["distances"].values() if depth]
-    assert ("Plies until it is" in text) == bool(far)
-
-
-def test_pictures_of_the_ends(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """One for each end that is proved: its words, the mobile men marked, and arrows for the first moves."""
-    words = ("solve", PROMOTES, "--svg", str(tmp_path), "--dir", str(tmp_path), "--mobile", "a1,b3")
-    document = json.loads(answer(capsys, *words, "--json", "--memory", "680M"))
-    assert document["upper"] == "G0.0"
-    assert document["claims"]["upper"] is None
-    assert [path.name for path in tmp_path.glob("*.svg") if "hold" not in path.name] == ["lower.svg"]
-    drawn = ElementTree.parse(tmp_path / "lower.svg").getroot()
-    title = drawn.find(f"{SVG}title")
-    assert title is not None
-    assert str(title.text).startswith(f"{document['claims']['lower']}: 1. ")
-    assert document["claims"]["lower"].startswith("White can ")
-    arrows = [line for line in drawn.iter(f"{SVG}line") if "arrow" in line.get("class", "")]
-    assert len(arrows) == min(4, len(document["plans"]["lower"])) > 0
-    marked = [square for square in drawn.iter(f"{SVG}rect") if square.get("fill") == "#7fb069"]
-    assert len(marked) == 2
-
-
-def test_frozen_men_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Those of the cell that proves an end; none for an end that is not proved."""
-    text = answer(capsys, *BLOCKED, "--dir", str(tmp_path))
-    document = json.loads(answer(capsys, *BLOCKED, "--dir", str(tmp_path), "--json"))
-    for side, end in (("White", "lower"), ("Black", "upper")):
-        line = f"frozen          Ra1, Nb1, Bh1, for what {side} can be sure of"
-        assert (line in text.splitlines()) == (document["claims"][end] is not None)
-    assert any(document["claims"].values())
-
-
-def test_what_stays_open_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ("solve", PROMOTES, "--dir", str(tmp_path), "--memory", "680M", "--time", "5s")
-    document = json.loads(answer(capsys, *words, "--json"))
-    (gap,) = document["gaps"]
-    assert (gap["side"], gap["man"], gap["deed"]) == ("white", "a-pawn", "promotes")
-    assert (gap["need"], gap["mobile_men"]) == ("memory", 3)
-    assert re.fullmatch(
-        r"White's a-pawn promotes in [\d,]+ positions?: needs 3 mobile men, [\d.]+ MiB", gap["text"]
-    )
-    assert document["narrowing"]["cells"] >= 4
-    text = answer(capsys, *words)
-    assert f"open            {gap['text']}" in text.splitlines()
-    assert f"to be solved    {document['narrowing']['text']}" in text.splitlines()
-
-
-def test_no_pictures(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The answer is printed all the same."""
-    words = ("solve", LOCKED, "--mobile", "e4", "--time", "1s", "--svg", str(tmp_path / "folder"))
-    assert main([*words, "--dir", str(tmp_path)]) == 1
-    output = capsys.readouterr()
-    assert "there is nothing to show: nothing was proved" in output.err
-    assert "value           not known" in output.out
-    assert not (tmp_path / "folder").exists()
-    (tmp_path / "file").write_text("")
-    assert main([*KINGS, "--svg", str(tmp_path / "file" / "folder"), "--dir", str(tmp_path)]) == 1
-    output = capsys.readouterr()
-    assert "choose another directory with --svg" in output.err
-    assert "White's king holds Black's king to" in output.out
-
-
-def test_the_lines_of_an_interval_and_a_proof(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = (*BLOCKED, "--line", "--verify", "--dir", str(tmp_path))
-    text = answer(capsys, *words)
-    assert re.search(r"^proof           [\d,]+ cells?, [\d,]+ states proved$", text, re.MULTILINE)
-    assert re.search(r"^line that shows the lower end, -?G\d+\.[05]: \d+ pl(y|ies)$", text, re.MULTILINE)
-    assert "line that shows the upper end, " in text
-    document = json.loads(answer(capsys, *words, "--json"))
-    assert document["proof"]["cells"] == document["cells"] > 0
-    assert document["proof"]["states"] > 64**2
-    assert document["proof"]["sampled"] is None
-    assert document["lines"].keys() == {"lower", "upper"}
-    for ply in document["lines"]["lower"] + document["lines"]["upper"]:
-        assert ply.keys() == {"uci", "san", "accrued", "depth"}
-
-
-def test_the_line_of_an_exact_value(capsys: pytest.CaptureFixture[str], tables: Path) -> None:
-    words = "solve", LOCKED, "--accrued", "G5.0", "--line", "--dir", str(tables)
-    document = json.loads(answer(capsys, *words, "--json"))
-    assert document["value"] == document["lower"] == document["upper"]
-    assert document["accrued"] == "G5.0"
-    assert {move["uci"]: move["zeroing"] for move in document["moves"]}["g4g5"]
-    assert "lines" not in document
-    assert "proof" not in document
-    assert [ply["depth"] for ply in document["line"]] == list(range(len(document["line"])))[::-1]
-    assert len(document["line"]) in (document["depth"], len(document["line"]))
-
-
-def test_a_proof_that_fails(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proof_that_fails(capsys: Capture, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = Games.solve
 
     def wrong(games: Games) -> Bounds:
@@ -248,65 +315,13 @@ def test_a_proof_that_fails(
         return bounds
 
     monkeypatch.setattr(Games, "solve", wrong)
-    words = (*BLOCKED, "--verify", "--dir", str(tmp_path))
+    words = "solve", ENDING, "--verify", "--dir", str(small)
     assert " - - 0 1: the lower bound is not proved, " in failure(capsys, 1, *words)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--mobile", "e9"], "'e9' is not a square"),
-        (["--mobile", "e4,e4"], "names a square twice"),
-        (["--mobile", "g4"], "g4 has a pawn"),
-        (["--time", "soon"], "'soon' is not a time"),
-        (["--time", "0s"], "'0s' is not a time: give one such as 60s, 5m or 2h"),
-        (["--time", "-5s"], "'-5s' is not a time: give one such as 60s, 5m or 2h"),
-        (["--time=-5s"], "'-5s' is not a time: give one such as 60s, 5m or 2h"),
-        (["--memory", "1"], "without a unit"),
-        (["--threads", "0"], "whole number"),
-        (["--rules", "wg"], "No such option '--rules'"),
-    ],
-)
-def test_bad_input(
-    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    assert sentence in failure(capsys, 2, "solve", LOCKED, *words, "--dir", str(tmp_path))
-
-
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no choice of rules where there is none."""
-    text = " ".join(answer(capsys, "solve", "--help").split())
-    assert "FEN...|FILE the fields of one FEN, optionally with a seventh" in text
-    assert "--time TIME" in text
-    assert "--rules" not in text
-
-
-def test_a_stream_of_json(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Intervals that never get wider, then the document."""
-    lines = answer(capsys, "solve", LOCKED, "--json", "--stream", "--dir", str(tables)).splitlines()
-    *intervals, document = map(json.loads, lines)
-    assert {"value", "moves"} <= document.keys()
-    for before, after in pairwise([*intervals, document]):
-        assert GScore(before["lower"]) <= GScore(after["lower"])
-        assert GScore(before["upper"]) >= GScore(after["upper"])
-
-
-def test_a_stream_of_text_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "give --json too" in failure(capsys, 2, "solve", LOCKED, "--stream")
-
-
-SYZYGY = Path(__file__).parent.parent / "data" / "syzygy"
-
-
-def test_syzygy_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = "solve", "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", "--time", "20s", "--line", "--dir", str(tmp_path)
-    text = answer(capsys, *words, "--syzygy", str(SYZYGY))
+def test_syzygy_files(capsys: Capture, tmp_path: Path) -> None:
+    words = "solve", "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", "--line", "--dir", str(tmp_path)
+    text = answer(capsys, *words, "--syzygy", str(DATA / "syzygy"))
     assert "value           -G0.0  (Black holds it)" in text
     assert "depth           not known" in text
     assert text.endswith("nothing more is known of what follows\n")
-
-
-def test_no_syzygy_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert failure(capsys, 2, "solve", LOCKED, "--syzygy", str(tmp_path / "none")).endswith(
-        "none is no directory: give the one that Syzygy files (.rtbw) lie in\n"
-    )

@@ -9,7 +9,6 @@ import pytest
 
 from tbgen.board.interval import ANYTHING
 from tbgen.board.score import GScore
-from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.games.pgn.reader import read_games
 from tbgen.probe.syzygy import Syzygy
@@ -19,7 +18,7 @@ from tbgen.solve.budget import Budget
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
 from tbgen.solve.solution import Solution
-from tests.support.commands import answer, failure
+from tests.support.commands import Capture, answer, failure, said
 from tests.support.solving import CASTLING, WALL
 
 FILES = Path(__file__).parent.parent / "data" / "syzygy"
@@ -59,72 +58,59 @@ TAGGED = [
 ]
 
 
-def test_tags(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tags(games: Path, capsys: Capture) -> None:
     out = games.with_name("tagged.pgn")
-    assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--json"]) == 0
-    output = capsys.readouterr()
+    printed, told = said(capsys, 0, "tag", games, out, "--syzygy", FILES, "--json")
     assert tags(out) == TAGGED
-    assert output.err.count("Syzygy file KRvKP.rtbw is missing") == 1
-    document = json.loads(output.out)
-    assert document["missing_syzygy"] == {"KRvKP.rtbw": 2}
-    assert document["bases"]["syzygy"] == 1
+    assert " ".join(told).count("Syzygy file KRvKP.rtbw is missing") == 1
+    found = json.loads(printed)
+    assert (found["missing_syzygy"], found["bases"]["syzygy"]) == ({"KRvKP.rtbw": 2}, 1)
     before = out.read_bytes()
-    assert main(["tag", str(out), str(out), "--syzygy", str(FILES)]) == 0
+    _, told = said(capsys, 0, "tag", out, out, "--syzygy", FILES)
     assert out.read_bytes() == before
-    assert "1 syzygy" in capsys.readouterr().err
+    assert "1 syzygy" in told[-1]
+    games.write_text(games.read_text() * 2)
+    said(capsys, 0, "tag", games, out, "--syzygy", FILES, "--jobs", "2")
+    assert tags(out) == TAGGED * 2
 
 
-def test_many_games_on_several_processes(games: Path) -> None:
-    games.write_text(games.read_text() * 10)
-    out = games.with_name("tagged.pgn")
-    assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--jobs", "2"]) == 0
-    assert tags(out) == TAGGED * 10
-
-
-def test_bounds_of_chess_decide(games: Path) -> None:
+def test_tags_by_scoring_and_rules(games: Path) -> None:
+    """Bounds of chess decide where only chess counts."""
     out = games.with_name("tagged.pgn")
     assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--scoring", "classical"]) == 0
     assert tags(out)[:2] == [("-G0.0", "syzygy", None), ("G4.5", "bounded", "-G0.5 G0.5")]
-
-
-def test_whole_game_mobility(games: Path) -> None:
-    out = games.with_name("tagged.pgn")
-    assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--rules", Variant.WHOLE_GAME]) == 0
+    assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--rules", "wg"]) == 0
     (first, *_) = read_games(io.BytesIO(out.read_bytes()))
     assert (first.tags["WGMobilityResult"], first.tags["WGMobilityBasis"]) == ("-G0.0", "syzygy")
 
 
-def test_standings(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standings(games: Path, capsys: Capture) -> None:
     """Of games that are tagged or not; what tags prove by files counts without them."""
-    assert main(["score", str(games), "--json", "--syzygy", str(FILES)]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["missing_syzygy"] == {"KRvKP.rtbw": 2}
-    won, drawn, *_ = document["games"]
+    bounds = {"lower": "-G0.5", "upper": "G0.5"}
+    found = json.loads(said(capsys, 0, "score", games, "--json", "--syzygy", FILES)[0])
+    assert (found["missing_syzygy"], found["bases"]["syzygy"]) == ({"KRvKP.rtbw": 2}, 1)
+    won, drawn, *_ = found["games"]
     assert (won["basis"], won["value"], won["points"]) == ("syzygy", "-G0.0", {"white": 0.0, "black": 1.0})
-    assert drawn["bounds"] == {"lower": "-G0.5", "upper": "G0.5"}
-    assert document["bases"]["syzygy"] == 1
-    assert main(["tag", str(games), str(games), "--syzygy", str(FILES)]) == 0
-    assert main(["score", str(games), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert [game["basis"] for game in document["games"][:2]] == ["syzygy", "table missing"]
-    assert document["games"][1]["bounds"] == {"lower": "-G0.5", "upper": "G0.5"}
+    assert drawn["bounds"] == bounds
+    said(capsys, 0, "tag", games, games, "--syzygy", FILES)
+    won, drawn, *_ = json.loads(said(capsys, 0, "score", games, "--json")[0])["games"]
+    assert (won["basis"], drawn["basis"], drawn["bounds"]) == ("syzygy", "table missing", bounds)
 
 
-def test_one_position(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_position(games: Path, capsys: Capture) -> None:
     text = answer(capsys, "adjudicate", f"{WON} G4.5", "--syzygy", str(FILES))
     assert "result          -G0.0  (Black holds it)\nbasis           syzygy\naccrued score   G4.5\n" in text
-    assert main(["adjudicate", f"{DRAWN} G4.5", "--syzygy", str(FILES)]) == 0
-    assert "basis           table missing, not proven: between -G0.5 and G0.5" in capsys.readouterr().out
-    assert main(["adjudicate", NO_FILE, "--syzygy", str(FILES), "--json"]) == 0
-    output = capsys.readouterr()
-    assert json.loads(output.out)["missing_syzygy"] == "KRvKP.rtbw"
-    assert output.err.splitlines()[-1] == (
+    out, _ = said(capsys, 0, "adjudicate", f"{DRAWN} G4.5", "--syzygy", FILES)
+    assert "basis           table missing, not proven: between -G0.5 and G0.5" in out
+    out, told = said(capsys, 0, "adjudicate", NO_FILE, "--syzygy", FILES, "--json")
+    assert json.loads(out)["missing_syzygy"] == "KRvKP.rtbw"
+    assert told[-1] == (
         "tbgen: Syzygy file KRvKP.rtbw is missing for 1 game; in the directory of the others, fetch with: "
         "wget https://tablebase.lichess.ovh/tables/standard/3-4-5-wdl/KRvKP.rtbw"
     )
 
 
-def test_several_directories(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_directories(games: Path, capsys: Capture) -> None:
     queen, rook = (games.with_name(name) for name in ("queen", "rook"))
     for name, directory in (("KQvK", queen), ("KRvK", rook)):
         directory.mkdir()
@@ -134,12 +120,8 @@ def test_several_directories(games: Path, capsys: pytest.CaptureFixture[str]) ->
         assert "basis           syzygy" in text
 
 
-def test_what_cannot_be_used(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, empty, damaged = (games.with_name(name) for name in ("out.pgn", "empty", "damaged"))
-    empty.mkdir()
-    for command in (["tag", str(games), str(out)], ["score", str(games)], ["adjudicate", WON]):
-        assert "no is no directory" in failure(capsys, 2, *command, "--syzygy", str(games.with_name("no")))
-        assert "there are no Syzygy files (.rtbw) in" in failure(capsys, 2, *command, "--syzygy", str(empty))
+def test_a_damaged_file(games: Path, capsys: Capture) -> None:
+    out, damaged = games.with_name("out.pgn"), games.with_name("damaged")
     shutil.copytree(FILES, damaged)
     (damaged / "KQvK.rtbw").write_bytes(b"nothing")
     text = failure(capsys, 1, "tag", str(games), str(out), "--syzygy", str(damaged))
@@ -149,12 +131,11 @@ def test_what_cannot_be_used(games: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.slow
-def test_solving_goes_on_from_files(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solving_goes_on_from_files(games: Path, capsys: Capture) -> None:
     """Four men without tables: the files of three tell what captures and promotions lead to."""
-    words = ("adjudicate", "4k3/3p4/8/4P3/8/8/8/4K3 b - - 1 60", "--solve", "--solve-time", "20s")
-    assert main([*words, "--syzygy", str(FILES)]) == 0
-    output = capsys.readouterr()
-    assert "result          -G0.0  (Black holds it)\nbasis           solved\n" in output.out
+    words = ("adjudicate", "4k3/3p4/8/4P3/8/8/8/4K3 b - - 1 60", "--solve", "--solve-time", "1h")
+    out, _ = said(capsys, 0, *words, "--syzygy", FILES)
+    assert "result          -G0.0  (Black holds it)\nbasis           solved\n" in out
 
 
 def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """``tbgen tag``: standard streams, interruptions, and memory."""
 
 import gzip
+import io
 import os
 import signal
 import subprocess
@@ -17,18 +18,25 @@ from tbgen.cli.main import main
 from tbgen.cli.streams import TERMINATIONS
 from tests.support.exhaustive import exhaustive
 from tests.support.processes import start
-from tests.support.tagging import BROKEN, DATA, expected, names, run
+from tests.support.tagging import BROKEN, DATA, expected, names
 
 pytestmark = pytest.mark.usefixtures("no_tables")
 
 
-def test_standard_streams(place: Path) -> None:
-    code, out, err = run("-", "-", data=DATA)
-    assert (code, out) == (0, expected())
-    assert err.endswith("tbgen: 2 games tagged (1 mate, 1 with a table missing)\n")
-    assert run("-", "-", data=gzip.compress(DATA))[1] == expected()
-    assert run(str(place / "in.pgn"), "/dev/stdout")[1] == expected()
-    assert run("-", "-", data=b"")[:2] == (0, b"")
+def test_standard_streams(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    for data, tagged in ((DATA, expected()), (gzip.compress(DATA), expected()), (b"", b"")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
+        assert main(["tag", "-", "-", "--jobs", "1"]) == 0
+        assert capsysbinary.readouterr().out == tagged
+
+
+def test_the_name_of_standard_output(place: Path) -> None:
+    words = "tag", str(place / "in.pgn"), "/dev/stdout", "--jobs", "1"
+    done = subprocess.run([sys.executable, "-m", "tbgen", *words], capture_output=True)
+    assert (done.returncode, done.stdout) == (0, expected())
+    assert done.stderr.endswith(b"tbgen: 2 games tagged (1 mate, 1 with a table missing)\n")
 
 
 def test_a_stream_gets_what_would_take_too_much_memory(
@@ -54,11 +62,12 @@ def test_a_stream_gets_what_would_take_too_much_memory(
 @pytest.mark.parametrize(
     ("redirection", "words", "code", "sentence"),
     [
-        ("<&-", ["-", "out.pgn"], 1, "standard input is closed"),
         ("0>other", ["-", "out.pgn"], 1, "standard input cannot be read: Bad file descriptor"),
-        (">&-", ["in.pgn", "-"], 1, "standard output is closed"),
-        ("2>&-", ["in.pgn", "out.pgn"], 0, ""),
         ("2>/dev/full", ["in.pgn", "out.pgn"], 0, ""),
+        (">/dev/full", ["in.pgn", "-"], 1, "output: No space left on device"),
+        *exhaustive([("<&-", ["-", "out.pgn"], 1, "standard input is closed")]),
+        *exhaustive([(">&-", ["in.pgn", "-"], 1, "standard output is closed")]),
+        *exhaustive([("2>&-", ["in.pgn", "out.pgn"], 0, "")]),
     ],
 )
 def test_closed_streams(place: Path, redirection: str, words: list[str], code: int, sentence: str) -> None:
@@ -87,10 +96,10 @@ def test_a_reader_who_has_seen_enough(place: Path) -> None:
 @pytest.mark.parametrize(
     ("jobs", "number", "everybody"),
     [
-        *[("1", signal.SIGINT, False), ("2", signal.SIGTERM, False), ("2", signal.SIGINT, True)],
-        *[("1", signal.SIGHUP, False), ("2", signal.SIGHUP, True)],
-        *exhaustive([("1", signal.SIGTERM, False), ("2", signal.SIGINT, False), ("1", signal.SIGINT, True)]),
-        *exhaustive([("1", signal.SIGTERM, True), ("2", signal.SIGTERM, True)]),
+        *[("2", signal.SIGINT, True), ("2", signal.SIGTERM, False), ("1", signal.SIGHUP, False)],
+        *exhaustive([("1", signal.SIGINT, False), ("2", signal.SIGINT, False), ("1", signal.SIGINT, True)]),
+        *exhaustive([("1", signal.SIGTERM, False), ("1", signal.SIGTERM, True), ("2", signal.SIGTERM, True)]),
+        *exhaustive([("2", signal.SIGHUP, True)]),
     ],
 )
 def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody: bool) -> None:
@@ -106,15 +115,13 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
         feeder = threading.Thread(target=feed, args=(process.stdin.fileno(),))
         feeder.start()
         try:
-            deadline = time.monotonic() + 120
-            while not written(place) and time.monotonic() < deadline:
+            while not written(place):
                 time.sleep(0.02)
-            assert written(place)
             if everybody:
                 os.killpg(process.pid, number)
             else:
                 process.send_signal(number)
-            assert process.wait(120) == 128 + number
+            assert process.wait(600) == 128 + number
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # what should be gone already
@@ -138,7 +145,7 @@ def test_a_process_that_is_killed(place: Path) -> None:
         while not written(place):
             time.sleep(0.02)
         os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
-        assert process.wait(120) == 1
+        assert process.wait(600) == 1
         feeder.join()
         assert process.stderr.read().decode().splitlines() == [
             "tbgen: a process that adjudicated games was killed, maybe because memory ran out: "
@@ -161,24 +168,15 @@ def written(place: Path) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
-def test_memory_does_not_grow_with_the_file(place: Path) -> None:
-    """Ten times the games take no more of it."""
+@pytest.mark.parametrize(("moves", "code"), [("1. e4 e5 2. Ke3", 2), *exhaustive([("1. e4 e5", 0)])])
+def test_memory_does_not_grow_with_the_file(place: Path, moves: str, code: int) -> None:
+    """Ten times the games take no more of it; broken games go on as they come too, though the file is to be
+    given up if there are no others."""
     peaks = []
-    for games in (300, 3000):
-        (place / "in.pgn").write_text('[Event "x"]\n\n1. e4 e5 {%s} *\n\n' % ("z" * 4000) * games)
-        peaks.append(peak(str(place / "in.pgn"), str(place / "out.pgn"), "--jobs", "1"))
-    assert (place / "out.pgn").stat().st_size > 12 << 20
-    assert peaks[1] - peaks[0] < 4 << 10
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
-def test_memory_does_not_grow_with_what_cannot_be_read(place: Path) -> None:
-    """Broken games go on as they come, though the file is to be given up if there are no others."""
-    peaks = []
-    for games in (300, 3000):
-        (place / "in.pgn").write_text('[Event "x"]\n\n1. e4 e5 2. Ke3 {%s} *\n\n' % ("z" * 10_000) * games)
-        peaks.append(peak(str(place / "in.pgn"), str(place / "out.pgn"), "--jobs", "1", code=2))
-    assert names(place) == ["in.pgn"]
+    for games in (150, 1500):
+        (place / "in.pgn").write_text(f'[Event "x"]\n\n{moves} {{{"z" * 20_000}}} *\n\n' * games)
+        peaks.append(peak(str(place / "in.pgn"), str(place / "out.pgn"), "--jobs", "1", code=code))
+    assert ("out.pgn" in names(place)) == (code == 0)
     assert peaks[1] - peaks[0] < 8 << 10
 
 

@@ -4,8 +4,6 @@ import bz2
 import gzip
 import io
 import lzma
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,13 +53,6 @@ DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 def expected(data: bytes = DATA) -> bytes:
     return b"".join(game.data for game in tag_games(io.BytesIO(data), Adjudicator()))
-
-
-def run(*words: str, data: bytes | None = None) -> tuple[int, bytes, str]:
-    """Exit code, stdout and stderr of the command in a process of its own."""
-    command = [sys.executable, "-m", "tbgen", "tag", *words]
-    done = subprocess.run(command, input=data, capture_output=True)
-    return done.returncode, done.stdout, done.stderr.decode()
 
 
 def fails(capsys: pytest.CaptureFixture[str], code: int, *words: str | Path) -> str:
