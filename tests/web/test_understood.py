@@ -199,10 +199,11 @@ def test_moves_and_what_has_accrued_are_seen_at_the_board(opened: Opener) -> Non
     visit.sees({"#mobility": "Black has two legal moves: G2.5", "#board .marker-circle": 0})
     page.locator("#count").click()
     for marked, accrued, holder in ((2, "G2.5", "white"), (0, "-G3.5", "black")):
+        if not marked:
+            page.locator("#first").click()
         visit.sees({"#board .marker-square": marked, "#board .marker-circle": 2 if marked else 3})
         expect(page.locator("#accrued-bar")).to_have_attribute("aria-label", f"Accrued so far: {accrued}")
         expect(page.locator("#accrued-fill")).to_have_class(holder)
-        page.locator("#first").click()
     page.locator("#rules").select_option("classical")
     expect(page.locator("#mobility")).to_be_hidden()
     page.locator("#rules").select_option("r")
