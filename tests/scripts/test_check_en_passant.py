@@ -1,8 +1,6 @@
 """The script finds that en passant positions agree with their moves, and when they do not."""
 
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,23 +10,19 @@ import pytest
 
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
-from tests.support.paths import ROOT
+from tests.support.exhaustive import exhaustive
+from tests.support.script_modules import load_script, ran
 
-sys.path.append(str(ROOT / "scripts"))
-import check_en_passant
-
-SCRIPT = ROOT / "scripts" / "check_en_passant.py"
+check_en_passant = load_script("check_en_passant")
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(SCRIPT), *words], capture_output=True, text=True, check=False)
-
-
-@pytest.mark.parametrize("rules", ["r", "wg"])
-def test_positions_agree(rules: str, whole_game_tables: Path) -> None:
-    done = run("--dir", str(whole_game_tables), "--positions", "100", "--rules", rules)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "KPvKP  agrees: 100 positions with an en passant right\n"
+@pytest.mark.parametrize(("place", "rules"), [("tables", "r"), *exhaustive([("whole_game_tables", "wg")])])
+def test_positions_agree(
+    place: str, rules: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--dir", request.getfixturevalue(place), "--positions", 40, "--rules", rules)
+    told = "KPvKP  agrees: 40 positions with an en passant right\n"
+    assert ran(capsys, check_en_passant, *words) == (0, told, "")
 
 
 @pytest.mark.parametrize("field", ["value", "depth"])
@@ -52,7 +46,7 @@ def test_a_wrong_entry_is_found(
     assert 0 < int(said[1]) < 50
 
 
-def test_missing_tables(tmp_path: Path) -> None:
-    done = run("--dir", str(tmp_path))
-    assert done.returncode == 3
-    assert done.stderr.startswith("error: table KPvKP is missing")
+def test_missing_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, error = ran(capsys, check_en_passant, "--dir", tmp_path)
+    assert code == 3
+    assert error.startswith("error: table KPvKP is missing")

@@ -1,22 +1,18 @@
 """The script kills the solver, and finds what is not as it was without."""
 
 import random
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tbgen.board.score import NONE
-from tests.support.paths import ROOT
+from tests.support.script_modules import load_script
 
-sys.path.append(str(ROOT / "scripts"))
-import check_kills
-
-pytestmark = pytest.mark.usefixtures("compiled")
+check_kills = load_script("check_kills")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_solver_that_is_killed_goes_on(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

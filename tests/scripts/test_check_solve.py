@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,42 +11,39 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget
-from tests.support.paths import ROOT
+from tests.support.script_modules import load_script, ran
 
-sys.path.append(str(ROOT / "scripts"))
-import check_solve
-
-pytestmark = pytest.mark.usefixtures("compiled")
-SCRIPT = ROOT / "scripts" / "check_solve.py"
-TASK = check_solve.Task(3, Budget(seconds=600.0, cells=6), None, verify=False)
+check_solve = load_script("check_solve")
+TASK = check_solve.Task(2, Budget(cells=4), None, verify=False)
 
 
 def test_solutions_agree_and_the_run_goes_on(
-    tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results = tmp_path / "results.jsonl"
-    assert check_solve.run(tables, ["KNPvK", "KPvKP"], TASK, results) == 0
+    assert check_solve.run(three_men, ["KPvK", "KRvK"], TASK, results) == 0
     said = capsys.readouterr().out
-    assert said.startswith("KNPvK  agrees: 3 positions, ")
+    assert said.startswith("KPvK   agrees: 2 positions, ")
     rows = [json.loads(line) for line in results.read_text().splitlines()]
-    assert [row["material"] for row in rows] == ["KNPvK"] * 3 + ["KPvKP"] * 3
+    assert [row["material"] for row in rows] == ["KPvK"] * 2 + ["KRvK"] * 2
     assert any(row["exact"] for row in rows)
     monkeypatch.setattr(check_solve, "solve_one", lambda *_: pytest.fail("all is solved already"))
-    assert check_solve.run(tables, ["KNPvK", "KPvKP"], TASK, results) == 0
+    assert check_solve.run(three_men, ["KPvK", "KRvK"], TASK, results) == 0
     assert capsys.readouterr().out == said
 
 
+@pytest.mark.exhaustive
 def test_mobile_men_are_chosen_and_proved(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    task = replace(TASK, positions=1, mobile=2, verify=True)
+    task = replace(TASK, positions=1, budget=Budget(cells=6), mobile=2, verify=True)
     assert check_solve.run(tables, ["KBvKP"], task, None) == 0
     assert re.search(r"[1-9][0-9,]* states proved", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize(("field", "material"), [("value", "KBvKP"), ("depth", "KRvK")])
+@pytest.mark.parametrize(("field", "material"), [("value", "KPvK"), ("depth", "KRvK")])
 def test_a_contradiction_is_found(
     field: str,
     material: str,
-    tables: Path,
+    three_men: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -63,13 +58,11 @@ def test_a_contradiction_is_found(
         return replace(told, **{field: changes[field]})
 
     monkeypatch.setattr(Tablebase, "probe", lie)
-    assert check_solve.run(tables, [material], TASK, None) == 1
+    assert check_solve.run(three_men, [material], TASK, None) == 1
     assert capsys.readouterr().out.split()[:2] == [material, "CONTRADICTS"]
 
 
-def test_missing_tables(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--dir", str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 3
-    assert done.stderr.startswith("error: table KPvKP is missing")
+def test_missing_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, error = ran(capsys, check_solve, "--dir", tmp_path)
+    assert code == 3
+    assert error.startswith("error: table KPvKP is missing")

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -11,24 +10,17 @@ from tbgen.board.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tests.support.script_modules import load_script
 
-pytestmark = pytest.mark.usefixtures("compiled")
+check_wins = load_script("check_wins")
 
 
-@pytest.fixture(scope="module")
-def check_wins() -> ModuleType:
-    return load_script("check_wins")
-
-
-def test_mates_are_those_of_the_table(
-    tables: Path, check_wins: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mates_are_those_of_the_table(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Tablebase(tables) as opened:
         assert check_wins.check(tables, opened, Material.parse("KRvKP"), 3000)
     assert capsys.readouterr().out.startswith("KRvKP  agrees: ")
 
 
 def test_a_wrong_mate_is_reported(
-    tables: Path, check_wins: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tables: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     compare = check_wins.compare
     monkeypatch.setattr(

@@ -1,13 +1,10 @@
 """The page of mating potential is made of its saved list, and its verdicts are those of the tables."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chess import A1, A2, C2, parse_square
 
 from tbgen.board.material import Material
 from tbgen.errors import UsageError
@@ -15,7 +12,7 @@ from tbgen.report.facts.mating import mating_entry
 from tbgen.report.model import Verdict
 from tests.support.paths import ROOT
 from tests.support.reports import count_table
-from tests.support.script_modules import load_script
+from tests.support.script_modules import load_script, ran
 
 mating = load_script("mating")
 PAGE = ROOT / "docs" / "mating.md"
@@ -27,11 +24,6 @@ DESCRIBED = " ".join((ROOT / "docs" / "described.md").read_text().split())
 @pytest.fixture(scope="module")
 def found() -> Any:
     return mating.Mating(SAVED, TABLES)
-
-
-def test_the_page_is_what_the_data_say(tmp_path: Path) -> None:
-    mating.write_page(SAVED, TABLES, tmp_path / "mating.md")
-    assert (tmp_path / "mating.md").read_text() == PAGE.read_text()
 
 
 def test_every_man_meets_every_other(found: Any) -> None:
@@ -92,59 +84,14 @@ def test_two_ferzes_mate_by_force_in_64_positions(found: Any) -> None:
     assert (truth.to_move.forced, truth.waiting.forced) == (48, 16)
 
 
-def test_mates_in_two_of_two_ferzes_are_real() -> None:
-    """Every reply to the check is answered by mate, in moves tried step by step."""
-    for first, second, check in (("a4", "c1", "b2"), ("c4", "a3", "b2"), ("a4", "c3", "b2")):
-        men = {C2: "K", parse_square(first): "F", parse_square(second): "F"}
-        assert not any(_mated(A1, after) for after in _moves(men, A1))
-        checked = {**men, parse_square(check): "F"}
-        del checked[parse_square(second)]
-        assert checked in _moves(men, A1)
-        replies = _king_moves(A1, checked)
-        assert replies == [A2]
-        assert any(_mated(A2, after) for after in _moves(checked, A2))
-
-
-def _steps(square: int, man: str) -> list[int]:
-    """Where a king or a ferz goes."""
-    file, rank = square % 8, square // 8
-    ways = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if (x and y) or (man == "K" and (x or y))]
-    found = [(file + x, rank + y) for x, y in ways]
-    return [8 * y + x for x, y in found if x in range(8) and y in range(8)]
-
-
-def _moves(men: dict[int, str], black: int) -> list[dict[int, str]]:
-    """White's men after each of his moves; his king keeps away from Black's."""
-    guarded = _steps(black, "K")
-    return [
-        {target if at == square else at: each for at, each in men.items()}
-        for square, man in men.items()
-        for target in _steps(square, man)
-        if target not in men and target != black and not (man == "K" and target in guarded)
-    ]
-
-
-def _king_moves(black: int, men: dict[int, str]) -> list[int]:
-    """Where Black's king goes."""
-    found = []
-    for target in _steps(black, "K"):
-        left = {at: man for at, man in men.items() if at != target}
-        if not any(target in _steps(at, man) for at, man in left.items()):
-            found.append(target)
-    return found
-
-
-def _mated(black: int, men: dict[int, str]) -> bool:
-    attacked = any(black in _steps(at, man) for at, man in men.items())
-    return attacked and not _king_moves(black, men)
-
-
-def test_a_list_is_saved(tmp_path: Path, found: Any) -> None:
+def test_a_list_is_saved_and_the_page_is_what_the_data_say(
+    tmp_path: Path, found: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     document = {"entries": [entry.plain() for entry in found.entries.values()], "missing": []}
     (tmp_path / "list.json").write_text(json.dumps(document))
-    command = [sys.executable, str(ROOT / "scripts" / "mating.py"), "--list", "list.json"]
-    subprocess.run([*command, "--data", "data", "--out", "x.md"], check=True, cwd=tmp_path)
-    assert (tmp_path / "x.md").read_text() == PAGE.read_text()
+    words = ("--list", tmp_path / "list.json", "--data", tmp_path / "data", "--out", tmp_path / "page.md")
+    assert ran(capsys, mating, *words) == (0, "", "")
+    assert (tmp_path / "page.md").read_text() == PAGE.read_text()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"entries": []}'])

@@ -1,29 +1,23 @@
 """The page about what the tables say is made of their saved data, and of nothing else."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tbgen.report import save_report
 from tests.support.paths import ROOT
+from tests.support.script_modules import load_script, ran
 
-SCRIPT = ROOT / "scripts" / "overview.py"
-
-
-def made(data: Path, page: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPT), "--data", str(data), "--out", str(page)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+overview = load_script("overview")
 
 
 @pytest.mark.exhaustive
 @pytest.mark.slow
-def test_the_page_is_what_the_data_say(tmp_path: Path) -> None:
+def test_the_page_is_what_the_data_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The one in the documentation is that of its data."""
     page = tmp_path / "findings.md"
-    assert made(ROOT / "docs" / "tables", page).returncode == 0
+    assert ran(capsys, overview, "--data", ROOT / "docs" / "tables", "--out", page) == (0, "", "")
     assert page.read_text() == (ROOT / "docs" / "findings.md").read_text()
     for folder in (tmp_path, ROOT / "docs"):
         assert {path.name for path in (folder / "findings").iterdir()} == set(
@@ -46,14 +40,14 @@ def test_the_readme_repeats_it() -> None:
     assert f"Chess calls {share} of the positions drawn" in page
 
 
-def test_few_tables_make_a_page(three_men: Path, tmp_path: Path) -> None:
+def test_few_tables_make_a_page(three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_report(three_men, ["KvK", "KBvK"], tmp_path / "data", rules="r")
     page = tmp_path / "docs" / "page.md"
     page.parent.mkdir()
     (tmp_path / "docs" / "page").mkdir()
     old = tmp_path / "docs" / "page" / "old.svg"
     old.touch()
-    assert made(tmp_path / "data", page).returncode == 0
+    assert ran(capsys, overview, "--data", tmp_path / "data", "--out", page) == (0, "", "")
     text = page.read_text()
     assert "| G1.5 | 46 | 3 | KBvK | `8/8/8/8/8/2k5/8/K2B4 b - - 0 1` |" in text
     assert "| KBvK | G1.5 | 96.2 % | G1.5 | 99.1 % | 46 plies, to G1.5 |" in text
@@ -66,7 +60,7 @@ def test_few_tables_make_a_page(three_men: Path, tmp_path: Path) -> None:
     assert not old.exists()
 
 
-def test_without_data_it_says_so(tmp_path: Path) -> None:
-    done = made(tmp_path, tmp_path / "page.md")
-    assert done.returncode == 3
-    assert re.fullmatch(r"error: .* has no such data of tables; save some with: .*\n", done.stderr)
+def test_without_data_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, error = ran(capsys, overview, "--data", tmp_path, "--out", tmp_path / "page.md")
+    assert code == 3
+    assert re.fullmatch(r"error: .* has no such data of tables; save some with: .*\n", error)

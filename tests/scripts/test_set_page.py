@@ -2,27 +2,21 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tbgen.cli.main import main
 from tests.support.paths import ROOT
+from tests.support.script_modules import load_script, ran
 
-SCRIPT = ROOT / "scripts" / "set_page.py"
-
-
-def made(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+set_page = load_script("set_page")
 
 
-def test_the_page_is_what_the_data_say(tmp_path: Path) -> None:
+def test_the_page_is_what_the_data_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The one in the documentation is that of its data."""
     page = tmp_path / "set.md"
-    assert made("--out", page).returncode == 0
+    assert ran(capsys, set_page, "--out", page) == (0, "", "")
     assert page.read_text() == (ROOT / "docs" / "set.md").read_text()
 
 
@@ -41,14 +35,16 @@ def published(three_men: Path, tmp_path: Path) -> Path:
     return tmp_path / "www"
 
 
-def test_a_published_set_makes_a_page(published: Path, three_men: Path, tmp_path: Path) -> None:
+def test_a_published_set_makes_a_page(
+    published: Path, three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What is proved stands there, what is not too."""
     data, page = tmp_path / "data", tmp_path / "page.md"
     data.mkdir()
     proofs = data / "proofs.r.txt"
     assert main(["verify", "KvK", "--dir", str(three_men), "--proofs", str(proofs)]) == 0
-    done = made("--published", published, "--data", data, "--out", page)
-    assert (done.returncode, done.stderr) == (0, "")
+    capsys.readouterr()
+    assert ran(capsys, set_page, "--published", published, "--data", data, "--out", page) == (0, "", "")
     text = page.read_text()
     size = (published / "KBvK.r.h5").stat().st_size
     assert re.search(
@@ -61,16 +57,20 @@ def test_a_published_set_makes_a_page(published: Path, three_men: Path, tmp_path
     assert [(table["file"], table["bytes"]) for table in tables][-1] == ("KBvK.r.h5", size)
 
 
-def test_another_file_than_the_one_of_the_list_is_refused(published: Path, tmp_path: Path) -> None:
+def test_another_file_than_the_one_of_the_list_is_refused(
+    published: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (published / "KBvK.r.h5").unlink()
     (published / "KBvK.r.h5").symlink_to(published / "KvK.r.h5")
-    done = made("--published", published, "--data", tmp_path, "--out", tmp_path / "page.md")
-    assert done.returncode == 1
-    assert re.fullmatch(r"error: .*KBvK.*\n", done.stderr)
+    capsys.readouterr()
+    words = ("--published", published, "--data", tmp_path, "--out", tmp_path / "page.md")
+    code, _, error = ran(capsys, set_page, *words)
+    assert code == 1
+    assert re.fullmatch(r"error: .*KBvK.*\n", error)
     assert not (tmp_path / "page.md").exists()
 
 
-def test_without_data_it_says_so(tmp_path: Path) -> None:
-    done = made("--data", tmp_path, "--out", tmp_path / "page.md")
-    assert done.returncode == 1
-    assert done.stderr == f"error: {tmp_path / 'set.json'} is missing; make it with --published DIR\n"
+def test_without_data_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sentence = f"error: {tmp_path / 'set.json'} is missing; make it with --published DIR\n"
+    done = ran(capsys, set_page, "--data", tmp_path, "--out", tmp_path / "page.md")
+    assert done == (1, "", sentence)
