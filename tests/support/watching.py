@@ -39,21 +39,15 @@ def shown(
 
 def document(address: str, path: str = "live/event") -> Any:
     """What the server answers."""
-    with urlopen(f"{address}/{path}", timeout=60) as answer:
+    with urlopen(f"{address}/{path}") as answer:
         return json.load(answer)
 
 
-def awaited(address: str, wanted: Callable[[Any], bool], seconds: float = 120.0) -> Any:
-    """The event, as soon as it is as it is wanted.
-
-    :raises AssertionError: if it is not in time.
-    """
-    for _ in range(int(seconds * 5)):
-        found = document(address)
-        if wanted(found):
-            return found
-        time.sleep(0.2)
-    raise AssertionError(found)
+def awaited(address: str, wanted: Callable[[Any], bool]) -> Any:
+    """The event, as soon as it is as it is wanted."""
+    while not wanted(found := document(address)):
+        time.sleep(0.1)
+    return found
 
 
 def lingers(found: Any) -> bool:

@@ -47,7 +47,7 @@ def address(pgn: Path, tables: Path) -> Iterator[str]:
         yield address
 
 
-def test_games_in_play_with_what_has_accrued(address: str) -> None:
+def test_games_in_play_with_what_has_accrued_and_standings(address: str) -> None:
     found = document(address)
     (game,) = found["playing"]
     arbiter = Arbiter()
@@ -65,10 +65,6 @@ def test_games_in_play_with_what_has_accrued(address: str) -> None:
     assert [ply["position_score"] for ply in game["plies"]] == accrued  # pawn moves, each a reset
     assert game["plies"][0]["comment"].startswith("+0.12/3 ")
     assert found["over"] is None
-
-
-def test_event_and_standings(address: str) -> None:
-    found = document(address)
     told = found["event"]
     assert (told["name"], told["format"], told["total"], told["rules"]) == ("Test", "round-robin", 4, "r")
     assert [player["name"] for player in told["players"]] == ["A", "B"]
@@ -84,12 +80,8 @@ def test_finished_games_are_those_of_the_file(address: str, pgn: Path) -> None:
     assert finished == document(address)["finished"]
     assert [game["key"] for game in finished["games"]] == ["1.1.2", "1.1.1"]
     first = finished["games"][1]
-    assert (first["value"], first["basis"], first["reason"], first["plies"]) == (
-        "-G0.0",
-        "mate",
-        "Black mates",
-        4,
-    )
+    said = [first[name] for name in ("value", "basis", "reason", "plies")]
+    assert said == ["-G0.0", "mate", "Black mates", 4]
     assert [game["key"] for game in document(address, "live/games?before=2")["games"]] == ["1.1.1"]
     assert document(address, "live/games?before=1")["games"] == []
     for bad in ("x", "-1", "1" * 20, "%C2%B2"):
@@ -130,9 +122,7 @@ def test_a_finished_game_opens_in_the_explorer(address: str, pgn: Path) -> None:
     assert {'[White "A"]', '[RMobilityResult "-G0.0"]'} <= set(head)
     assert head[-1].endswith(", Black mates}")
     assert document(address, "r?fen=8/8/8/4KBk1/8/8/8/8_b")["value"] == "G1.5"
-
-
-def test_the_page_may_run_its_own_files_only(address: str) -> None:
+    # The page may run its own files only.
     with urlopen(f"{address}/live") as answer:
         policy, text = answer.headers["content-security-policy"], answer.read().decode()
     assert "script-src 'self'" in policy
@@ -140,18 +130,17 @@ def test_the_page_may_run_its_own_files_only(address: str) -> None:
     assert "Games in play" in text
 
 
-def first_events(address: str, number: int) -> list[tuple[str, Any]]:
-    """So many events of the stream."""
-    text = ""
-    with urlopen(f"{address}/live/stream", timeout=60) as stream:
-        while text.count("event: ") < number or not text.endswith("\n\n"):
-            text += stream.readline().decode()
-    return events(text)
-
-
 def test_who_comes_is_shown_all(address: str) -> None:
-    ((name, state),) = first_events(address, 1)
-    now = document(address)
+    """Through one proxy, too: more of one address than it may have requests under way."""
+    text = ""
+    with ExitStack() as streams:
+        for _ in range(40):
+            stream = streams.enter_context(urlopen(f"{address}/live/stream"))
+            assert stream.readline() == b"event: state\n"
+        while not text.endswith("\n\n"):
+            text += stream.readline().decode()
+        now = document(address)
+    ((name, state),) = events("event: state\n" + text)
     for found in (state, now):
         for game in found["playing"]:
             game["since"] = None
@@ -162,7 +151,7 @@ def test_who_looks_on_is_told_of_every_move_and_of_the_end(tmp_path: Path) -> No
     """From before the first game until Ctrl-C; then the server is gone, and the event can go on."""
     pgn = tmp_path / "games.pgn"
     with shown(pgn) as (running, address):
-        with urlopen(f"{address}/live/stream", timeout=60) as stream:
+        with urlopen(f"{address}/live/stream") as stream:
             awaited(address, lingers)
             running.send_signal(signal.SIGINT)
             told = events(stream.read().decode())
@@ -181,21 +170,6 @@ def test_who_looks_on_is_told_of_every_move_and_of_the_end(tmp_path: Path) -> No
     with pytest.raises(OSError, match="refused"):
         document(address)
     assert len(games_of(pgn)) == 2
-
-
-def test_it_ends_with_a_runner_that_is_killed(tmp_path: Path) -> None:
-    with (
-        shown(tmp_path / "games.pgn") as (running, address),
-        urlopen(f"{address}/live/stream", timeout=60) as stream,
-    ):
-        stream.readline()
-        process = process_of(running)
-        running.kill()
-        told = events("event: state\n" + stream.read().decode())
-    name, last = told[-1]
-    # Who has just been told that the event begins is shown all anew, the end included.
-    assert last["how" if name == "over" else "over"] == "gone"
-    assert gone(process)
 
 
 def test_an_event_goes_on_without_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,11 +200,12 @@ def test_nothing_is_imported_from_where_the_command_is_given(
             writer(START)
             server(START)
         assert server.process is not None
-        assert server.process.wait(60) == 0
+        assert server.process.wait() == 0
     assert subprocess.run([*COMMAND, "--help"], stdout=subprocess.DEVNULL).returncode == 0
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_it_waits_where_only_the_games_of_the_file_are_known(tmp_path: Path) -> None:
     """As where the live file cannot be written: they do not tell whether the event is over."""
     pgn = tmp_path / "games.pgn"
@@ -244,7 +219,7 @@ def test_it_waits_where_only_the_games_of_the_file_are_known(tmp_path: Path) -> 
             writer(START)
             awaited(address, lambda found: found["over"] is None and found["event"] is not None)
         assert server.process is not None
-        assert server.process.wait(60) == 0
+        assert server.process.wait() == 0
 
 
 def resumed(found: Any) -> bool:
@@ -253,20 +228,26 @@ def resumed(found: Any) -> bool:
 
 
 def test_a_server_of_its_own_shows_an_event_before_and_after_its_end(tmp_path: Path) -> None:
-    """``tbgen serve --live``: it waits for the event, survives the runner, and goes on with the next run."""
+    """``tbgen serve --live``: it waits for the event, survives the runner, and goes on with the next run; the
+    server of a runner that is killed ends with it."""
     pgn = tmp_path / "games.pgn"
     with serving(tmp_path, "--live", str(pgn)) as (serving_process, host, port):
         address = f"http://{host}:{port}"
         assert document(address)["event"] is None
-        with shown(pgn) as (running, _):
+        with shown(pgn) as (running, own), urlopen(f"{own}/live/stream") as stream:
             awaited(address, lingers)
+            process = process_of(running)
             running.kill()
+            name, last = events(stream.read().decode())[-1]
+            # Who has just been told that the event begins is shown all anew, the end included.
+            assert last["how" if name == "over" else "over"] == "gone"
             awaited(address, lambda found: found["over"] == "gone")
+            assert gone(process)
         assert document(address)["finished"]["total"] == 2
         with shown(pgn, "--rounds", "3") as (running, _):
             found = awaited(address, resumed)
             assert found["over"] is None
-            with urlopen(f"{address}/live/stream", timeout=60) as stream:
+            with urlopen(f"{address}/live/stream") as stream:
                 serving_process.send_signal(signal.SIGINT)
                 assert "event: state" in stream.read().decode()
             assert end(serving_process) == (0, "")
@@ -295,15 +276,6 @@ def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None
     asyncio.run(look_on())
 
 
-def test_all_may_look_on_through_one_proxy(address: str) -> None:
-    """More of one address than it may have requests under way, and it is answered all the same."""
-    with ExitStack() as streams:
-        for _ in range(40):
-            stream = streams.enter_context(urlopen(f"{address}/live/stream", timeout=60))
-            assert stream.readline() == b"event: state\n"
-        assert document(address)["over"] is None
-
-
 def test_a_full_house_has_room_for_another_household(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tbgen.web.live._MOST_SPECTATORS", 3)
 
@@ -327,21 +299,13 @@ def test_a_full_house_has_room_for_another_household(monkeypatch: pytest.MonkeyP
     asyncio.run(look_on())
 
 
-@pytest.mark.parametrize(
-    ("where", "code", "expected"),
-    [
-        ("nonsense", 2, "expected HOST:PORT"),
-        ("127.0.0.1:99999", 2, "expected HOST:PORT"),
-        ("no.such.host.invalid:0", 2, "is no host of this machine"),
-        ("taken", 1, "choose others with --live HOST:PORT"),
-    ],
-)
-def test_addresses_that_cannot_be_had(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], where: str, code: int, expected: str
-) -> None:
+def test_addresses_that_cannot_be_had(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        if where == "taken":
-            where = f"127.0.0.1:{taken.getsockname()[1]}"
-        said = failure(capsys, code, *event(tmp_path / "games.pgn", "--live", where))
-    assert expected in said
+        for where, code, expected in (
+            ("nonsense", 2, "expected HOST:PORT"),
+            ("127.0.0.1:99999", 2, "expected HOST:PORT"),
+            ("no.such.host.invalid:0", 2, "is no host of this machine"),
+            (f"127.0.0.1:{taken.getsockname()[1]}", 1, "choose others with --live HOST:PORT"),
+        ):
+            assert expected in failure(capsys, code, *event(tmp_path / "games.pgn", "--live", where))
     assert not (tmp_path / "games.pgn").exists()

@@ -21,7 +21,7 @@ from tbgen.games.live_file import (
 )
 from tbgen.web import live_state
 from tbgen.web.live_state import EventFiles, LiveState
-from tests.match.engines import MATE, words
+from tests.match.engines import MATE, SHUFFLE, words
 from tests.match.test_live import START
 from tests.support.matches import played
 
@@ -30,10 +30,9 @@ from tests.support.matches import played
 def games(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Two games, of repetition and of mate, and the beginning of another one."""
     folder = tmp_path_factory.mktemp("games")
-    for name, moves in (("a", None), ("b", MATE)):
-        players = [words(each, moves=moves) if moves else words(each) for each in "AB"]
-        played(folder / f"{name}.pgn", "--games", "1", players=players)
-    first, second = ((folder / f"{name}.pgn").read_bytes() for name in "ab")
+    for moves in (SHUFFLE, MATE):
+        played(folder / f"{moves}.pgn", "--games", "1", players=[words(name, moves=moves) for name in "AB"])
+    first, second = ((folder / f"{moves}.pgn").read_bytes() for moves in (SHUFFLE, MATE))
     return first + second.replace(b'[Round "1.1.1"]', b'[Round "2.1.1"]') + b'[Event "?"]\n[Rou'
 
 
@@ -64,11 +63,8 @@ def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
         file.write(text[20:] + b"{nonsense\n")
     fresh, ((_, (second,)),) = files.read()
     assert not fresh
-    assert [(each.row["number"], each.row["key"]) for each in (first, second)] == [(1, "1.1.1"), (2, "2.1.1")]
-    assert [(each.row["reason"], each.row["plies"]) for each in (first, second)] == [
-        ("End by 3-fold repetition", 8),
-        ("Black mates", 4),
-    ]
+    told = [[each.row[name] for name in ("number", "key", "reason", "plies")] for each in (first, second)]
+    assert told == [[1, "1.1.1", "End by 3-fold repetition", 8], [2, "2.1.1", "Black mates", 4]]
     assert files.text(first.place) + files.text(second.place) == pgn.read_bytes()[:whole]
     live_path(pgn).unlink()
     assert files.read() == (False, [])
@@ -189,27 +185,28 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
     files.live.close()
 
 
-@pytest.mark.parametrize(
-    ("line", "wanted"), [("g8f6 e2e4 f6e4", "Nf6 e4 Nxe4"), ("g8f6 e2e5 f6e4", "Nf6"), ("", "")]
-)
-def test_what_an_engine_expects_is_told_as_far_as_it_is_legal(line: str, wanted: str) -> None:
+def begun() -> LiveState:
+    """A game has begun."""
     state = LiveState()
     state.take(START, ())
     state.take(GameStart(0, "1.1.1", 1, "A", "B", Outset(chess.STARTING_FEN, "-G20.5")), ())
-    board = chess.Board()
-    for uci, told in (("g1f3", ""), ("g8f6", line)):
-        board.push_uci(uci)
-        _, change = state.take(GameMove(0, "1.1.1", Ply(uci, "", "", "", told), board.fen(), {}), ())
-    assert change["ply"].line == wanted
-    (game,) = state.document()["playing"]
-    assert [ply["fen"].split()[1] for ply in game["plies"]] == ["b", "w"]
-    assert game["plies"][1]["line"] == wanted
+    return state
+
+
+def test_what_an_engine_expects_is_told_as_far_as_it_is_legal() -> None:
+    for line, wanted in (("g8f6 e2e4 f6e4", "Nf6 e4 Nxe4"), ("g8f6 e2e5 f6e4", "Nf6"), ("", "")):
+        state, board = begun(), chess.Board()
+        for uci, told in (("g1f3", ""), ("g8f6", line)):
+            board.push_uci(uci)
+            _, change = state.take(GameMove(0, "1.1.1", Ply(uci, "", "", "", told), board.fen(), {}), ())
+        assert change["ply"].line == wanted
+        (game,) = state.document()["playing"]
+        assert [ply["fen"].split()[1] for ply in game["plies"]] == ["b", "w"]
+        assert game["plies"][1]["line"] == wanted
 
 
 def test_what_an_engine_thinks_is_known_until_it_moves() -> None:
-    state = LiveState()
-    state.take(START, ())
-    state.take(GameStart(0, "1.1.1", 1, "A", "B", Outset(chess.STARTING_FEN, "-G20.5")), ())
+    state = begun()
 
     def thought() -> object:
         return state.document()["playing"][0]["thought"]

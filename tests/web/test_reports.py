@@ -90,26 +90,23 @@ def test_other_files(served: TestClient) -> None:
     assert 'data-report=""' in served.get("/").text
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "missing.html",
-        ".secret.html",
-        "tables/",
-        "..%2f..%2fetc%2fpasswd",
-        "%00.html",
-        "x.py",
-        "out.html",
-        "tables/loop.html",
-        "pipe.html",
-    ],
-)
-def test_what_is_not_part_of_a_report(name: str, served: TestClient) -> None:
-    address = f"/report/{name}"
-    answer = served.get(address)
-    assert answer.status_code == 404
-    assert "secret" not in answer.text
-    assert "root:" not in answer.text
+def test_what_is_not_part_of_a_report(served: TestClient) -> None:
+    for name in (
+        *(
+            "missing.html",
+            ".secret.html",
+            "tables/",
+            "..%2f..%2fetc%2fpasswd",
+            "%00.html",
+            "x.py",
+            "out.html",
+        ),
+        *("tables/loop.html", "pipe.html"),
+    ):
+        answer = served.get(f"/report/{name}")
+        assert answer.status_code == 404, name
+        assert "secret" not in answer.text
+        assert "root:" not in answer.text
 
 
 def test_a_directory_without_a_report(

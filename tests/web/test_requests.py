@@ -31,50 +31,54 @@ def own_api(own: Path) -> Iterator[TestClient]:
         yield client
 
 
-@pytest.mark.parametrize(
-    ("path", "sentence"),
-    [
-        ("/r", "there is no fen"),
-        ("/r?fen=", "there is no fen"),
-        ("/r?fen=nonsense", "'nonsense' is not a FEN"),
-        ("/r?fen=%ff%fe%00", "is not a FEN"),
-        ("/r?fen=8/8/8/8/8/8/8/Kk6_w_-_-_0_1", "the kings stand next to each other"),
-        (f"/r?fen={chess.STARTING_FEN}", "the position has 32 men"),
-        ("/r/moves?fen=8/8/8/8/8/8/8/Kk6_w_-_-_0_1", "the kings stand next to each other"),
-        ("/r/moves?fen=8/8/8/8/8/8/8/8_w_-_-_0_1", "White has no king"),
-        (f"/r/moves?fen={KBK}&accrued=G0.5", "ends the game"),
-        (f"/r?fen={KBK}&accrued=G3.4", "'G3.4' is not a G-score"),
-        (f"/r?fen={KBK}&accrued=G0.5", "ends the game"),
-        (f"/r/mainline?fen={KBK}&accrued=x", "'x' is not a G-score"),
-        ("/classical?fen=nonsense", "'nonsense' is not a FEN"),
-        ("/r/stats/%2e%2e%5cKBvK", "is not a material name"),
-        ("/r/stats/KBvK.r.h5", "'KBvK.r.h5' is not a material name"),
-        ("/r/stats/KQQQQvK", "tables have at most 5"),
-        ("/r/sample?material=../KBvK", "'../KBvK' is not a material name"),
-        ("/r/sample?material=KBvK&value=mate", "'mate' is not a G-score"),
-        ("/r/sample?material=KBvK&side=red", "'red' is no side"),
-    ],
-)
-def test_bad_input(path: str, sentence: str, api: TestClient) -> None:
-    response = api.get(path)
-    assert response.status_code == 400
-    document = response.json()
-    assert document.keys() == {"code", "message"}
-    assert document["code"] == "bad_input"
-    assert sentence in document["message"]
-    assert response.headers["cache-control"] == "no-store"
+BAD = [
+    ("/r", "there is no fen"),
+    ("/r?fen=", "there is no fen"),
+    ("/r?fen=nonsense", "'nonsense' is not a FEN"),
+    ("/r?fen=%ff%fe%00", "is not a FEN"),
+    ("/r?fen=8/8/8/8/8/8/8/Kk6_w_-_-_0_1", "the kings stand next to each other"),
+    (f"/r?fen={chess.STARTING_FEN}", "the position has 32 men"),
+    ("/r/moves?fen=8/8/8/8/8/8/8/Kk6_w_-_-_0_1", "the kings stand next to each other"),
+    ("/r/moves?fen=8/8/8/8/8/8/8/8_w_-_-_0_1", "White has no king"),
+    (f"/r/moves?fen={KBK}&accrued=G0.5", "ends the game"),
+    (f"/r?fen={KBK}&accrued=G3.4", "'G3.4' is not a G-score"),
+    (f"/r?fen={KBK}&accrued=G0.5", "ends the game"),
+    (f"/r/mainline?fen={KBK}&accrued=x", "'x' is not a G-score"),
+    ("/classical?fen=nonsense", "'nonsense' is not a FEN"),
+    ("/r/stats/%2e%2e%5cKBvK", "is not a material name"),
+    ("/r/stats/KBvK.r.h5", "'KBvK.r.h5' is not a material name"),
+    ("/r/stats/KQQQQvK", "tables have at most 5"),
+    ("/r/sample?material=../KBvK", "'../KBvK' is not a material name"),
+    ("/r/sample?material=KBvK&value=mate", "'mate' is not a G-score"),
+    ("/r/sample?material=KBvK&side=red", "'red' is no side"),
+]
+BAD_BODIES = [
+    *(b"", b"nonsense", b"\xff\xfe\x00", b"[" * 100_000, b"[]", b"{}", b'{"fens": "8/8"}', b'{"fens": [1]}'),
+    *(b'{"fens": [], "moves": 1}', b'{"fens": [], "more": 1}'),
+    b'{"fens": ["\\ud800"]}',  # it is no character
+]
 
 
-def test_fens_that_are_too_long(api: TestClient) -> None:
+def test_bad_input(api: TestClient) -> None:
+    for path, sentence in BAD:
+        response = api.get(path)
+        assert response.status_code == 400, path
+        document = response.json()
+        assert document.keys() == {"code", "message"}
+        assert document["code"] == "bad_input"
+        assert sentence in document["message"], path
+        assert response.headers["cache-control"] == "no-store"
+    for body in BAD_BODIES:
+        response = api.post("/r/batch", content=body)
+        assert (response.status_code, response.json()["code"]) == (400, "bad_input"), body[:20]
     response = api.get("/r", params={"fen": "8/" * 10_000})
     assert (response.status_code, response.json()["code"]) == (400, "bad_input")
     response = api.post("/r/batch", json={"fens": ["8/" * 50_000]})
     assert (response.status_code, response.json()["positions"][0]["code"]) == (200, "bad_input")
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "code"),
-    [
+def test_what_is_not_there(api: TestClient) -> None:
+    for path, status, code in (
         ("/page/", 404, "not_found"),
         ("/page/../app.py", 404, "not_found"),
         ("/report/", 404, "not_found"),
@@ -86,14 +90,12 @@ def test_fens_that_are_too_long(api: TestClient) -> None:
         ("/wg/sample?material=KBBNvK", 404, "missing_table"),
         ("/r/sample?material=KBvK&value=G60.5", 404, "no_position"),
         ("/r/batch", 405, "method_not_allowed"),
-    ],
-)
-def test_what_is_not_there(path: str, status: int, code: str, api: TestClient) -> None:
-    response = api.get(path, follow_redirects=False)
-    assert (response.status_code, response.json()["code"]) == (status, code)
-    if code == "missing_table":
-        rules = " --rules wg" if path.startswith("/wg") else ""
-        assert response.json()["message"].endswith(f"build it with: tbgen build KBBNvK{rules}")
+    ):
+        response = api.get(path, follow_redirects=False)
+        assert (response.status_code, response.json()["code"]) == (status, code), path
+        if code == "missing_table":
+            rules = " --rules wg" if path.startswith("/wg") else ""
+            assert response.json()["message"].endswith(f"build it with: tbgen build KBBNvK{rules}")
 
 
 def test_methods(api: TestClient) -> None:
@@ -102,31 +104,6 @@ def test_methods(api: TestClient) -> None:
         assert response.status_code == 405
         assert ("POST" if "game" in path else "GET") in response.headers["allow"]
     assert api.head("/r", params={"fen": KBK}).status_code == 200
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"nonsense",
-        b"\xff\xfe\x00",
-        b"[" * 100_000,
-        b"[]",
-        b"{}",
-        b'{"fens": "8/8"}',
-        b'{"fens": [1]}',
-        b'{"fens": [], "moves": 1}',
-        b'{"fens": [], "more": 1}',
-    ],
-)
-def test_bodies_that_are_no_batch(body: bytes, api: TestClient) -> None:
-    response = api.post("/r/batch", content=body)
-    assert (response.status_code, response.json()["code"]) == (400, "bad_input")
-
-
-def test_a_surrogate_in_a_fen(api: TestClient) -> None:
-    response = api.post("/r/batch", content=b'{"fens": ["\\ud800"]}')
-    assert (response.status_code, response.json()["code"]) == (400, "bad_input")  # it is no character
 
 
 def test_bodies_that_are_too_large(api: TestClient) -> None:
@@ -232,10 +209,10 @@ def test_requests_of_one_client_at_once() -> None:
 
 
 def test_stepping_through_lines_meets_no_limit() -> None:
-    """Ten positions a second for an hour, at 5 ms each."""
+    """Ten positions a second for a quarter of an hour, at 5 ms each."""
     now = 0.0
     limiter = Limiter(Settings().limit, Settings().burst, lambda: now)
-    for _ in range(36_000):
+    for _ in range(10_000):
         now += 0.1
         ask(limiter, "one", 0.005)
 
@@ -273,7 +250,7 @@ def test_slow_work_does_not_keep_positions_waiting(own: Path, monkeypatch: pytes
 
     def line(*_: object) -> list[object]:
         held.set()
-        end.wait(60)
+        end.wait()
         return []
 
     monkeypatch.setattr(Tablebase, "line", line)
@@ -281,7 +258,7 @@ def test_slow_work_does_not_keep_positions_waiting(own: Path, monkeypatch: pytes
 
         async def main() -> None:
             slow = asyncio.create_task(asyncio.to_thread(client.get, f"/r/mainline?fen={KBK}"))
-            await asyncio.to_thread(held.wait, 60)
+            await asyncio.to_thread(held.wait)
             quick = await asyncio.to_thread(client.get, f"/r?fen={KBK}")
             assert (quick.status_code, slow.done()) == (200, False)
             end.set()
