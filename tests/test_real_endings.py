@@ -1,7 +1,6 @@
 """The benchmark of stopped games counts what was proved by each time, and goes on where it was."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,8 @@ import real_endings as benchmark
 FINAL = {"lower": "G2.0", "upper": "G2.0", "time": 300.0, "cells": 9}
 """Points were known after 40 s, the value after 100 s."""
 HISTORY = [[5.0, "-G0.0", "G1.0", 1], [40.0, "G5.5", "G1.0", 3], [100.0, "G2.0", "G2.0", 9]]
-BLOCKED = "8/8/4k3/p7/P7/4K3/8/8 w - - 0 1"
+BLOCKED = "8/4k3/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/4K3/8 w - - 0 1"
+"""One cell tells its value."""
 
 
 def position(men: int, pieces: int, number: int = 0) -> dict[str, Any]:
@@ -70,39 +70,26 @@ def test_a_half_is_random_and_always_the_same() -> None:
 
 
 @pytest.mark.slow
-def test_it_goes_on_where_it_was(small: Path, tmp_path: Path) -> None:
+def test_it_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A result stays; one that had less time and is not exact is tried again; other men are left out."""
-    given = [{"fen": BLOCKED, "accrued": "G4.5", "men": 4, "pieces": 0}, position(6, 2), position(7, 2)]
+    given = [{"fen": BLOCKED, "accrued": "G8.0", "men": 4, "pieces": 0}, position(6, 2), position(7, 2)]
     before = [
-        {**result(6, 2), "lower": "-G0.0", "history": []},
+        {**result(6, 2), "lower": "-G0.0", "time": 3600.0, "history": []},
         {**given[0], **FINAL, "lower": "-G0.0", "time": 0.5, "history": []},
     ]
     positions, results = tmp_path / "positions.jsonl", tmp_path / "results.jsonl"
     for path, rows in ((positions, given), (results, before)):
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    words = [str(positions), "--dir", str(small), "--results", str(results), "--times", "20s"]
-    done = subprocess.run(
-        [
-            sys.executable,
-            str(ROOT / "benchmarks" / "real_endings.py"),
-            *words,
-            "--men",
-            "4,6",
-            "--",
-            "--mobile",
-            "e3,e6",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
-    assert done.stdout.splitlines()[-1] == "solved: 2 of 3"
-    rows = list(map(json.loads, results.read_text().splitlines()))
-    assert rows[:2] == before
-    assert [row["fen"] for row in rows[2:]] == [BLOCKED]
-    new = rows[2]
-    assert new["history"][-1][1:3] == [new["lower"], new["upper"]]
-    assert new["answer"]["mobile"]["lower"] == ["e3", "e6"]
+    words = [positions, "--dir", tmp_path, "--results", results, "--times", "1h", "--men", "4,6"]
+    monkeypatch.setattr(sys, "argv", ["real_endings.py", *map(str, words), "--", "--mobile", "e2,e7"])
+    benchmark.main()
+    assert capsys.readouterr().out.splitlines()[-1] == "solved: 2 of 3"
+    *rows, new = map(json.loads, results.read_text().splitlines())
+    assert rows == before
+    assert new["fen"] == BLOCKED
+    assert new["history"][-1][1:3] == [new["lower"], new["upper"]] == ["G5.5", "G5.5"]
+    assert new["answer"]["mobile"]["lower"] == ["e2", "e7"]
     assert 0 < new["history"][0][0] <= new["seconds"]
     assert new["memory"] > 1 << 20

@@ -32,12 +32,15 @@ def test_memory_is_used_again_as_soon_as_nobody_looks_at_it() -> None:
     assert memory.idle == 0
 
 
-def test_memory_that_is_much_too_large_or_too_small_is_left() -> None:
+def test_memory_that_is_much_too_large_or_too_small_is_left_and_small_arrays_are_not_kept() -> None:
     memory = ReusedMemory()
     memory.empty(16 * MIB, np.uint8)
     smaller, larger = memory.empty(12 * MIB, np.uint8), memory.empty(17 * MIB, np.uint8)
     assert memory.idle == 16 * MIB
     assert len(smaller) + len(larger) == 29 * MIB
+    small = ReusedMemory()
+    small.empty(1000, np.uint8)
+    assert small.idle == 0
 
 
 def test_no_more_is_kept_than_may_be() -> None:
@@ -46,12 +49,6 @@ def test_no_more_is_kept_than_may_be() -> None:
     del arrays[0], arrays[0], arrays[0]
     assert memory.idle == 21 * MIB
     memory.release()
-    assert memory.idle == 0
-
-
-def test_small_arrays_are_not_kept() -> None:
-    memory = ReusedMemory()
-    memory.empty(1000, np.uint8)
     assert memory.idle == 0
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tbgen.board.score import NONE
-from tbgen.cells.bounds import ENDS, LOWER, BoundsGame, NoCodeError, SomeKnowledge, pools_of_ends
+from tbgen.cells.bounds import ENDS, LOWER, BoundsGame, Knowledge, NoCodeError, SomeKnowledge, pools_of_ends
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import routes_of
@@ -23,6 +23,7 @@ LARGER = [
     "8/8/8/1p6/8/5k2/6P1/KB5N w - - 0 1",
     "8/8/8/1p6/8/5k2/4r3/KQ6 w - - 0 1",
 ]
+KNOWLEDGE: list[Knowledge] = [MadeUp(), SomeKnowledge()]
 
 
 @pytest.mark.parametrize("fen", [SMALL, "k7/2r5/p7/P7/8/8/4P3/K7 w - - 0 1", *exhaustive(LARGER)])
@@ -32,7 +33,7 @@ def test_values_are_those_found_with_depths(fen: str, monkeypatch: pytest.Monkey
     board = chess.Board(fen)
     cell = Cell.of_board(board, mobile_squares(board))
     frame = frame_of_cell(cell)
-    for end, knowledge in product(ENDS, [MadeUp(), SomeKnowledge()]):
+    for end, knowledge in product(ENDS, KNOWLEDGE):
         (pool,) = pools_of_ends(frame, routes_of(frame), knowledge, [end])
         expected = BoundsGame(frame, pool).solve().value
         assert (expected != NONE).sum() > 1000

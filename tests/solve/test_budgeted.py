@@ -25,7 +25,21 @@ from tbgen.solve.solver import solve
 from tests.support.solving import CASTLING, FEW, LOCKED, WALL, Prover, proved
 
 BOARD = chess.Board(LOCKED)
-G4 = GScore("G4.0")
+G2, G4 = GScore("G2.0"), GScore("G4.0")
+
+
+def interrupted(*_: object) -> SolveProof:
+    """An attempt that is interrupted when something is proved."""
+    left = Solution(G2, G2, GScore("-G4.5"), G2, None, (), 3, Stop.INTERRUPT)
+    raise SolvingInterruptedError(left, KeyboardInterrupt())
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that stands still."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("tbgen.solve.budgeted.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    return clock
 
 
 @pytest.fixture
@@ -134,29 +148,27 @@ def test_other_accrued_scores_are_other_states(tables: Tablebase) -> None:
     assert [accrued for _, accrued in prover.asked] == ["G4.0", "-G4.0"]
 
 
-def test_the_total_time_ends_it(tables: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_total_time_ends_it(tables: Tablebase, clock: SimpleNamespace) -> None:
     """Positions get what is left of it; without any, what is known."""
-    now = [0.0]
-    monkeypatch.setattr("tbgen.solve.budgeted.time", SimpleNamespace(perf_counter=lambda: now[0]))
     budgets: list[float] = []
 
     def prove(
         board: chess.Board, accrued: GScore, tables: Tablebase, budget: Budget, progress: SolveProgress
     ) -> SolveProof:
         budgets.append(budget.seconds)
-        now[0] += budget.seconds
+        clock.now += budget.seconds
         return SolveProof(proved("-G4.5 G2.0"), Stop.TIME)
 
     def prepare(board: chess.Board, given: Tablebase) -> None:
         assert (board, given) == (BOARD, tables)
-        now[0] += 1000.0  # compiling does not count
+        clock.now += 1000.0  # compiling does not count
 
     results = SolveResults()
     results.add(StateName.of(chess.Board(WALL), G4), proved("-G5.0 G1.0"), Effort(1.0, 1, 0))
     solver = Solver(seconds=60.0, total=150.0, results=results, prove=prove, prepare=prepare)
     found = []
     for rank in range(2, 7):
-        now[0] += 1000.0  # what takes time besides does not count
+        clock.now += 1000.0  # what takes time besides does not count
         found.append(solver.solve(BOARD, GScore(rank, True), tables))
     assert budgets == [60.0, 60.0, 30.0]
     assert found == [proved("-G4.5 G2.0")] * 3 + [None] * 2
@@ -180,17 +192,11 @@ def test_what_cannot_be_solved_is_told_each_time(tables: Tablebase) -> None:
 
 def test_what_an_interruption_leaves_is_kept(tables: Tablebase) -> None:
     """It counts as an attempt of the time that it took; the interruption is raised, or told to who asks."""
-    score = GScore("G2.0")
-    left = Solution(score, score, GScore("-G4.5"), score, None, (), 3, Stop.INTERRUPT)
-
-    def prove(*_: object) -> SolveProof:
-        raise SolvingInterruptedError(left, KeyboardInterrupt())
-
     results, told = SolveResults(), list[KeyboardInterrupt]()
     with pytest.raises(KeyboardInterrupt):
-        Solver(results=results, prove=prove).solve(BOARD, G4, tables)
+        Solver(results=results, prove=interrupted).solve(BOARD, G4, tables)
     assert results.proved(StateName.of(BOARD, G4)) == proved("-G4.5 G2.0")
-    assert Solver(interrupted=told.append, prove=prove).solve(BOARD, G4, tables) == proved("-G4.5 G2.0")
+    assert Solver(interrupted=told.append, prove=interrupted).solve(BOARD, G4, tables) == proved("-G4.5 G2.0")
     assert len(told) == 1
     prover = Prover({LOCKED: [proved("G4.0 G4.0")]})
     assert Solver(results=results, prove=prover).solve(BOARD, G4, tables) == proved("G4.0 G4.0")
@@ -238,15 +244,13 @@ def test_positions_are_given_more_and_more_time_where_it_helps(tables: Tablebase
     assert [job.board.fen() for job in again.work_on(jobs)] == [WALL, LOCKED]
 
 
-def test_the_time_of_all_is_used(tables: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_of_all_is_used(tables: Tablebase, clock: SimpleNamespace) -> None:
     """Another run goes on where one has ended, and begins with what is quickest."""
-    now = [0.0]
-    monkeypatch.setattr("tbgen.solve.budgeted.time", SimpleNamespace(perf_counter=lambda: now[0]))
     asked: list[tuple[str, float]] = []
 
     def prove(board: chess.Board, _: object, __: object, budget: Budget, ___: object) -> SolveProof:
         asked.append((board.fen(), budget.seconds))
-        now[0] += budget.seconds
+        clock.now += budget.seconds
         return SolveProof(proved("-G4.5 G2.0"), Stop.TIME)
 
     results = SolveResults()
@@ -281,14 +285,8 @@ def test_what_is_known_comes_at_once(tables: Tablebase) -> None:
 
 def test_an_interruption_ends_the_work(tables: Tablebase) -> None:
     """All are told of: the one at work by what is proved of it, the others as not begun."""
-    score = GScore("G2.0")
-    left = Solution(score, score, GScore("-G4.5"), score, None, (), 3, Stop.INTERRUPT)
-
-    def prove(*_: object) -> SolveProof:
-        raise SolvingInterruptedError(left, KeyboardInterrupt())
-
     told = list[KeyboardInterrupt]()
-    solver = Solver(interrupted=told.append, prove=prove)
+    solver = Solver(interrupted=told.append, prove=interrupted)
     jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"))
     assert [job.state for job in solver.work_on(jobs)] == [job.state for job in jobs]
     assert [solver.found(job) for job in jobs] == [None, proved("-G4.5 G2.0")]

@@ -10,6 +10,7 @@ import tbgen
 from tbgen.board.score import GScore
 from tbgen.solve.budget import Budget
 from tbgen.solve.sets import is_shut_in, sets_worth_trying
+from tests.support.exhaustive import sample
 
 FINE = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1"
 LOCKED = "7k/8/p1p1p1p1/P1P1P1P1/8/8/8/K7 w - - 0 1"
@@ -42,28 +43,20 @@ def test_men_that_pawns_shut_in_may_stand_still() -> None:
 
 def test_many_sets_are_at_least_as_good_as_each(three_men: Path) -> None:
     fen = "4k3/8/p2n4/P7/8/8/8/2B1K3 w - - 0 1"
-    budget = Budget(seconds=600, cells=60)
+    budget = Budget(cells=sample(10, 60))
     found = tbgen.solve(fen, tables=three_men, budget=budget, mobile="auto")
     assert set(found.mobile[0]) | set(found.mobile[1])
     for squares in ([chess.E8, chess.D6], [chess.E1, chess.C1, chess.E8]):
-        alone = tbgen.solve(fen, tables=three_men, budget=Budget(seconds=600, cells=20), mobile=squares)
+        alone = tbgen.solve(fen, tables=three_men, budget=Budget(cells=sample(5, 20)), mobile=squares)
         assert found.lower >= alone.lower or found.upper <= alone.upper
         assert alone.lower <= found.upper
         assert found.lower <= alone.upper
 
 
-def test_six_men_and_more_are_tried_by_themselves(three_men: Path) -> None:
-    """More than four men that might be mobile are no reason to refuse."""
-    board = chess.Board("n3k2b/8/p1p1p1p1/P1P1P1P1/8/8/8/RNB1K3 w - - 0 1")
-    found = tbgen.solve(board, tables=three_men, budget=Budget(seconds=600, cells=3))
-    assert found.lower <= found.upper
-    assert len(found.moves) == board.legal_moves.count()
-
-
 def test_the_blocker_holds(three_men: Path) -> None:
     """Whatever the changer does, the blocker can go to where the map has him, and more he never loses."""
     found = tbgen.solve(
-        LOCKED, tables=three_men, mobile=[chess.A1, chess.H8], budget=Budget(seconds=600, cells=40)
+        LOCKED, tables=three_men, mobile=[chess.A1, chess.H8], budget=Budget(cells=sample(10, 40))
     )
     assert found.holds
     rng = random.Random(5)

@@ -26,7 +26,7 @@ RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
 def settled(fen: str, tables: Path) -> tuple[bool, bool, int | None]:
     """Whether all of a position's cell has values, whether its play is settled, and the depth told."""
     board = chess.Board(fen)
-    root, meter = CellPosition(board, int(board.kings)), Meter(Budget(seconds=3600.0, cells=1))
+    root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
     with tbgen.open_tablebase(tables) as opened:
         known = Known(Tables(opened), SolvedCells())
         search = Search(known, root, root.own, meter, lambda *_: None)
@@ -58,7 +58,7 @@ def test_a_guess_takes_no_layer(small: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Where one would have to be made, a bound counts as the accrued score; else it is looked up."""
     monkeypatch.setattr("tbgen.solve.states._WORTH_GUESSING", 0)
     board = chess.Board(LOCKED)
-    root, meter = CellPosition(board, int(board.kings)), Meter(Budget(seconds=3600.0, cells=1))
+    root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
     root = root.seen_by(root.cell.canonical()[1])
     accrued = GScore.parse("G1.0").code
     with tbgen.open_tablebase(small) as opened:

@@ -24,6 +24,11 @@ PIECES = "8/4k3/4r2p/8/8/4R1KP/8/8 w - - 3 40"
 CASTLING = "4k3/pp6/8/8/8/8/PP6/4K2R w K - 4 9"
 
 
+def of_cells(cells: int) -> Budget:
+    """A budget of so many cells, with no more than three mobile men, and without an end of time."""
+    return Budget(memory=2 << 30, cells=cells)
+
+
 def proved(text: str, depth: int | None = None) -> ProvedValue:
     """What is proved, from both ends with a space between."""
     return ProvedValue(ScoreInterval.parse(text), depth)

@@ -1,0 +1,46 @@
+"""Solving that takes the same course on every machine, and what tests of it share."""
+
+from itertools import count
+from types import SimpleNamespace
+
+import pytest
+
+from tbgen.solve.cell_solver import CellSolver
+from tbgen.solve.choices import ToSolve
+from tbgen.solve.meter import Meter
+from tests.support.exhaustive import sample
+
+
+@pytest.fixture(autouse=True)
+def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells take as long as was expected, and no more states are looked at than tests have time for."""
+    learn = Meter.learn
+
+    def learned(meter: Meter, size: int, again: bool, seconds: float, sweeping: float) -> None:
+        learn(meter, size, again, meter.seconds_of([size], again), meter.seconds_of([size]) / 2)
+
+    monkeypatch.setattr(Meter, "learn", learned)
+    monkeypatch.setattr(Meter, "learn_wins", lambda *_: None)
+    monkeypatch.setattr("tbgen.solve.search._MOST_STATES", sample(300, 2400))
+
+
+@pytest.fixture
+def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that goes on by a second whenever somebody looks at it."""
+    clock = SimpleNamespace(perf_counter=map(float, count()).__next__)
+    for module in ("cell_solver", "meter"):
+        monkeypatch.setattr(f"tbgen.solve.{module}.time", clock)
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
+    """What is solved, in this order."""
+    solved: list[ToSolve] = []
+    right = CellSolver._solve_granted
+
+    def noted(solver: CellSolver, each: ToSolve) -> bool:
+        solved.append(each)
+        return right(solver, each)
+
+    monkeypatch.setattr(CellSolver, "_solve_granted", noted)
+    return solved
