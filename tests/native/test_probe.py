@@ -137,7 +137,7 @@ def test_the_table_that_is_missing_is_named(probe: Path, three: Path) -> None:
 def test_a_table_that_the_one_asked_rests_on_is_named(
     probe: Path, three: Path, few: Path, tmp_path: Path
 ) -> None:
-    """White's positions of a packed KPvK follow from what moves lead to; a list of moves has others' values."""
+    """White's positions of a packed KPvK follow from others, and so does a list of moves."""
     promoting, queen = "8/P7/8/8/8/8/8/K1k5 w - - 0 1", "8/8/8/8/3Q4/8/8/K3k3 w - - 0 1"
     shutil.copy(few / "flat" / "KPvK.r.flat", tmp_path)
     assert re.match("error: K[QRBN]vK: .* missing", answers(probe, tmp_path, [promoting])[0])

@@ -121,4 +121,8 @@ def test_mutants_are_killed_or_survive(
     assert by_outcome.keys() == {"killed", "unreached"}, "tests with a browser do not count"
     assert mutants.main(words) == 0
     assert capsys.readouterr().err == "", "what is known is not tried again"
-    assert sorted(path.name for path in (checkout / "tbgen" / "index").iterdir()) == ["__init__.py", "one.py", "two.py"]
+    assert sorted(path.name for path in (checkout / "tbgen" / "index").iterdir()) == [
+        "__init__.py",
+        "one.py",
+        "two.py",
+    ]

@@ -23,7 +23,7 @@ from tests.support.random_boards import en_passant_board, random_board
 from tests.support.shared import shared
 
 NATIVE = ROOT / "native"
-SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZED = ("-g", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 FAST = ("-O2",)
 COMPILERS = ("gcc", "clang", "cc")
 COMMON = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", f"-I{NATIVE}")
