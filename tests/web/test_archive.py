@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 from starlette.testclient import TestClient
 
 from tbgen.board.material import Material
@@ -20,7 +20,7 @@ from tbgen.web.settings import Settings
 from tbgen.web.site import write_site
 from tests.match.engines import MATE, words
 from tests.match.test_live import START
-from tests.support.browsing import Visit
+from tests.support.browsing import PHONE, Visit
 from tests.support.commands import failure
 from tests.support.matches import played
 from tests.support.static_host import hosting
@@ -28,6 +28,7 @@ from tests.support.static_host import hosting
 R, KINGS = (Variant.R_MOBILITY,), [Material.parse("KvK")]
 ROUNDS = 9
 PLAYERS = "ABC"
+WIDE: ViewportSize = {"width": 1440, "height": 844}
 
 
 @pytest.fixture(scope="module")
@@ -104,26 +105,23 @@ def test_events_that_cannot_be_published(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
-def test_the_page_of_an_event_without_a_server(
-    scheme: str, width: int, site_of_event: Path, browser: Browser
-) -> None:
+def test_the_page_of_an_event_without_a_server(site_of_event: Path, browser: Browser) -> None:
     """Winner, crosstable, all games; one is replayed to its end, another one opened in the explorer."""
     with hosting(site_of_event) as host:
-        viewport = {"width": width, "height": 844}
-        visit = Visit(browser, host.address, "live.html", color_scheme=scheme, viewport=viewport)
+        visit = Visit(browser, host.address, "live.html", color_scheme="dark")
         page = visit.page
         expect(page.locator("#winner")).to_have_text("A, B and C share the first place.")
         expect(page.locator("#event")).to_have_text("A, B, C; round-robin, 54 of 54 games played.")
         expect(page.locator("#status")).to_contain_text("The event is over.")
         expect(page.locator("#standings table")).to_have_count(1)
-        board, crosstable = (page.locator(each).bounding_box() for each in ("#board", "#crosstable table"))
-        assert board is not None
-        assert crosstable is not None
-        beside = (
-            crosstable["x"] > board["x"] + board["width"] and crosstable["y"] < board["y"] + board["height"]
-        )
-        assert beside == (width == 1440)
+        for viewport, is_beside in ((WIDE, True), (PHONE, False)):
+            page.set_viewport_size(viewport)
+            board, table = (page.locator(each).bounding_box() for each in ("#board", "#crosstable table"))
+            assert board is not None
+            assert table is not None
+            beside = table["x"] > board["x"] + board["width"] and table["y"] < board["y"] + board["height"]
+            assert beside == is_beside
+            assert not visit.too_wide()
         expect(page.locator("#stage")).to_have_attribute("aria-label", "Game 9.3.2")
         expect(page.locator("#banner")).to_be_visible()
         expect(page.locator("#others")).to_be_hidden()
@@ -135,7 +133,6 @@ def test_the_page_of_an_event_without_a_server(
         expect(page.locator("#played .step")).to_have_text(["f3", "e5", "g4", "Qh4#"])
         page.locator("#last").click()
         expect(page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
-        assert not visit.too_wide()
         assert visit.violations() == []
         assert "Qh4#" in page.request.get(f"{host.address}/live/games/2.3.1.pgn").text()
         page.get_by_role("link", name="Explore game 2.3.1").click()

@@ -56,6 +56,15 @@ def test_a_game_is_followed(visit: Visit, browser: Browser, address: str) -> Non
     assert again.wrong == []
 
 
+def copy(page: Page) -> str:
+    """The PGN that the page puts on the clipboard."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#copy-pgn").click()
+    expect(page.locator("#said")).to_have_text("PGN copied")
+    copied: str = page.evaluate("navigator.clipboard.readText()")
+    return copied
+
+
 def _fen_at(visit: Visit, ply: int) -> str:
     visit.page.locator("#played .step").nth(ply).click()
     expect(visit.page.locator("#played .step").nth(ply)).to_have_attribute("aria-current", "step")
@@ -79,6 +88,16 @@ def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Bro
     expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
     again.close()
     assert again.wrong == []
+    # One more move at its end, and it was not resigned here; the browser's way back leads to the game.
+    page.locator("#played .step").last.click()
+    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
+    page.locator("#moves button").first.click()
+    expect(outcome).to_contain_text("Result G1.5 (by the tables)")
+    page.reload()
+    expect(outcome).to_contain_text("Result G1.5 (by the tables)")
+    expect(page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
+    page.go_back()
+    expect(outcome).to_contain_text("Result G0.0 (resignation)")
 
 
 VARIED = f"""[White "Ada"]
@@ -116,10 +135,7 @@ def test_another_move_is_a_variation(visit: Visit) -> None:
     expect(here).to_have_text("Kf6")
     expect(page.locator("#fen")).to_have_value("8/8/5K2/5B1k/8/8/8/8 b - - 2 2")
     expect(page.locator("#outcome")).to_have_text(outcome)
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.locator("#copy-pgn").click()
-    expect(page.locator("#said")).to_have_text("PGN copied")
-    copied = chess.pgn.read_game(io.StringIO(page.evaluate("navigator.clipboard.readText()")))
+    copied = chess.pgn.read_game(io.StringIO(copy(page)))
     assert copied is not None
     assert copied.headers["White"] == "Ada"
     moves = "1... Kh5 ( 1... Kh6 2. Kf6 ( 2. Bg6 Kxg6 ) ) 2. Kf4 ( 2. Kf6 ) 2... Kh6 *"
@@ -132,24 +148,6 @@ def test_another_move_is_a_variation(visit: Visit) -> None:
     page.locator("#delete").click()
     expect(steps).to_have_text(["start", "Kh5", "Kh6", "Bg6?", "Kxg6", "Kf4", "Kh6"])
     expect(page.locator("#outcome")).to_have_text(outcome)
-
-
-def test_a_game_that_goes_on_ends_otherwise(visit: Visit) -> None:
-    """One more move at its end, and it was not resigned here; the browser's way back leads to the game."""
-    page = visit.page
-    page.locator("#pgn").fill(VARIED.replace("*", "1-0").replace("Kh6 1-0", "Kh6 {Black resigns} 1-0"))
-    page.get_by_role("button", name="Referee it").click()
-    outcome = page.locator("#outcome")
-    expect(outcome).to_contain_text("Result G0.0 (resignation)")
-    page.locator("#played .step").last.click()
-    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
-    page.locator("#moves button").first.click()
-    expect(outcome).to_contain_text("Result G1.5 (by the tables)")
-    page.reload()
-    expect(outcome).to_contain_text("Result G1.5 (by the tables)")
-    expect(page.locator("#game-label")).to_have_text("Ada – ?")
-    page.go_back()
-    expect(outcome).to_contain_text("Result G0.0 (resignation)")
 
 
 def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
@@ -189,68 +187,40 @@ def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
 
 
 @pytest.mark.everywhere
-def test_comments_of_a_game_are_kept(visit: Visit) -> None:
-    """Each is shown at its move, after a reload and after another move, too, and stands in the PGN."""
+def test_comments_and_glyphs_of_a_game_are_kept(visit: Visit) -> None:
+    """They stand at their moves, after a reload and after another move, too, the marks of mistakes with the
+    values then; address and PGN have them. Blanks before the end of a game do not hold the page up."""
     page, steps = visit.page, visit.page.locator("#played .step")
-    text = VARIED.replace("Kh5", "Kh5 {To the edge:} {safest}").replace("Kf6", "Kf6 {Or so}")
-    page.locator("#pgn").fill(text)
-    page.get_by_role("button", name="Referee it").click()
     comment = page.locator("#comment")
-    steps.filter(has_text="Kh5").first.click()
-    expect(comment).to_have_text("To the edge: safest")
-    page.reload()
-    expect(comment).to_have_text("To the edge: safest")
-    steps.filter(has_text="Kf6").click()
-    expect(comment).to_have_text("Or so")
-    page.locator("#delete").click()
-    expect(comment).to_have_text("")
-    page.reload()
-    steps.filter(has_text="Kh5").click()
-    expect(comment).to_have_text("To the edge: safest")
-    expect(page.locator("#played .said")).to_have_text(["Kh5", "Kf4"])
-
-
-@pytest.mark.everywhere
-def test_glyphs_of_a_game_are_kept(visit: Visit) -> None:
-    """They stand beside their moves, the marks of mistakes with the values then, and in address and PGN."""
-    page, steps = visit.page, visit.page.locator("#played .step")
     pgn = VARIED.partition("1...")[0] + (
-        "1... Kh5!? (1... Kh6 $3 2. Kf6 (2. Bg6! $14 $240 Kxg6)) 2. Kf4 $6 {held} Kh6?? *"
+        "1... Kh5!? {To the edge:} {safest} (1... Kh6 $3 2. Kf6 {Or so} (2. Bg6! $14 $240 Kxg6)) "
+        f"2. Kf4 $6 {{held}} Kh6??{' ' * 16_000}*"
     )
     page.locator("#pgn").fill(pgn)
     page.get_by_role("button", name="Referee it").click()
     wanted = ["start", "Kh5!?", "Kh6!!", "Kf6", "Bg6!⩲", "Kxg6", "Kf4?!", "Kh6??"]
     expect(steps).to_have_text(wanted)
+    assert "#game=" in page.url
     expect(page.locator("#played .mistake")).to_have_text("? G1.5 → G5.5")
+    steps.filter(has_text="Kh5").first.click()
+    expect(comment).to_have_text("To the edge: safest")
     page.reload()
     expect(steps).to_have_text(wanted)
+    expect(comment).to_have_text("To the edge: safest")
     steps.filter(has_text="Kf6").click()
+    expect(comment).to_have_text("Or so")
     page.locator("[data-uci=h6h5]").click()  # the game is another one now
     expect(steps).to_have_text([*wanted[:6], "Kh5", *wanted[6:]])
+    expect(comment).to_have_text("")
     page.locator("#delete").click()
     page.reload()
     expect(steps).to_have_text(wanted)
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.locator("#copy-pgn").click()
-    expect(page.locator("#said")).to_have_text("PGN copied")
+    expect(page.locator("#played .said")).to_have_text(["Kh5!?", "Kf6", "Kf4?!"])
     pasted, copied = (
-        chess.pgn.read_game(io.StringIO(text)) or chess.pgn.Game()
-        for text in (pgn, page.evaluate("navigator.clipboard.readText()"))
+        chess.pgn.read_game(io.StringIO(text)) or chess.pgn.Game() for text in (pgn, copy(page))
     )
-    exported = [
+    exported, again = (
         game.accept(chess.pgn.StringExporter(headers=False, columns=None)) for game in (pasted, copied)
-    ]
-    assert exported[0] == exported[1]
-    assert "( 1... Kh6 $3 2. Kf6 ( 2. Bg6 $1 $14 $240 Kxg6 ) )" in exported[0]
-
-
-@pytest.mark.everywhere
-def test_a_game_may_have_long_pauses(visit: Visit) -> None:
-    """Blanks before its end do not hold the page up."""
-    page = visit.page
-    page.locator("#pgn").fill(f'[White "Ada"]\n\n1. e4 e5{" " * 16_000}2. d4 {{Black resigns}} 1-0\n')
-    page.get_by_role("button", name="Referee it").click()
-    expect(page.locator("#game-label")).to_have_text("Ada – ?")
-    expect_outcome(page, "Result G0.0 (resignation)")
-    assert "#game=" in page.url
-    assert "Black+resigns" in page.url
+    )
+    assert exported == again
+    assert "2. Kf6 { Or so } ( 2. Bg6 $1 $14 $240 Kxg6 ) )" in exported

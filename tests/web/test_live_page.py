@@ -1,6 +1,7 @@
 """The page of a running event, in a browser."""
 
 import re
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -10,18 +11,19 @@ from pathlib import Path
 import chess
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, ViewportSize, expect
 
-from tbgen.games.live_file import GameEnd, GameMove, GameStart, GameThought, Outset, Ply
+from tbgen.games.live_file import GameEnd, GameMove, GameStart, GameThought, Outset, Ply, live_path
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.match.live import LiveWriter
 from tbgen.match.messages import Message
 from tests.match.engines import MATE, words
 from tests.match.test_live import START
-from tests.support.browsing import Visit
-from tests.support.matches import event
-from tests.support.processes import end, started
-from tests.support.serving import serving
+from tests.support.browsing import DESK, DRAWN, PHONE, Visit
+from tests.support.exhaustive import exhaustive
+from tests.support.matches import played
+from tests.support.processes import end
+from tests.support.serving import served
 from tests.support.watching import awaited, lingers, shown
 from tests.web.test_loading import MOST_SHIFT, WATCH
 
@@ -44,18 +46,18 @@ LOWEST = """graph => Math.max(...[...graph.querySelectorAll("line, path, text")]
 def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable[..., None]]]:
     """The page of an event that is made up, two games of which are played at once, and what tells of it."""
     pgn = tmp_path / "games.pgn"
-    with LiveWriter(pgn, print) as writer, serving(tmp_path, "--live", str(pgn)) as (_, host, port):
+    with LiveWriter(pgn, print) as writer, served(tmp_path, live=pgn) as address:
 
         def told(*messages: Message) -> None:
             for message in messages:
                 writer(message)
 
         told(replace(START, concurrency=2))
-        visit = Visit(browser, f"http://{host}:{port}", "live")
+        visit = Visit(browser, address, "live")
         yield visit.page, told
         assert visit.violations() == []
         visit.close()
-        assert visit.wrong == []
+    assert visit.wrong == []
 
 
 def start(key: str) -> GameStart:
@@ -83,17 +85,13 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, ta
     with shown(tmp_path / "games.pgn", tables=tables) as (running, address):
         watching = Visit(browser, address, "live")  # from the first move on
         awaited(address, lingers)
-        for scheme, width in (("light", 1200), ("dark", 390)):
-            visit = Visit(
-                browser, address, "live", color_scheme=scheme, viewport={"width": width, "height": 844}
-            )
-            visit.page.locator("#board [data-piece]").first.wait_for()
-            expect(visit.page.locator("#finished tbody tr")).to_have_count(2)
-            assert not visit.too_wide()
-            assert visit.violations() == []
-            visit.close()
-            assert visit.wrong == []
         page = watching.page
+        page.set_viewport_size(PHONE)
+        page.emulate_media(color_scheme="dark")
+        expect(page.locator("#finished tbody tr")).to_have_count(2)
+        assert not watching.too_wide()
+        assert watching.violations() == []
+        page.set_viewport_size(DESK)
         stage = page.get_by_label("Game 2.1.1", exact=True)
         expect(stage.locator("#played")).to_have_text("1. f3 e5 2. g4")
         expect(stage.locator(".now")).to_contain_text("Accrued G30.5")
@@ -113,13 +111,6 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, ta
         page.keyboard.press("End")
         expect(page.locator("#score")).to_contain_text("Elo by pairs")  # the table has another one, by games
         expect(page.locator("#finished tbody tr").first).to_contain_text("Black mates")
-        explorer = Visit(browser, address, "live")
-        explorer.page.get_by_role("link", name="Explore game 1.1.1").click()
-        expect(explorer.page.locator("#played .step")).to_have_text(["start", "f3", "e5", "g4", "Qh4#"])
-        explorer.page.get_by_role("link", name="Live").click()
-        expect(explorer.page.locator("#stage")).to_be_visible()
-        explorer.close()
-        assert explorer.wrong == []
         running.send_signal(signal.SIGINT)
         expect(page.locator("#status")).to_contain_text("The event was stopped.")
         expect(page.locator("#playing-label")).to_have_text("Last games")
@@ -138,8 +129,12 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, ta
 
 
 def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: Path) -> None:
-    """By keys, buttons and moves; what the game does meanwhile is not shown, and its end is told."""
+    """By keys, buttons and moves; what the game does meanwhile is not shown, and its end is told.
+
+    More games are on small boards: a click brings one to the large board; a game that is over makes room
+    unless it is walked through."""
     with following(browser, tmp_path) as (page, told):
+        stage = page.locator("#stage")
         shown = page.locator("#board svg.cm-chessboard")
         told(start("1.1.1"), move("1.1.1", 0), move("1.1.1", 1))
         expect(shown).to_have_attribute("aria-label", "Board after 2 plies, the last one e5")
@@ -166,6 +161,21 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#banner")).to_be_hidden()
         assert page.locator("#back").bounding_box() == back
+        told(replace(START, concurrency=2), start("1.1.1"), move("1.1.1", 0), start("1.1.2"))
+        expect(page.locator("#played .step")).to_have_text(["f3"])
+        expect(stage).to_have_attribute("aria-label", "Game 1.1.1")
+        page.get_by_role("button", name="Watch game 1.1.2").click()
+        expect(stage).to_have_attribute("aria-label", "Game 1.1.2")
+        expect(page.get_by_role("button", name="Watch game 1.1.1")).to_be_visible()
+        told(move("1.1.2", 0), end_of("1.1.2"), start("2.1.1"))
+        expect(stage).to_have_attribute("aria-label", "Game 2.1.1")
+        told(move("2.1.1", 0), move("2.1.1", 1))
+        expect(page.locator("#played .step")).to_have_count(2)
+        page.keyboard.press("ArrowLeft")
+        told(end_of("2.1.1"), start("2.1.2"))
+        expect(page.get_by_role("button", name="Watch game 2.1.2")).to_be_visible()
+        expect(stage).to_have_attribute("aria-label", "Game 2.1.1")
+        expect(page.locator("#playing .match")).to_have_count(2)
 
 
 def test_what_an_engine_thinks_is_shown_until_it_moves(browser: Browser, tmp_path: Path) -> None:
@@ -197,120 +207,90 @@ def test_what_an_engine_thinks_is_shown_until_it_moves(browser: Browser, tmp_pat
         assert page.locator("#graph").evaluate(LOWEST) <= drawn["y"] + drawn["height"]
 
 
-def test_more_games_are_on_small_boards(browser: Browser, tmp_path: Path) -> None:
-    """A click brings one to the large board; a game that is over makes room unless it is walked through."""
-    with following(browser, tmp_path) as (page, told):
-        stage = page.locator("#stage")
-        told(start("1.1.1"), move("1.1.1", 0), start("1.1.2"))
-        expect(stage).to_have_attribute("aria-label", "Game 1.1.1")
-        page.get_by_role("button", name="Watch game 1.1.2").click()
-        expect(stage).to_have_attribute("aria-label", "Game 1.1.2")
-        expect(page.get_by_role("button", name="Watch game 1.1.1")).to_be_visible()
-        told(move("1.1.2", 0), end_of("1.1.2"), start("2.1.1"))
-        expect(stage).to_have_attribute("aria-label", "Game 2.1.1")
-        told(move("2.1.1", 0), move("2.1.1", 1))
-        expect(page.locator("#played .step")).to_have_count(2)
-        page.keyboard.press("ArrowLeft")
-        told(end_of("2.1.1"), start("2.1.2"))
-        expect(page.get_by_role("button", name="Watch game 2.1.2")).to_be_visible()
-        expect(stage).to_have_attribute("aria-label", "Game 2.1.1")
-        expect(page.locator("#playing .match")).to_have_count(2)
+@pytest.fixture(scope="module", autouse=True)
+def over(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An event of one game that is over; it is played before the browser starts, which takes the event loop
+    of this thread."""
+    pgn = tmp_path_factory.mktemp("over") / "games.pgn"
+    played(pgn, "--games", "1", players=[words(name, moves=MATE) for name in "AB"])
+    return pgn
 
 
-def test_nothing_moves_while_an_event_that_is_over_loads(
-    browser: Browser, tmp_path: Path, tables: Path
-) -> None:
-    """Its last game comes late, and there is room for it."""
+def test_an_event_that_is_over(browser: Browser, over: Path, tmp_path: Path, tables: Path) -> None:
+    """Who is first, and who has won as soon as a live file tells of the end; how the last game ended, and
+    none that are called in play. Where there is no event yet, that is said."""
     pgn = tmp_path / "games.pgn"
-    players = [words(name, moves=MATE) for name in "AB"]
-    with started("tbgen", *event(pgn, "--games", "1", players=players)) as running:
-        running.communicate(timeout=300)
-
-    def late(route: Route) -> None:
-        time.sleep(0.25)
-        route.continue_()
-
-    with serving(tables, "--live", str(pgn)) as (_, host, port):
-        for width, height in ((390, 664), (1440, 900)):
-            address = f"http://{host}:{port}"
-            visit = Visit(browser, address, "embed", WATCH, viewport={"width": width, "height": height})
-            visit.page.route("**/live/games/*.json", late)
-            visit.page.goto(f"{address}/live")
-            expect(visit.page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
-            visit.page.wait_for_timeout(500)
-            shifts = visit.page.evaluate("shifts")
-            assert sum(value for value, *_ in shifts) < MOST_SHIFT, shifts
-            visit.close()
-            assert visit.wrong == []
-
-
-def test_the_winner_of_an_event(browser: Browser, tmp_path: Path, tables: Path) -> None:
-    """An event that is over: who has won it, how its last game ended, and none that are called in play."""
-    pgn = tmp_path / "games.pgn"
-    players = [words(name, moves=MATE) for name in "AB"]
-    with started("tbgen", *event(pgn, "--games", "1", players=players)) as running:
-        running.communicate(timeout=300)
-    with serving(tables, "--live", str(pgn)) as (_, host, port):
-        visit = Visit(browser, f"http://{host}:{port}", "live", viewport={"width": 390, "height": 844})
-        expect(visit.page.locator("#winner")).to_have_text("B wins: 1 to 0 points.")
-        expect(visit.page.locator(".tagline")).to_be_hidden()
-        visit.page.set_viewport_size({"width": 390, "height": 664})
-        for each in ("#winner", "#board"):
-            expect(visit.page.locator(each)).to_be_in_viewport(ratio=1)
-        visit.page.set_viewport_size({"width": 1440, "height": 900})
-        table = visit.page.locator("#standings .wide")
-        assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
-        visit.page.set_viewport_size({"width": 390, "height": 844})
-        expect(visit.page.locator("#others")).to_be_hidden()
-        expect(visit.page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
-        assert not visit.too_wide()
-        visit.page.set_viewport_size({"width": 667, "height": 375})
-        visit.page.locator("#stage").evaluate("each => each.scrollIntoView()")
-        expect(visit.page.locator("#board")).to_be_in_viewport(ratio=1)
-        expect(visit.page.locator("#banner")).to_be_in_viewport(ratio=1)
-        assert not visit.too_wide()
-        played = visit.page.locator("#played")
-        played.evaluate(
-            "each => { Object.assign(each.style, {height: '4px', minHeight: '0'}); each.scrollTop = 1000 }"
-        )
-        assert played.evaluate("each => each.scrollTop") > 0
-        visit.page.get_by_role("button", name="Replay game 1.1.1").click()
-        expect(visit.page.locator("#stage")).to_have_attribute("aria-label", "Game 1.1.1")
-        expect(visit.page.locator("#played .step")).to_have_text(["f3", "e5", "g4", "Qh4#"])
-        expect(visit.page.locator("#banner")).to_be_hidden()
-        expect(visit.page.locator("#mobility")).to_have_text("White has 20 legal moves: -G20.5")
-        assert played.evaluate("each => each.scrollTop") == 0
-        visit.page.locator("#last").click()
-        expect(visit.page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
-        expect(visit.page.locator("#black-depth")).to_have_text(re.compile("^depth 3, "))
-        assert not visit.too_wide()
-        assert visit.violations() == []
-        visit.close()
-        assert visit.wrong == []
-
-
-def test_games_without_a_live_file_are_shown(browser: Browser, tmp_path: Path, tables: Path) -> None:
-    """With who is first, until a live file tells more; where there is no such game, that is said."""
-    pgn = tmp_path / "games.pgn"
-    with serving(tables, "--live", str(pgn)) as (_, host, port):
-        visit = Visit(browser, f"http://{host}:{port}", "live")
+    with served(tables, live=pgn) as address:
+        visit = Visit(browser, address, "live")
         page = visit.page
         expect(page.locator("#event")).to_contain_text("No event has begun: there is no live file")
         expect(page.locator(".tagline")).to_be_visible()
-        other = tmp_path / "other.pgn"
-        players = [words(name, moves=MATE) for name in "AB"]
-        with started("tbgen", *event(other, "--games", "1", players=players)) as running:
-            running.communicate(timeout=300)
-        other.rename(pgn)
+        Path(shutil.copy(over, tmp_path / "other.pgn")).rename(pgn)
         expect(page.locator("#winner")).to_have_text("B is first: 1 to 0 points.")
         expect(page.locator("#event")).to_have_text("A, B; 1 game played.")
         expect(page.locator("#status")).to_contain_text("no live file beside it")
         expect(page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
         expect(page.locator("#finished tbody tr")).to_have_count(1)
+        Path(shutil.copy(live_path(over), tmp_path / "other.live")).rename(live_path(pgn))
+        expect(page.locator("#winner")).to_have_text("B wins: 1 to 0 points.")
+        expect(page.locator("#event")).to_contain_text("round-robin")
+        page.reload()
+        expect(page.locator("#winner")).to_have_text("B wins: 1 to 0 points.")
+        expect(page.locator(".tagline")).to_be_hidden()
+        page.set_viewport_size({"width": 390, "height": 664})
+        for each in ("#winner", "#board"):
+            expect(page.locator(each)).to_be_in_viewport(ratio=1)
+        page.set_viewport_size({"width": 1440, "height": 900})
+        table = page.locator("#standings .wide")
+        assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
+        page.set_viewport_size({"width": 667, "height": 375})
+        page.locator("#stage").evaluate("each => each.scrollIntoView()")
+        expect(page.locator("#board")).to_be_in_viewport(ratio=1)
+        expect(page.locator("#banner")).to_be_in_viewport(ratio=1)
+        assert not visit.too_wide()
+        page.set_viewport_size({"width": 390, "height": 844})
+        expect(page.locator("#others")).to_be_hidden()
+        moves = page.locator("#played")
+        moves.evaluate(
+            "each => { Object.assign(each.style, {height: '4px', minHeight: '0'}); each.scrollTop = 1000 }"
+        )
+        assert moves.evaluate("each => each.scrollTop") > 0
+        page.get_by_role("button", name="Replay game 1.1.1").click()
+        expect(page.locator("#stage")).to_have_attribute("aria-label", "Game 1.1.1")
+        expect(page.locator("#played .step")).to_have_text(["f3", "e5", "g4", "Qh4#"])
+        expect(page.locator("#banner")).to_be_hidden()
+        expect(page.locator("#mobility")).to_have_text("White has 20 legal moves: -G20.5")
+        assert moves.evaluate("each => each.scrollTop") == 0
+        page.locator("#last").click()
+        expect(page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
+        expect(page.locator("#black-depth")).to_have_text(re.compile("^depth 3, "))
+        assert not visit.too_wide()
         assert visit.violations() == []
-        with LiveWriter(pgn, pytest.fail) as writer:
-            writer(START)
-            expect(page.locator("#winner")).to_be_empty()
-            expect(page.locator("#event")).to_contain_text("round-robin")
         visit.close()
-        assert visit.wrong == []
+    assert visit.wrong == []
+
+
+@pytest.mark.parametrize("viewport", [PHONE, *exhaustive([{"width": 1440, "height": 900}])], ids=str)
+def test_nothing_moves_while_an_event_that_is_over_loads(
+    viewport: ViewportSize, browser: Browser, over: Path, tables: Path
+) -> None:
+    """Its last game comes late, and there is room for it."""
+    late = list[Route]()
+
+    def hold(route: Route) -> None:
+        late.append(route)
+
+    with served(tables, live=over) as address:
+        visit = Visit(browser, address, "openapi.json", WATCH, viewport=viewport)
+        visit.page.route("**/live/games/*.json", hold)
+        visit.page.goto(f"{address}/live")
+        while not late:
+            visit.page.evaluate(DRAWN)
+        visit.page.evaluate(DRAWN)
+        late[0].continue_()
+        expect(visit.page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
+        visit.page.evaluate(DRAWN)
+        shifts = visit.page.evaluate("shifts")
+        assert sum(value for value, *_ in shifts) < MOST_SHIFT, shifts
+        visit.close()
+    assert visit.wrong == []

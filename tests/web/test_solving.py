@@ -31,7 +31,7 @@ import json, sys, time
 mode, fen = sys.argv[1:3]
 print(json.dumps({"lower": "-G0.0", "upper": "G0.0", "cells": 1}), flush=True)
 if mode == "waits":
-    time.sleep(300)
+    time.sleep(3600)  # it is killed
 if mode == "refuses":
     sys.exit("tbgen: no such position")
 print(json.dumps({"arguments": sys.argv[2:], "moves": []}))
@@ -98,16 +98,15 @@ def test_what_has_failed_is_said_without_details(program: Program) -> None:
 
 
 def test_what_takes_too_long_is_refused(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.web.solving._MORE_SECONDS", -6.5)
-    found = events(asyncio.run(told(program("waits"))))
+    """Which the clock says as soon as the process has told something; pauses have comments."""
+    monkeypatch.setattr("tbgen.web.events._SILENT_SECONDS", 0.02)
+    now = iter([0.0, 0.0])
+    monkeypatch.setattr("tbgen.web.solving.monotonic", lambda: next(now, BUDGET.seconds + 299.5))
+    text = asyncio.run(told(program("waits")))
+    found = events(text)
+    assert ": nothing new" in text
     assert [name for name, _ in found] == ["interval", "refusal"]
     assert found[-1][1]["message"] == "the position is not solved in time"
-
-
-def test_pauses_have_comments(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.web.solving._MORE_SECONDS", -6.5)
-    monkeypatch.setattr("tbgen.web.events._SILENT_SECONDS", 0.2)
-    assert ": nothing new" in asyncio.run(told(program("waits")))
 
 
 def test_one_at_a_time_and_an_end_when_nobody_waits(
@@ -123,8 +122,9 @@ def test_one_at_a_time_and_an_end_when_nobody_waits(
     async def run() -> None:
         one = program("waits")
         for _ in range(2):
-            first = asyncio.create_task(told(one))
-            await asyncio.sleep(0.3)
+            first, number = asyncio.create_task(told(one)), len(begun)
+            while len(begun) == number:
+                await asyncio.sleep(0.01)
             with pytest.raises(Refusal, match="another position"):
                 await told(one)
             first.cancel()
@@ -151,7 +151,7 @@ def test_compiling_is_said_and_does_not_count(program: Program, monkeypatch: pyt
     solving = program("answers")
     solving._limiter = Limiter(1e-6, 2)
     monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: False)
-    monkeypatch.setattr("tbgen.web.solving.COMPILE", (sys.executable, "-c", "import time; time.sleep(2.1)"))
+    monkeypatch.setattr("tbgen.web.solving.COMPILE", (sys.executable, "-c", "sum(range(10**6))"))
     found = events(asyncio.run(told(solving)))
     assert [name for name, _ in found] == ["compiling", "interval", "solution"]
     assert "about two minutes" in found[0][1]["message"]
@@ -165,21 +165,16 @@ def offering(tmp_path: Path) -> Iterator[TestClient]:
         yield client
 
 
-@pytest.mark.parametrize(
-    ("query", "sentence"),
-    [
+def test_what_is_not_solved(offering: TestClient) -> None:
+    """Bad input, and a question for the head of an answer."""
+    for query, sentence in (
         ("", "there is no fen"),
         ("?fen=nonsense", "is not a FEN"),
         (f"?fen={LOCKED}&accrued=x", "not a G-score"),
-    ],
-)
-def test_bad_input(query: str, sentence: str, offering: TestClient) -> None:
-    answer = offering.get(f"/r/solve{query}")
-    assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")
-    assert sentence in answer.json()["message"]
-
-
-def test_who_asks_for_the_head_has_nothing_solved(offering: TestClient) -> None:
+    ):
+        answer = offering.get(f"/r/solve{query}")
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")
+        assert sentence in answer.json()["message"]
     answer = offering.head("/r/solve", params={"fen": LOCKED})
     assert (answer.status_code, answer.content) == (200, b"")
 
@@ -193,9 +188,10 @@ def test_it_is_off_unless_the_operator_says_otherwise(tmp_path: Path, offering: 
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_position_of_six_men(tables: Path) -> None:
     """The same as on the command line: proved with the score that has accrued."""
-    with TestClient(make_app(Settings((tables,), solve=Budget(60, 4 << 30), limit=0))) as client:
+    with TestClient(make_app(Settings((tables,), solve=Budget(3600, 4 << 30), limit=0))) as client:
         answer = client.get("/r/solve", params={"fen": LOCKED, "accrued": "G4.5"})
     assert answer.headers["content-type"].startswith("text/event-stream")
     found = events(answer.text)
@@ -205,19 +201,14 @@ def test_a_position_of_six_men(tables: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive
 def test_a_position_with_castling_rights(tables: Path) -> None:
     """A look-up does not answer it, and solving does; it needs no budget, for the tables decide."""
     fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
-    with TestClient(make_app(Settings((tables,), solve=Budget(60, 4 << 30), limit=0))) as client:
+    with TestClient(make_app(Settings((tables,), solve=Budget(3600, 4 << 30), limit=0))) as client:
         assert client.get("/r", params={"fen": fen}).json()["code"] == "castling_rights"
         answer = client.get("/r/solve", params={"fen": fen})
         moves = client.get("/r/moves", params={"fen": fen}).json()["moves"]
     name, solution = events(answer.text)[-1]
-    assert (name, solution["value"]) == (
-        "solution",
-        moves[0]["value"],
-    )  # each of his moves gives up the right
-    assert {move["san"]: move["lower"] for move in solution["moves"]} == {
-        move["san"]: move["value"] for move in moves
-    }
+    assert (name, solution["value"]) == ("solution", moves[0]["value"])  # each move gives up the right
+    found = {move["san"]: move["lower"] for move in solution["moves"]}
+    assert found == {move["san"]: move["value"] for move in moves}
