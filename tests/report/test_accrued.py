@@ -1,22 +1,21 @@
 """What becomes of accrued scores: every state counted anew, by probing and from the file format."""
 
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.position import locate
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.report.model import AccruedCounts, AccruedView
+from tbgen.report.model import AccruedCounts, AccruedView, TableReport
 from tbgen.report.parts import Sides
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
-from tests.support.exhaustive import exhaustive
-from tests.support.report_positions import accrued_scores, positions
+from tests.support.report_positions import Position, accrued_scores, positions
 from tests.support.reports import report_table
 from tests.support.table_states import layers_of
 
@@ -43,17 +42,8 @@ def kinds(accrued: GScore, value: GScore, fresh: GScore) -> list[str]:
 
 
 def assert_same(counts: Counts, view: Sides[Sides[AccruedCounts]]) -> None:
-    assert {
-        (side, white, kind): getattr(view[side][not white], kind)
-        for side in (0, 1)
-        for white in (True, False)
-        for kind in KINDS
-    } == {
-        (side, white, kind): counts[side, white, kind]
-        for side in (0, 1)
-        for white in (True, False)
-        for kind in KINDS
-    }
+    for side, white, kind in product((0, 1), (True, False), KINDS):
+        assert getattr(view[side][not white], kind) == counts[side, white, kind], (side, white, kind)
 
 
 def view_of(directory: Path, name: str) -> AccruedView:
@@ -76,14 +66,14 @@ def test_every_state_of_bare_kings_by_probing(three_men: Path) -> None:
     assert_same(canonical, view.canonical)
 
 
-@pytest.mark.parametrize("name", ["KNvK", *exhaustive(["KPvK"])])
-def test_every_state_of_three_men(name: str, three_men: Path) -> None:
-    """With python-chess for the positions' own scores, and the runs read as docs/format.md says."""
-    with TableFile(table_path(three_men, name, Variant.R_MOBILITY)) as file:
+def check_states(directory: Path, name: str, found: list[Position], report: TableReport) -> None:
+    """Every state, with python-chess for the positions' own scores, and the runs read as docs/format.md
+    says."""
+    with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
         table = file.read()
     score = np.full(table.value.shape, NONE, np.uint8)
     images, shares = (np.zeros(table.value.shape) for _ in range(2))
-    for position in positions(three_men, name):
+    for position in found:
         place = position.side, locate(position.board).slot
         score[place] = position.own.code
         images[place] += position.images
@@ -102,9 +92,9 @@ def test_every_state_of_three_men(name: str, three_men: Path) -> None:
                     chosen = where.reshape(-1) == number
                     board[side, accrued.white, kind] += int(images[side][here][chosen].sum())
                     canonical[side, accrued.white, kind] += int(shares[side][here][chosen].sum())
-    view = view_of(three_men, name)
-    assert_same(board, view.board)
-    assert_same(canonical, view.canonical)
+    assert report.accrued is not None
+    assert_same(board, report.accrued.board)
+    assert_same(canonical, report.accrued.canonical)
 
 
 def rows(view: AccruedView) -> list[AccruedCounts]:
@@ -131,22 +121,9 @@ def test_tables_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
     with TableFile(table_path(three_men, "KNvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     table.run_mask = np.zeros((2, 2, 0), np.uint64)
-    table.run_rank, table.run_value, table.run_depth = (
-        table.run_rank[:0],
-        table.run_value[:0],
-        table.run_depth[:0],
-    )
+    for name in ("run_rank", "run_value", "run_depth"):
+        setattr(table, name, getattr(table, name)[:0])
     write_table(table, table_path(tmp_path, "KNvK", Variant.R_MOBILITY), version="0.1.0", build_seconds=1.0)
-    report, whole = (
-        report_table(tmp_path, "KNvK"),
-        report_table(three_men, "KNvK"),
-    )
+    report, whole = (report_table(directory, "KNvK") for directory in (tmp_path, three_men))
     assert report.accrued is None
     assert (report.distribution, report.endgame) == (whole.distribution, whole.endgame)
-
-
-def test_bare_kings_are_alike(three_men: Path) -> None:
-    """Both sides hold as much where both have the same men."""
-    view = view_of(three_men, "KvK").board
-    assert view.white.white == view.black.black
-    assert view.white.black == view.black.white

@@ -6,13 +6,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import html5lib
-import pytest
 from msgspec.structs import replace
 
-from tbgen.board.material import Material, all_materials
+from tbgen.board.material import Material
 from tbgen.board.score import GScore
-from tbgen.board.variant import Variant
 from tbgen.report.facts.difference import Difference, DifferenceSide, ValuePair
 from tbgen.report.facts.overview_highlights import (
     difference_highlights,
@@ -26,16 +23,8 @@ from tbgen.report.facts.table_highlights import rarest, table_highlights
 from tbgen.report.facts.wording import percent
 from tbgen.report.model import Counts, TableReport
 from tbgen.report.parts import Sides
-from tbgen.report.site.site import Site
 from tbgen.text import plies
-from tests.support.reports import report_with_lines
-
-NAMES = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
-
-
-@pytest.fixture(scope="module")
-def reports(three_men: Path) -> dict[str, TableReport]:
-    return {material.name: report_with_lines(three_men, material.name) for material in all_materials(3)}
+from tests.support.reports import parsed, words
 
 
 def said(report: TableReport) -> str:
@@ -46,34 +35,31 @@ def data(report: TableReport) -> Any:
     return json.loads(json.dumps(report.plain()))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_longest_way_and_the_rarest_value(name: str, reports: dict[str, TableReport]) -> None:
-    """Found once more, in the data of the page."""
-    found, text = data(reports[name]), said(reports[name])
-    longest = max(found["records"], key=lambda record: record["depth"])
-    assert f"The longest way takes {plies(longest['depth'])}, to {longest['value']}" in text
-    board = found["distribution"]["board"]
-    least = min(count for counts in board.values() for count in counts.values())
-    match = re.search(r"The rarest value is (-?G[\d.]+) .*?with (White|Black) to move, in ([\d,]+) ", text)
-    assert match
-    value, side, count = match.groups()
-    assert int(count.replace(",", "")) == board[side.lower()][value] == least
-    others = sum(count == least for counts in board.values() for count in counts.values()) - 1
-    ties = re.search(r"on the board; (\d+) other values? of a side to move (is|are) as rare\. ", text)
-    assert (int(ties[1]) if ties else 0) == others
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_chess_calls_drawn(name: str, reports: dict[str, TableReport]) -> None:
-    board = data(reports[name])["distribution"]["board"]
-    counts = list(chain(*(side.items() for side in board.values())))
-    drawn = [(value, count) for value, count in counts if value not in ("G0.0", "-G0.0")]
-    total, number = sum(count for _, count in counts), sum(count for _, count in drawn)
-    white = sum(count for value, count in drawn if not value.startswith("-"))
-    assert (
-        f"Chess calls {percent(number / total)} of the positions drawn; here every one is decided: White "
-        f"holds the score in {percent(white / number)} of them, Black in {percent(1 - white / number)}."
-    ) in said(reports[name])
+def test_what_each_table_is_said_to_have(reports: dict[str, TableReport]) -> None:
+    """The longest way, the rarest value and what chess calls drawn, found once more in the data."""
+    for report in reports.values():
+        found, text = data(report), said(report)
+        longest = max(found["records"], key=lambda record: record["depth"])
+        assert f"The longest way takes {plies(longest['depth'])}, to {longest['value']}" in text
+        board = found["distribution"]["board"]
+        counts = list(chain(*(side.items() for side in board.values())))
+        least = min(count for _, count in counts)
+        match = re.search(
+            r"The rarest value is (-?G[\d.]+) .*?with (White|Black) to move, in ([\d,]+) ", text
+        )
+        assert match
+        value, side, count = match.groups()
+        assert int(count.replace(",", "")) == board[side.lower()][value] == least
+        others = sum(count == least for _, count in counts) - 1
+        ties = re.search(r"on the board; (\d+) other values? of a side to move (is|are) as rare\. ", text)
+        assert (int(ties[1]) if ties else 0) == others
+        drawn = [(value, count) for value, count in counts if value not in ("G0.0", "-G0.0")]
+        total, number = sum(count for _, count in counts), sum(count for _, count in drawn)
+        white = sum(count for value, count in drawn if not value.startswith("-"))
+        assert (
+            f"Chess calls {percent(number / total)} of the positions drawn; here every one is decided: White "
+            f"holds the score in {percent(white / number)} of them, Black in {percent(1 - white / number)}."
+        ) in text
 
 
 def test_what_contradicts_chess(reports: dict[str, TableReport]) -> None:
@@ -198,36 +184,25 @@ def test_differences() -> None:
     assert difference_highlights([]) == []
 
 
-def test_pages_begin_with_what_stands_out(reports: dict[str, TableReport], tmp_path: Path) -> None:
+def test_pages_begin_with_what_stands_out(site: Path, shown: list[TableReport]) -> None:
     """Right below their titles, which say what the pages are; first of all there may be a line to be seen."""
-    every = list(reports.values())
-    records = overall_records(record for report in every for record in report.records)
-    site = Site(tmp_path, "0.2.0")
-    site.write_table(every[3])
-    site.write_overview({Variant.R_MOBILITY: every}, {Variant.R_MOBILITY: records})
-    pawnless = [report for report in every if not report.material.pawns]
-    expected = {
-        f"tables/{every[3].material}.r": table_highlights(every[3]),
-        "index": index_highlights(every),
+    records = overall_records(record for report in shown for record in report.records)
+    for name, sentences in {
+        "tables/KRvK.r": table_highlights(shown[1]),
+        "index": index_highlights(shown),
         "records": record_highlights(records),
-        "endgames": endgame_highlights(every),
-        "mating": mating_highlights(pawnless),
-    }
-    for name, sentences in expected.items():
-        root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(
-            (tmp_path / f"{name}.html").read_text()
-        )
-        main = next(root.iter("main"))
-        shown = [element for element in main.iter() if element.tag in ("h1", "section", "h2")]
-        assert [element.get("class") for element in shown[:3] if element.get("class") != "hero"][1] == "lead"
-        lead = next(element for element in shown if element.get("class") == "lead")
-        items = [" ".join("".join(item.itertext()).split()) for item in lead.iter("li")]
-        assert items == sentences
-        title = "".join(next(root.iter("title")).itertext())
+        "endgames": endgame_highlights(shown),
+        "mating": mating_highlights([report for report in shown if not report.material.pawns]),
+    }.items():
+        root = parsed(site / f"{name}.html")
+        (main,) = root.iter("main")
+        parts = [element for element in main.iter() if element.tag in ("h1", "section", "h2")]
+        assert [part.get("class") for part in parts[:3] if part.get("class") != "hero"][1] == "lead"
+        lead = next(part for part in parts if part.get("class") == "lead")
+        assert [words(item) for item in lead.iter("li")] == sentences
+        title = words(next(root.iter("title")))
         assert ": " in title
         assert len(title.split()) >= 5
-    assert (
-        "KBvK: king and bishop against the bare king, by r-mobility"
-        in (tmp_path / "tables/KBvK.r.html").read_text()
-    )
-    assert '<th scope="col" class="word">material (holder)</th>' in (tmp_path / "records.html").read_text()
+    table, overview = ((site / name).read_text() for name in ("tables/KRvK.r.html", "records.html"))
+    assert "KRvK: king and rook against the bare king, by r-mobility" in table
+    assert '<th scope="col" class="word">material (holder)</th>' in overview

@@ -1,5 +1,6 @@
 """What endgames give, and mating potential: the rule of thumb, and truths that everybody knows."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import chess
@@ -14,61 +15,31 @@ from tbgen.report.facts.mating import marks_of_tables, mating_potential
 from tbgen.report.facts.mating_rule import MatingMarks, mating_rule
 from tbgen.report.facts.wiki import SHOWN
 from tbgen.report.facts.wording import meaning, percent
-from tbgen.report.model import Endgame, Verdict
-from tests.support.reports import count_table
+from tbgen.report.model import Endgame, MatingPotential, Verdict
+from tests.support.exhaustive import exhaustive
+from tests.support.reports import count_table, report_table
+
+RULES: dict[tuple[int, str | None, bool | None], str] = {
+    (1, None, None): "KvK KRvKR",
+    (1, "white", True): "KQvK KBNvK KRvKP K[WD]vK K[WF]vK K[WF][WF]vK K[F][N]vK K[WD][F]vK K[BD][BD]vK",
+    (1, "white", None): "KPvK KRPvKB KQPvKR KRPvKR KQPvKQ",
+    (2, "white", True): "KQvKR KBBvKN KQvK[WD]",
+    (2, "black", True): "KBBvKQ KNNvKQ KRPvKQ KRvK[RN]",
+    (4, "white", False): "KBPvKN KBPvKB",
+    (8, "white", False): "KBvK KNNvK KRvKB KBvKP KQNvKQ KBNvKN KNvK[WF] K[W]vK K[W][W]vK K[F][F]vK K[N][N]vK "
+    "K[BD]vK KQvK[WF] K[RN]vK[WF]",
+    (8, "black", False): "KPPvKN KBvK[BDD]",
+}
+"""Divisor, leader and whether he wins, and materials. Of one piece against two the rule says no more, and
+two bishops of KBBvKN are a pair."""
 
 
-@pytest.mark.parametrize(
-    ("name", "divisor", "leader", "wins"),
-    [
-        ("KvK", 1, None, None),
-        ("KQvK", 1, True, True),
-        ("KBvK", 8, True, False),
-        ("KNNvK", 8, True, False),
-        ("KBNvK", 1, True, True),
-        ("KQvKR", 2, True, True),
-        ("KRvKB", 8, True, False),
-        ("KRvKR", 1, None, None),
-        ("KRvKP", 1, True, True),
-        ("KBvKP", 8, True, False),
-        ("KPvK", 1, True, None),
-        ("KBPvKN", 4, True, False),
-        ("KRPvKB", 1, True, None),
-        ("KQPvKR", 1, True, None),
-        ("KBBvKQ", 2, False, True),  # of one piece against two the rule says no more
-        ("KQNvKQ", 8, True, False),
-        ("KBBvKN", 2, True, True),  # the bishops are a pair
-        ("KBNvKN", 8, True, False),
-        ("KNNvKQ", 2, False, True),
-        ("KRPvKR", 1, True, None),
-        ("KBPvKB", 4, True, False),
-        ("KQPvKQ", 1, True, None),
-        ("KRPvKQ", 2, False, True),
-        ("KPPvKN", 8, False, False),
-        ("K[WD]vK", 1, True, True),
-        ("K[WF]vK", 1, True, True),
-        ("KNvK[WF]", 8, True, False),
-        ("K[WF][WF]vK", 1, True, True),
-        ("K[W]vK", 8, True, False),
-        ("K[W][W]vK", 8, True, False),
-        ("K[F][F]vK", 8, True, False),
-        ("K[F][N]vK", 1, True, True),
-        ("K[N][N]vK", 8, True, False),
-        ("K[WD][F]vK", 1, True, True),
-        ("K[BD]vK", 8, True, False),
-        ("K[BD][BD]vK", 1, True, True),
-        ("KQvK[WF]", 8, True, False),
-        ("KQvK[WD]", 2, True, True),
-        ("K[RN]vK[WF]", 8, True, False),
-        ("KRvK[RN]", 2, False, True),
-        ("KBvK[BDD]", 8, False, False),
-    ],
-)
-def test_rule(name: str, divisor: int, leader: bool | None, wins: bool | None) -> None:
-    rule = mating_rule(Material.parse(name))
-    assert (rule.divisor, rule.wins) == (divisor, wins)
-    assert rule.leader == (None if leader is None else chess.COLOR_NAMES[leader])
-    assert rule.reason
+def test_rule() -> None:
+    for expected, names in RULES.items():
+        for name in names.split():
+            rule = mating_rule(Material.parse(name))
+            assert (rule.divisor, rule.leader, rule.wins) == expected, name
+            assert rule.reason
 
 
 def test_values_are_adjustable() -> None:
@@ -79,9 +50,7 @@ def test_values_are_adjustable() -> None:
     assert mating_rule(Material.parse("KNvK"), values).divisor == 1
     assert mating_rule(Material.parse("KNvK[WD]"), values).leader == "white"
     assert mating_rule(Material.parse("KNvK[WD]"), values | {"[WD]": 4.0}).leader == "black"
-
-
-def test_two_men_bound_to_a_colour_are_worth_an_eighth_of_one_more() -> None:
+    # Two men bound to a colour are worth an eighth of one more.
     assert mating_rule(Material.parse("KBBvK")).advantage == round(2 * 3.25 + 3.25 / 8, 2)
     assert mating_rule(Material.parse("KBNvK")).advantage == 2 * 3.25
 
@@ -116,6 +85,7 @@ def test_marks_of_tables(three_men: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_marks_of_tables_of_four_men(tables: Path) -> None:
     marks = marks_of_tables(Material.parse("KNNvKB"), tables)
     assert marks == MatingMarks(no_pair=frozenset("N"))
@@ -124,65 +94,76 @@ def test_marks_of_tables_of_four_men(tables: Path) -> None:
     assert marks_of_tables(Material.parse("KRvKR"), tables, values=heavy).mating == {"R"}
 
 
-@pytest.mark.parametrize(
-    ("name", "white", "black"),
-    [
-        ("KvK", Verdict.NO_HELP_MATE, Verdict.NO_HELP_MATE),
-        ("KQvK", Verdict.GENERAL, Verdict.NO_HELP_MATE),
-        ("KRvK", Verdict.GENERAL, Verdict.NO_HELP_MATE),
-        ("KBvK", Verdict.NO_HELP_MATE, Verdict.NO_HELP_MATE),
-        ("KNvK", Verdict.NO_HELP_MATE, Verdict.NO_HELP_MATE),
-        ("KPvK", Verdict.SOMETIMES, Verdict.NO_HELP_MATE),
-    ],
-)
-def test_truth_of_three_men(name: str, white: Verdict, black: Verdict, three_men: Path) -> None:
-    found = mating_potential(name, three_men)
-    assert (found.truth[0].verdict, found.truth[1].verdict) == (white, black)
-    assert found.agrees is (None if name in ("KvK", "KPvK") else True)
-    assert found.sentence.startswith(f"{name}: ")
+def test_truth_of_three_men(three_men: Path) -> None:
+    for name, white in (
+        ("KvK", Verdict.NO_HELP_MATE),
+        ("KQvK", Verdict.GENERAL),
+        ("KRvK", Verdict.GENERAL),
+        ("KBvK", Verdict.NO_HELP_MATE),
+        ("KNvK", Verdict.NO_HELP_MATE),
+        ("KPvK", Verdict.SOMETIMES),
+    ):
+        found = mating_potential(name, three_men)
+        assert (found.truth[0].verdict, found.truth[1].verdict) == (white, Verdict.NO_HELP_MATE), name
+        assert found.agrees is (None if name in ("KvK", "KPvK") else True)
+        assert found.sentence.startswith(f"{name}: ")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "white", "black", "agrees"),
-    [
-        ("KBBvK", Verdict.GENERAL, Verdict.NO_HELP_MATE, True),
-        ("KBNvK", Verdict.GENERAL, Verdict.NO_HELP_MATE, True),
-        ("KNNvK", Verdict.NEVER, Verdict.NO_HELP_MATE, True),
-        ("KQvKR", Verdict.GENERAL, Verdict.SOMETIMES, True),
-        ("KRvKR", Verdict.SOMETIMES, Verdict.SOMETIMES, None),
-        ("KRvKB", Verdict.SOMETIMES, Verdict.NO_HELP_MATE, True),
-        ("KBvKB", Verdict.NEVER, Verdict.NEVER, None),
-        ("KBvKN", Verdict.NEVER, Verdict.NEVER, None),
-    ],
-)
-def test_truth_of_four_men(
-    name: str, white: Verdict, black: Verdict, agrees: bool | None, tables: Path
-) -> None:
-    found = mating_potential(name, tables)
-    assert (found.truth[0].verdict, found.truth[1].verdict) == (white, black)
-    assert found.agrees is agrees
-    assert ("wrong" in found.sentence) is (agrees is False)
-
-
-@pytest.mark.slow
-def test_bishops_of_one_colour(tables: Path) -> None:
-    found = mating_potential("KBBvK", tables)
+def check_bishops(found: MatingPotential) -> None:
     assert found.like_bishops is not None
     assert found.like_bishops[0].verdict is Verdict.NO_HELP_MATE
     assert found.truth.white.to_move.share > 0.99
 
 
-@pytest.mark.slow
-def test_known_shares(tables: Path) -> None:
-    """Two knights have mates, none of them forced; a rook seldom beats a bishop."""
-    knights = mating_potential("KNNvK", tables).truth[0]
-    assert knights.mates > 0
-    for chance in (knights.to_move, knights.waiting):
+def check_knights(found: MatingPotential) -> None:
+    """They have mates, none of them forced."""
+    assert found.truth[0].mates > 0
+    for chance in (found.truth[0].to_move, found.truth[0].waiting):
         assert (chance.forced, str(chance.best)) == (0, "G0.5")
-    rook = mating_potential("KRvKB", tables).truth[0]
-    assert 0.05 < rook.to_move.share < 0.2
-    assert str(mating_potential("KRvKB", tables).truth.black.to_move.best)[0] == "G"  # White holds it
+
+
+def check_rook(found: MatingPotential) -> None:
+    """It seldom beats a bishop."""
+    assert 0.05 < found.truth[0].to_move.share < 0.2
+    assert str(found.truth.black.to_move.best)[0] == "G"  # White holds it
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "white", "black", "agrees", "check"),
+    [
+        ("KBBvK", Verdict.GENERAL, Verdict.NO_HELP_MATE, True, check_bishops),
+        ("KNNvK", Verdict.NEVER, Verdict.NO_HELP_MATE, True, check_knights),
+        ("KRvKB", Verdict.SOMETIMES, Verdict.NO_HELP_MATE, True, check_rook),
+        *exhaustive(
+            [
+                ("KQvKR", Verdict.GENERAL, Verdict.SOMETIMES, True, None),
+                ("KBNvK", Verdict.GENERAL, Verdict.NO_HELP_MATE, True, None),
+                ("KRvKR", Verdict.SOMETIMES, Verdict.SOMETIMES, None, None),
+                ("KBvKB", Verdict.NEVER, Verdict.NEVER, None, None),
+                ("KBvKN", Verdict.NEVER, Verdict.NEVER, None, None),
+            ]
+        ),
+    ],
+)
+def test_truth_of_four_men(
+    name: str,
+    white: Verdict,
+    black: Verdict,
+    agrees: bool | None,
+    check: Callable[[MatingPotential], None] | None,
+    tables: Path,
+) -> None:
+    report = report_table(tables, name)
+    found = report.mating
+    assert (found.truth[0].verdict, found.truth[1].verdict) == (white, black)
+    assert found.agrees is agrees
+    assert ("wrong" in found.sentence) is (agrees is False)
+    if check is not None:
+        check(found)
+    if name == "KNNvK":
+        assert modes(report.endgame) == ["G0.5", "G0.5"]
+        assert report.endgame.sides[0].share(GScore.parse("G0.5")) > 0.98
 
 
 def test_values_of_wrong_rules(three_men: Path) -> None:
@@ -199,9 +180,6 @@ def test_errors(three_men: Path, tmp_path: Path) -> None:
         mating_potential("KQvK", tmp_path)
 
 
-# What endgames give
-
-
 def given(directory: Path, name: str) -> Endgame:
     return endgame(count_table(directory, name))
 
@@ -210,27 +188,17 @@ def modes(found: Endgame) -> list[str]:
     return [str(side.mode) for side in found.sides]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("KvK", ["-G5.5", "G5.5"]),
-        ("KBvK", ["G1.5", "G1.5"]),
-        ("KNvK", ["G3.5", "G3.5"]),
-        ("KPvK", ["G0.0", "G0.0"]),
-        ("KQvK", ["G0.0", "G0.0"]),
-    ],
-)
-def test_typical_values(name: str, expected: list[str], three_men: Path) -> None:
-    found = given(three_men, name)
-    assert modes(found) == expected
-    assert all(value in found.sentence for value in expected)
-
-
-@pytest.mark.slow
-def test_two_knights_stalemate(tables: Path) -> None:
-    found = given(tables, "KNNvK")
-    assert modes(found) == ["G0.5", "G0.5"]
-    assert found.sides[0].share(GScore.parse("G0.5")) > 0.98
+def test_typical_values(three_men: Path) -> None:
+    for name, *expected in (
+        ("KvK", "-G5.5", "G5.5"),
+        ("KBvK", "G1.5", "G1.5"),
+        ("KNvK", "G3.5", "G3.5"),
+        ("KPvK", "G0.0", "G0.0"),
+        ("KQvK", "G0.0", "G0.0"),
+    ):
+        found = given(three_men, name)
+        assert modes(found) == expected
+        assert all(value in found.sentence for value in expected)
 
 
 def test_examples_are_what_they_stand_for(three_men: Path) -> None:
@@ -264,10 +232,8 @@ def test_positions_of_the_wiki(three_men: Path) -> None:
 def test_words() -> None:
     assert meaning(GScore.parse("G0.0")) == "G0.0 (White mates)"
     assert meaning(GScore.parse("-G3.5")) == "-G3.5"
-    shares = (0.0, 0.0001, 0.5, 0.9999, 1.0)
-    assert [percent(share) for share in shares] == [
-        *("0 %", "less than 0.1 %", "50.0 %", "more than 99.9 %", "100 %"),
-    ]
+    said = [percent(share) for share in (0.0, 0.0001, 0.5, 0.9999, 1.0)]
+    assert said == ["0 %", "less than 0.1 %", "50.0 %", "more than 99.9 %", "100 %"]
 
 
 def test_what_is_asked_of_whom(three_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:

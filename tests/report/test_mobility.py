@@ -18,12 +18,17 @@ from tbgen.report.scan.blocks import BLOCK_SLOTS, block_at, blocks_of, like_bish
 from tbgen.report.scan.mobility import mobility
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tests.support.exhaustive import exhaustive, sample
 from tests.support.slots import board_at
 
-NAMES = ["KvK", "KQvK", "KPvK", "KQvKR", "KBBvK", "KRvKN", "KRPvK", "KNvKP", "KPPvK", "KPvKP"]
 
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("KPvK", "KQvKR", "KBBvK", "KRPvK", "KNvKP"),
+        *exhaustive(["KvK", "KQvK", "KRvKN", "KPPvK", "KPvKP"]),
+    ],
+)
 def test_rank_and_captures(name: str, tables: Path) -> None:
     material, rng = Material.parse(name), random.Random(name)
     layout = layout_of(material)
@@ -36,7 +41,7 @@ def test_rank_and_captures(name: str, tables: Path) -> None:
             found = mobility(block, side == 0)
             rank, captures = found.rank.reshape(-1), found.captures.reshape(-1)
             slots = np.flatnonzero(value[side, start : start + size] != NONE).tolist()
-            for slot in rng.sample(slots, min(len(slots), 250)):
+            for slot in rng.sample(slots, min(len(slots), sample(100, 250))):
                 board = board_at(layout, side, start + slot)
                 assert board is not None
                 moves = list(board.legal_moves)
@@ -47,7 +52,9 @@ def test_rank_and_captures(name: str, tables: Path) -> None:
                     assert min(code, 255 - code) == rank[slot], board.fen()
 
 
-@pytest.mark.parametrize("name", ["K[RD]vK[NN]", "K[BDD]vK[WF]", "KQvK[WD]", "K[AA][Q]vK", "K[NW]vKR"])
+@pytest.mark.parametrize(
+    "name", ["K[RD]vK[NN]", "K[AA][Q]vK", *exhaustive(["K[BDD]vK[WF]", "KQvK[WD]", "K[NW]vKR"])]
+)
 def test_rank_and_captures_of_described_men(name: str) -> None:
     """Whatever rides and leaps, pins and blocks, as moves that are made one by one have it."""
     layout, rng = layout_of(Material.parse(name)), random.Random(name)
@@ -57,29 +64,22 @@ def test_rank_and_captures_of_described_men(name: str) -> None:
         for side in (0, 1):
             found = mobility(block, side == 0)
             rank, captures = found.rank.reshape(-1), found.captures.reshape(-1)
-            for slot in rng.sample(range(size), 250):
+            for slot in rng.sample(range(size), sample(100, 250)):
                 with suppress(ValueError):  # two men on one square
                     board = position_of(layout, Side(side), Slot(start + slot))
                     assert isinstance(board, DescribedBoard)
-                    if board.was_into_check() or not has_room(board):
+                    kings = board.king(chess.WHITE), board.king(chess.BLACK)
+                    if board.was_into_check() or chess.square_distance(*kings) < 2:  # type: ignore[arg-type]
                         continue
                     assert rank[slot] == board.own_score().rank, board.fen()
                     assert captures[slot] == any(map(board.is_zeroing, board.legal_moves)), board.fen()
                     checked += 1
-    assert checked > 500
-
-
-def has_room(board: DescribedBoard) -> bool:
-    """Whether the kings do not touch."""
-    white, black = board.king(chess.WHITE), board.king(chess.BLACK)
-    assert white is not None
-    assert black is not None
-    return chess.square_distance(white, black) > 1
+    assert checked > 200
 
 
 def test_blocks_cover_the_table() -> None:
     """Each slot once; blocks of the runs' 4096, so that runs can be read; men where the layout has them."""
-    for material in all_materials(5):
+    for material in [each for number, each in enumerate(all_materials(5)) if number % sample(5, 1) == 0]:
         layout, rng = layout_of(material), random.Random(material.name)
         blocks = blocks_of(layout)
         ends = [start + size for start, size in blocks]
@@ -96,14 +96,12 @@ def test_blocks_cover_the_table() -> None:
                 assert [int(man[slot]) for man in men] == [*free, *pawns], material
 
 
-@pytest.mark.parametrize("name", ["KvK", "KQvK", "KBBvK", "KQvKQ"])
+@pytest.mark.parametrize("name", ["KvK", "KBBvK", *exhaustive(["KQvK", "KQvKQ"])])
 def test_symmetric_slots(name: str) -> None:
     """All slots whose position is its own image in the long diagonal, found by trying all of them."""
     layout = layout_of(Material.parse(name))
     slots = set(symmetric_slots(layout).tolist())
-    candidates = (
-        range(layout.size) if layout.free < 4 else random.Random(1).sample(range(layout.size), 20_000)
-    )
+    candidates = range(layout.size) if layout.free < 4 else random.Random(1).sample(range(layout.size), 5_000)
     for slot in (*candidates, *slots):
         free, _ = layout.squares(Slot(slot))
         if layout.slot(free) == slot and len(set(free)) == len(free):

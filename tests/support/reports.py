@@ -1,14 +1,17 @@
-"""Reports on tables, each made once by a process of the tests."""
+"""Reports on tables, each made once by a process of the tests, and sites about them."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
+import html5lib
 from msgspec.structs import replace
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
-from tbgen.report.facts.records import with_line
+from tbgen.report.facts.records import overall_records, with_line
 from tbgen.report.facts.table_report import report_source
 from tbgen.report.model import TableReport
 from tbgen.report.scan.counting import count_source
@@ -45,6 +48,39 @@ def drawn_once(title: str, report: TableReport) -> list[tuple[str, bytes]]:
     return kept
 
 
+def blank_plots(title: str, report: TableReport) -> list[tuple[str, bytes]]:
+    """Empty files in the place of a table's plots, which take seconds to draw."""
+    return [(f"{kind}.{ending}", b"") for kind in ("values", "depths", "king") for ending in ("svg", "png")]
+
+
+def write_site(directory: Path, reports: Sequence[TableReport], **options: str) -> Path:
+    """Write a site about tables for the variant with resets, and return its directory."""
+    from tbgen.report.site.site import Site
+
+    site = Site(directory, "0.1.0", **options)  # type: ignore[arg-type]
+    site.write_style()
+    for report in reports:
+        site.write_table(report)
+    site.write_overview(
+        {Variant.R_MOBILITY: reports},
+        {Variant.R_MOBILITY: overall_records(entry for report in reports for entry in report.records)},
+    )
+    return directory
+
+
+@cache
+def parsed(path: Path) -> Element:
+    """A page, which has to be valid."""
+    root: Element = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(path.read_text())
+    return root
+
+
+def words(element: Element) -> str:
+    """The text of an element, with single blanks."""
+    return " ".join("".join(element.itertext()).split())
+
+
+@cache
 def count_table(directory: Path, name: str, *, threads: int = 2) -> TableCounts:
     """Return the counts of a table for the variant with resets."""
     with open_source(directory, Material.parse(name), Variant.R_MOBILITY) as source:
