@@ -18,6 +18,8 @@ _WAITING: Final = 1024
 """Connections that may wait to be accepted."""
 _SECONDS_TO_END: Final = 10
 """How long requests may go on after the server was told to end."""
+_SECONDS_TO_ANSWER: Final = 60
+"""After which a worker that is silent is replaced: on a busy machine one takes long to begin."""
 _MS_TO_TAKE: Final = 30_000
 """For which a client may take nothing of what is sent; then the system ends the connection."""
 
@@ -75,6 +77,7 @@ def serve_at(
         server_header=False,
         limit_concurrency=most_connections(),
         timeout_graceful_shutdown=_SECONDS_TO_END,
+        timeout_worker_healthcheck=_SECONDS_TO_ANSWER,
     )
     substitute()  # shared by workers and processes that solve, which would leave behind their own
     ready()

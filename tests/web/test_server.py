@@ -55,7 +55,9 @@ def test_it_starts_and_answers_and_ends(
     environment = {**os.environ, "BROWSER": f"{script} %s"}
     body = b'{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1"]}'
     head = f"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    with serving(three_men, "--workers", workers, "--open", env=environment) as (running, host, port):
+    patient = "import tbgen.web.server as server\nserver._SECONDS_TO_END = server._SECONDS_TO_ANSWER = 3600"
+    words = ("--workers", workers, "--open")
+    with serving(three_men, *words, before=patient, env=environment) as (running, host, port):
         while not opened.exists():
             time.sleep(0.05)
         assert opened.read_text() == f"http://{host}:{port}/\n"
