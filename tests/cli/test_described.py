@@ -71,6 +71,7 @@ def test_a_described_rook_is_a_rook(built: Path, rules: str) -> None:
         assert {str(tables.probe(board).value) for board in positions[:5].boards()} == {"G0.0"}
 
 
+@pytest.mark.exhaustive
 def test_what_men_can_mate(built: Path, capsys: Capture) -> None:
     """Shares and longest mates are those of an independent program for classical chess."""
     said(capsys, 0, "build", "KQvK[WF]", "--dir", built)

@@ -19,7 +19,7 @@ from tbgen.report.scan.source import TableSource
 from tbgen.report.site.site import Site
 from tests.support.commands import Capture, said
 from tests.support.exhaustive import exhaustive
-from tests.support.reports import drawn_once, report_with_lines
+from tests.support.reports import report_with_lines
 
 DATE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", re.MULTILINE)
 
@@ -28,8 +28,9 @@ pytestmark = pytest.mark.usefixtures("default_directory")
 
 
 @pytest.fixture(autouse=True)
-def _plots_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.report.site.site.plots", drawn_once)
+def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests of reports draw them (``tests/report``)."""
+    monkeypatch.setattr("tbgen.report.site.site.plots", lambda *_: [])
 
 
 def files(directory: Path) -> dict[str, bytes]:
