@@ -21,6 +21,12 @@ from tests.support.tournaments import game
 SCREEN: ViewportSize = {"width": 1300, "height": 900}
 
 
+@pytest.fixture(autouse=True)
+def _one_histogram(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take long to draw."""
+    monkeypatch.setattr("tbgen.games.standings.page._MOST_HISTOGRAMS", 1)
+
+
 @cache
 def played() -> Standings:
     """Twelve players who have met four times."""
