@@ -21,7 +21,8 @@ def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Meter, "learn", learned)
     monkeypatch.setattr(Meter, "learn_wins", lambda *_: None)
-    monkeypatch.setattr("tbgen.solve.search._MOST_STATES", sample(300, 2400))
+    monkeypatch.setattr("tbgen.solve.search._MOST_STATES", sample(300, 2_400))
+    monkeypatch.setattr("tbgen.solve.solver.MOST", sample(1_000, 32_000))
 
 
 @pytest.fixture

@@ -17,23 +17,26 @@ from tbgen.cells.games import Games
 from tbgen.cells.position import CellPosition
 from tbgen.machine import held
 from tbgen.solve.budget import Budget, Stop
-from tbgen.solve.cell_solver import CellSolver
-from tbgen.solve.choices import ToSolve
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
 from tbgen.solve.search import Search
 from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.tables import Tables
+from tests.support.exhaustive import exhaustive
+from tests.support.same_bounds import is_same
+from tests.support.solving import LOCKED, of_cells
 
 SIZE = 64**2
+LEARN = Meter.learn
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """A clock that stands still."""
+    """A clock that stands still; what cells take is learned."""
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr("tbgen.solve.meter.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr(Meter, "learn", LEARN)
     return clock
 
 
@@ -108,9 +111,7 @@ def test_layers_are_the_same_whatever_goes_for_want_of_memory(
             for _ in range(2):
                 for bounds, score in ((fresh[0], "G3.0"), (fresh[1], "-G4.5"), (fresh[0], "-G2.5")):
                     found = layers.layer(bounds, code_of(of_gscore(GScore.parse(score))))
-                    expected = right(Games(bounds.cell, known), bounds, GScore.parse(score))
-                    assert np.array_equal(found.value, expected.value)
-                    assert np.array_equal(found.depth, expected.depth)
+                    assert is_same(found, right(Games(bounds.cell, known), bounds, GScore.parse(score)))
                 layers.make_room(cells[0])
             assert len(made) == (3 if roomy else 6)
 
@@ -129,7 +130,7 @@ def test_less_memory_than_was_allowed_ends_the_search_with_what_is_proved(
         return right(games)
 
     monkeypatch.setattr(Games, "solve", solve)
-    solution = tbgen.solve("4k3/2p5/2P5/8/8/8/2B5/4K3 w - - 0 1", tables=own, budget=Budget(seconds=60))
+    solution = tbgen.solve("4k3/2p5/2P5/8/8/8/2B5/4K3 w - - 0 1", tables=own, budget=Budget())
     assert solution.value is None
     assert solution.cells == after
     assert solution.stopped_by is Stop.MEMORY
@@ -170,16 +171,16 @@ def test_what_arrays_have_left_goes_back_to_the_system(tmp_path: Path) -> None:
             assert stay
 
 
-@pytest.mark.parametrize("cells", [2, 9])
+@pytest.mark.parametrize("cells", [2, *exhaustive([9])])
 def test_a_cell_is_solved_again_with_what_was_found_below_it(cells: int, tables: Path) -> None:
     """However many cells may be solved, the asked position has all that follows from them."""
-    board = chess.Board("8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72")
+    board = chess.Board(LOCKED)
     position, accrued = CellPosition(board, int(board.kings)), GScore.parse("G4.5").code
     with tbgen.open_tablebase(tables) as opened:
         known = Known(Tables(opened), SolvedCells())
 
         def search(most: int) -> Search:
-            meter = Meter(Budget(seconds=3600.0, memory=2 << 30, cells=most))
+            meter = Meter(of_cells(most))
             return Search(known, position, accrued, meter, lambda *_: None)
 
         first = search(cells)
@@ -187,26 +188,3 @@ def test_a_cell_is_solved_again_with_what_was_found_below_it(cells: int, tables:
         assert 0 < first.solved <= cells
         known.cells.add(Games(first._cell, known).solve())
         assert search(0).answer() == first.answer()
-
-
-@pytest.mark.usefixtures("compiled")
-def test_cells_below_are_solved_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All but the position's own cell, which comes first and last."""
-    board = chess.Board("8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72")
-    accrued, solved = GScore.parse("G4.5").code, list[Cell]()
-    right = CellSolver._solve_granted
-
-    def noted(self: CellSolver, task: ToSolve) -> bool:
-        solved.append(task.cell)
-        return right(self, task)
-
-    monkeypatch.setattr(CellSolver, "_solve_granted", noted)
-    with tbgen.open_tablebase(tables) as opened:
-        known = Known(Tables(opened), SolvedCells())
-        meter = Meter(Budget(memory=2 << 30))
-        search = Search(known, CellPosition(board, int(board.kings)), accrued, meter, lambda *_: None)
-        assert search.run() is None
-    root = search._cell
-    assert solved[0] == solved[-1] == root
-    below = [cell for cell in solved if cell != root]
-    assert len(set(below)) == len(below) > 20

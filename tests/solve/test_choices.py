@@ -28,46 +28,38 @@ from tbgen.solve.solver import solve
 from tbgen.solve.states import States
 from tbgen.solve.tables import Tables
 from tbgen.solve.won_cells import WonCells
-from tests.support.exhaustive import exhaustive
 
 RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
-POSITIONS = (
-    *exhaustive([RACE, "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1"]),
-    "5K2/1p5P/8/1k6/8/8/8/8 b - - 0 1",
-)
 NEVER = 1 << 30
 
 
 @pytest.fixture
-def wanted(monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
+def wanted(tasks: list[ToSolve], monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
     """What is solved, in this order; cells of two kings count as large."""
-    solved: list[ToSolve] = []
-    right = CellSolver._solve_granted
-
-    def noted(solver: CellSolver, each: ToSolve) -> bool:
-        solved.append(each)
-        return right(solver, each)
-
-    monkeypatch.setattr(CellSolver, "_solve_granted", noted)
     for module in ("cell_solver", "choices", "search"):
         monkeypatch.setattr(f"tbgen.solve.{module}.SMALL", 0)
-    return solved
+    return tasks
 
 
-def found(fen: str, tables: Path, *, verify: bool = False) -> Solution:
-    budget = Budget(seconds=3600.0, memory=2 << 30)
+def found(fen: str, tables: Path, cells: int | None = None, *, verify: bool = False) -> Solution:
+    budget = Budget(memory=2 << 30, cells=cells)
     return solve(fen, "G9.0", tables=tables, budget=budget, verify=verify)
 
 
-@pytest.mark.parametrize("fen", POSITIONS)
+def test_what_lies_ahead_is_solved_at_one_end_and_proved(small: Path, wanted: list[ToSolve]) -> None:
+    assert found(RACE, small, 8, verify=True).proof is not None
+    assert len({each.cell for each in wanted if len(each.ends) == 1}) > 3
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "fen", [RACE, "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1", "5K2/1p5P/8/1k6/8/8/8/8 b - - 0 1"]
+)
 def test_what_lies_ahead_changes_no_result(
     fen: str, small: Path, wanted: list[ToSolve], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is solved at one end, and proved; what is solved afterwards is the same."""
+    """What is solved afterwards is the same."""
     with_it = found(fen, small, verify=True)
-    ahead = {each.cell for each in wanted if len(each.ends) == 1}
-    assert len(ahead) > 3
-    assert with_it.proof is not None
     whole = {each.cell for each in wanted if each.ends == ENDS}
     wanted.clear()
     monkeypatch.setattr("tbgen.solve.choices._MUCH", NEVER)
@@ -127,7 +119,7 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
 
 def test_what_a_queen_wins_is_found_out_first(choices_of: Callable[..., list[Choice]]) -> None:
     """And then whatever is left, before promotions to other men."""
-    *others, last = choices_of(Budget(seconds=3600.0))
+    *others, last = choices_of(Budget())
     (queen,) = (choice for choice in others if choice.homes and not choice.cells)
     assert [choice.late for choice in others] == [False, False]
     assert last.late
@@ -135,7 +127,7 @@ def test_what_a_queen_wins_is_found_out_first(choices_of: Callable[..., list[Cho
     (home,) = queen.homes
     assert home.frozen[0].man.kind == QUEEN
     assert queen.effort > effort(map(ToSolve, queen.above))
-    again = choices_of(Budget(seconds=3600.0), given_up=[home])
+    again = choices_of(Budget(), given_up=[home])
     assert home in [choice.cells[-1].cell for choice in again]
     apart = choices_of(Budget(seconds=0.0))
     assert all(choice.apart and choice.cells for choice in apart)

@@ -8,7 +8,7 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.cell import Cell
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.estimate import SolveEstimate, squares_of
 from tbgen.solve.meter import memory_needed
@@ -19,9 +19,10 @@ PAWNS = "4k3/8/8/1p6/8/P7/8/4K3 w - - 0 1"
 OTHER = "4k3/8/8/1p6/P7/8/8/4K3 b - - 0 1"
 
 
-def root(fen: str) -> Cell:
+def root(fen: str, still: int = chess.BB_E8) -> Cell:
+    """The cell in which all kings and pieces are mobile, but those that stand still."""
     board = chess.Board(fen)
-    return Cell.of_board(board, mobile_squares(board)).canonical()[0]
+    return Cell.of_board(board, chess.SquareSet(board.occupied & ~board.pawns & ~still)).canonical()[0]
 
 
 def by_moves(start: Cell, held: int) -> set[Cell]:
@@ -44,7 +45,7 @@ def test_cells_that_matter(tmp_path: Path) -> None:
     assert (estimate.positions, estimate.complete) == (2, True)
     promoted = {home for cell in cells for home in reached(cell, promotions=True)} - cells
     assert estimate.promoted == Counter(cell.size for cell in promoted)
-    assert estimate.memory == memory_needed(64**2)
+    assert estimate.memory == memory_needed(64)
     assert sum(counts.total() for counts in estimate.structures.values()) == len(cells)
     assert estimate.structures.keys() == {cell.pawns for cell in cells}
     document = estimate.document()
@@ -87,7 +88,7 @@ def test_squares() -> None:
 
 def test_promotions_beside_two_pieces(tmp_path: Path) -> None:
     """The pawn becomes one of four pieces, and then there are no pawns."""
-    estimate = SolveEstimate.of([[root("k7/7P/8/8/8/8/r7/K6R w - - 0 1")]], Tablebase(tmp_path), 1, 100)
+    estimate = SolveEstimate.of([[root("k7/7P/8/8/8/8/r7/K6R w - - 0 1", 0)]], Tablebase(tmp_path), 1, 100)
     assert {cell.size for cell in estimate.wholes} == {64**5}
     assert len(estimate.wholes) == 4
     seconds, memory = estimate.wholes_take()

@@ -1,6 +1,7 @@
 """Bounds by forcing moves: they agree with tables, and their proofs notice what is wrong."""
 
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,8 @@ from tbgen.solve.forcing_proof import ForcingProver, WrongForcingError
 from tbgen.solve.meter import Meter
 from tbgen.solve.solver import solve
 from tbgen.solve.statement import claims
-from tests.support.packed_tables import pack
+from tests.support.exhaustive import exhaustive, sample
+from tests.support.packed_tables import PackedTables
 
 PERPETUAL = "4R3/pp1N1ppk/7p/1q6/2pP4/P1P3P1/1n5P/7K w - - 9 42"
 """White's knight checks on f8 and d7."""
@@ -40,10 +42,15 @@ OPEN = "8/8/6pk/8/3Q1P1P/8/8/2K2q2 w - - 10 92"
 MEMORY = 1 << 30
 
 
-def best_of(
-    board: chess.Board, accrued: GScore, white: bool, tables: Tablebase | None = None, most: int = 200
-) -> ForcingProof | None:
-    """The best bound that a side has by forcing moves; tables of three men may tell more."""
+def best_of(board: chess.Board, accrued: GScore, white: bool) -> ForcingProof | None:
+    """The best bound that a side has by forcing moves."""
+    return best_of_each(board, accrued).get(white)
+
+
+def best_of_each(
+    board: chess.Board, accrued: GScore, tables: Tablebase | None = None, most: int = 200
+) -> dict[bool, ForcingProof]:
+    """The best bounds that the sides have, by whether it is White; tables of three men may tell more."""
 
     def worth(after: chess.Board) -> Signed | None:
         few = tables is not None and chess.popcount(after.occupied) <= 3
@@ -52,7 +59,7 @@ def best_of(
     attackers = Attackers(board, of_gscore(accrued), worth, Meter(Budget()), MEMORY)
     for _ in attackers.turns(most):
         pass
-    return next((proof for proof in attackers.proofs() if proof.white == white), None)
+    return {proof.white: proof for proof in attackers.proofs()}
 
 
 FEW = [
@@ -95,29 +102,42 @@ def states(count: int) -> Iterator[tuple[chess.Board, GScore]]:
         (BEATEN, "-G3.0", False, None),
         ("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1", "-G11.5", True, "G0.0"),
         (QUIET, "G2.0", True, "G1.0"),
+        ("8/Q7/6p1/p7/3p4/6P1/4q3/K6k b - - 0 1", "-G5.0", False, "-G2.0"),
+        ("2k5/pp6/8/Q2K4/8/8/8/8 w - - 0 1", "-G9.5", True, "G2.0"),
     ],
 )
 def test_bounds(fen: str, accrued: str, white: bool, bound: str | None) -> None:
-    board = chess.Board(fen)
-    found = best_of(board, GScore(accrued), white)
+    """A line ends with the bound, in a position that has been there before or in mate."""
+    board, held = chess.Board(fen), GScore(accrued)
+    found = best_of(board, held, white)
     assert (None if found is None else str(GScore.from_code(found.bound))) == bound
+    if found is None:
+        return
+    been = set[str]()
+    for move in found.line():
+        been.add(board.epd())
+        zeroing = board.is_zeroing(move)
+        board.push(move)
+        own = GScore.of_board(board)
+        held = own if zeroing or own.rank < held.rank else held
+    assert str(held) == bound
+    assert board.epd() in been or board.is_checkmate()
 
 
-@pytest.mark.parametrize("with_tables", [False, True])
+@pytest.mark.parametrize("with_tables", [True, *exhaustive([False])])
 def test_bounds_contain_the_values_of_tables(
     with_tables: bool, four_men: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tbgen.solve.attackers._FIRST", 300)
     with tbgen.open_tablebase(four_men) as tables:
         bounds = 0
-        for board, accrued in states(8 if with_tables else 2):
+        for board, accrued in states(sample(2, 8)):
             value = tables.probe(board, accrued).value
-            for white in chess.COLORS:
-                proof = best_of(board, accrued, white, tables if with_tables else None, most=300)
-                if proof is not None:
-                    bounds += 1
-                    bound = GScore.from_code(proof.bound)
-                    assert value >= bound if white else value <= bound, (board.fen(), accrued)
+            found = best_of_each(board, accrued, tables if with_tables else None, most=300)
+            bounds += len(found)
+            for white, proof in found.items():
+                bound = GScore.from_code(proof.bound)
+                assert value >= bound if white else value <= bound, (board.fen(), accrued)
         assert bounds >= len(FEW)
 
 
@@ -173,11 +193,8 @@ def test_a_solution_by_forcing_moves(small: Path) -> None:
     assert [ply.san for ply in found.lines[0]] == ["Nf8+", "Kh8", "Nd7+", "Kh7"]
     assert found.proof is not None
     assert found.proof.states >= 4
-
-
-def test_chosen_men_are_those_of_the_cell(small: Path) -> None:
-    found = solve(PERPETUAL, "G1.0", tables=small, budget=Budget(cells=1), mobile=[chess.H1, chess.H7])
-    assert found.forcing == (False, False)
+    king = solve(PERPETUAL, "G1.0", tables=small, budget=Budget(cells=1), mobile=[chess.H7])
+    assert king.forcing == (False, False)  # chosen men are those of the cell
 
 
 @pytest.mark.parametrize(
@@ -201,34 +218,37 @@ def test_a_mate_by_forcing_moves_takes_no_cell(
     assert found.plans[value == "G0.0"] == ()
 
 
+@pytest.mark.usefixtures("ticking")
 def test_men_that_are_too_many_are_refused(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """But only if more time would not help."""
     fen = FULL.replace(" w ", " b ")
-    found = solve(fen, tables=small, budget=Budget(seconds=1), line=True, verify=True)
+    found = solve(fen, tables=small, budget=Budget(seconds=100), line=True, verify=True)
     assert (found.value, found.cells, found.stopped_by) == (None, 0, Stop.TIME)
     assert found.lines == ((), ())
     monkeypatch.setattr("tbgen.solve.attackers._RANKS", ())
     with pytest.raises(NoCodeError):
-        solve(fen, tables=small, budget=Budget(seconds=1))
+        solve(fen, tables=small, budget=Budget(seconds=100))
 
 
 def test_what_is_kept_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     meter = Meter(Budget(memory=MEMORY))
-    monkeypatch.setattr("tbgen.solve.attackers.MOST", 2_000)
+    monkeypatch.setattr("tbgen.solve.attackers._FIRST", 100)
+    monkeypatch.setattr("tbgen.solve.attackers.MOST", 400)
     found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, MEMORY)
-    list(found.turns(1_000))
+    list(found.turns(200))
     assert meter.besides > 0
     assert meter.besides % 1_700 == 0
     assert meter.allows(MEMORY - meter.besides)
     assert not meter.allows(MEMORY - meter.besides + 1)
     assert found.shortage is Stop.TIME
-    list(found.turns(2_000))
+    list(found.turns(400))
     assert (meter.besides, found.shortage) == (0, None)
 
 
-def test_searches_share_their_part_of_the_memory() -> None:
+def test_searches_share_their_part_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """When it is used up, they are given up."""
-    meter, memory = Meter(Budget(memory=MEMORY)), 28 * 700 * 1_700
+    monkeypatch.setattr("tbgen.solve.attackers._FIRST", 100)
+    meter, memory = Meter(Budget(memory=MEMORY)), 28 * 140 * 1_700
     found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, memory)
     most = max(meter.besides for _ in found.turns())
     assert memory / 4 < most < memory * 1.1
@@ -238,49 +258,22 @@ def test_searches_share_their_part_of_the_memory() -> None:
 
 def test_searches_leave_memory_to_cells(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tbgen.solve.attackers._BYTES", 1 << 20)
-    budget = Budget(seconds=10, memory=2 << 30, cells=5)
+    budget = Budget(memory=2 << 30, cells=5)
     found = solve(LONG, tables=small, budget=budget)
     assert found.cells == 5
 
 
-def test_what_tables_need_may_be_missing(four_men: Path, tmp_path: Path) -> None:
+def test_what_tables_need_may_be_missing(packed: PackedTables, tmp_path: Path) -> None:
     """A packed table without those that its positions rest on tells nothing."""
-    pack(four_men, "KRvKN", tmp_path)
-    found = solve("7n/8/4k3/8/8/2pK4/8/R7 w - - 0 1", tables=tmp_path, budget=Budget(seconds=1))
+    shutil.copy(packed("KRvKP"), tmp_path)
+    found = solve("8/8/4k3/8/8/2pK4/8/R6n w - - 0 1", tables=tmp_path, budget=Budget(cells=0))
     assert found.missing
 
 
-def test_a_line_ends_with_the_bound() -> None:
-    for fen, accrued, white in (
-        (PERPETUAL, "G1.0", True),
-        (STAYS, "G4.0", False),
-        (BEATEN, "-G3.0", True),
-        ("8/Q7/6p1/p7/3p4/6P1/4q3/K6k b - - 0 1", "-G5.0", False),
-        ("2k5/pp6/8/Q2K4/8/8/8/8 w - - 0 1", "-G9.5", True),
-    ):
-        board, proof = chess.Board(fen), best_of(chess.Board(fen), GScore(accrued), white)
-        assert proof is not None
-        held = GScore(accrued)
-        for move in proof.line():
-            zeroing = board.is_zeroing(move)
-            board.push(move)
-            own = GScore.of_board(board)
-            held = own if zeroing or own.rank < held.rank else held
-        assert held == GScore.from_code(proof.bound)
-        assert board.epd() in {position.epd() for position in _before(board)}
-
-
-def _before(board: chess.Board) -> Iterator[chess.Board]:
-    """The positions that have led to a board."""
-    board = board.copy()
-    while board.move_stack:
-        board.pop()
-        yield board
-
-
+@pytest.mark.usefixtures("ticking")
 def test_lack_of_time_is_told(small: Path) -> None:
     """So that the position is tried again where there is more."""
-    found = solve(OPEN, tables=small, budget=Budget(seconds=0.5))
+    found = solve(OPEN, tables=small, budget=Budget(seconds=20))
     assert found.stopped_by is Stop.TIME
 
 
@@ -308,17 +301,18 @@ def test_sides_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert attackers.shortage is None
 
 
+@pytest.mark.usefixtures("ticking")
 def test_a_share_of_the_time() -> None:
-    meter = Meter(Budget(seconds=2.0))
+    meter = Meter(Budget(seconds=2000))
     attackers = Attackers(chess.Board(OPEN), Signed(~8), lambda _: None, meter, MEMORY)
     for _ in attackers.turns(share=1 / 4):
         pass
-    assert meter.left > 0
+    assert 1400 < meter.left <= 1500
     assert attackers.shortage is Stop.TIME
 
 
 @pytest.mark.parametrize("what", ["attackers.Attackers.turns", "search.Search.run", "search.Search.tell"])
-@pytest.mark.parametrize("fen", [PERPETUAL, "6k1/5p1p/7Q/8/8/8/r4PPP/6K1 w - - 0 1"])
+@pytest.mark.parametrize("fen", [PERPETUAL, *exhaustive(["6k1/5p1p/7Q/8/8/8/r4PPP/6K1 w - - 0 1"])])
 def test_an_interrupt_leaves_what_is_proved(
     what: str, fen: str, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

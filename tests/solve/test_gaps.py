@@ -13,13 +13,13 @@ from tbgen.solve.solution import Solution
 
 PAWNS = "8/8/8/1p1k4/8/4K1P1/8/8 w - - 0 1"
 LOCKED = "8/4k3/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/4K3/8 w - - 0 1"
-ROOK = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1"
+ROOK = "4k3/p2p2p1/P2P2P1/8/8/8/8/R3K3 w - - 0 1"
 
 
 def solved(
     fen: str, tables: Path, memory: int = 8 << 30, cells: int | None = 1, **options: object
 ) -> Solution:
-    budget = Budget(60, memory, cells)
+    budget = Budget(memory=memory, cells=cells)
     return tbgen.solve(fen, tables=tables, budget=budget, **options)  # type: ignore[arg-type]
 
 

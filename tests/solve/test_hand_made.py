@@ -9,6 +9,7 @@ import tbgen
 from tbgen.board.score import GScore
 from tbgen.solve.budget import Budget
 from tbgen.solve.solution import Solution
+from tests.support.exhaustive import exhaustive
 
 pytestmark = pytest.mark.usefixtures("compiled")
 PERPETUAL = "5rk1/5p1p/7Q/8/8/8/r4PPP/6K1 w - - 0 1"
@@ -17,9 +18,7 @@ PERPETUAL = "5rk1/5p1p/7Q/8/8/8/r4PPP/6K1 w - - 0 1"
 
 def proved(fen: str, mobile: str, tables: Path, cells: int) -> Solution:
     squares = [chess.parse_square(name) for name in mobile.split()]
-    return tbgen.solve(
-        fen, tables=tables, mobile=squares, budget=Budget(seconds=3600.0, memory=4 << 30, cells=cells)
-    )
+    return tbgen.solve(fen, tables=tables, mobile=squares, budget=Budget(memory=4 << 30, cells=cells))
 
 
 def test_a_perpetual_check_holds(tmp_path: Path) -> None:
@@ -45,7 +44,7 @@ def test_it_breaks_where_the_checker_can_be_captured(fen: str, tmp_path: Path) -
     [
         ("8/kp1K4/8/P7/8/8/8/8 b - - 0 1", "G5.5", "-G0.0"),
         ("4k3/7p/3K4/6P1/8/8/8/8 b - - 0 1", "G5.5", "-G3.5"),
-        ("6k1/7p/8/6P1/3K4/8/8/8 b - - 0 1", "G6.5", "-G3.5"),
+        *exhaustive([("6k1/7p/8/6P1/3K4/8/8/8 b - - 0 1", "G6.5", "-G3.5")]),
     ],
 )
 def test_en_passant_opens_the_way(fen: str, with_it: str, without: str, tables: Path, small: Path) -> None:
@@ -59,27 +58,6 @@ def test_en_passant_opens_the_way(fen: str, with_it: str, without: str, tables: 
         assert str(known.probe(board, tbgen.FRESH).value) == without
         told = {move.uci: move.value for move in known.moves(fen)}
         assert str(known.probe(fen).value) == with_it
-    found = tbgen.solve(fen, tables=small, budget=Budget(seconds=3600.0, memory=4 << 30, cells=40))
+    found = tbgen.solve(fen, tables=small, budget=Budget(memory=4 << 30, cells=40))
     assert found.lower <= GScore.parse(with_it) == found.upper
-    assert all(move.lower <= told[move.uci] <= move.upper for move in found.moves)
-
-
-@pytest.mark.parametrize(
-    ("fen", "mobile"),
-    [
-        ("k7/P1K5/8/8/8/8/8/7b b - - 0 1", "a8 c7"),
-        ("k7/P1K5/8/8/8/8/8/6n1 b - - 0 1", "a8 c7"),
-        ("k7/P7/1K6/8/8/8/8/7b b - - 0 1", "a8 b6"),
-    ],
-)
-def test_who_can_move_frozen_men_only_is_not_stalemated(
-    fen: str, mobile: str, tables: Path, small: Path
-) -> None:
-    with tbgen.open_tablebase(tables) as known:
-        value = known.probe(fen).value
-        told = {move.uci: move.value for move in known.moves(fen)}
-    assert value.rank > 1
-    found = proved(fen, mobile, small, 20)
-    assert found.lower <= value <= found.upper
-    assert {move.uci for move in found.moves} == told.keys()
     assert all(move.lower <= told[move.uci] <= move.upper for move in found.moves)

@@ -1,6 +1,7 @@
 """What is known of the positions that moves out of a cell lead to, one ply further on."""
 
 import random
+from itertools import islice
 from pathlib import Path
 
 import chess
@@ -25,27 +26,10 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 def positions(route: Route, rng: random.Random, count: int) -> list[CellPosition]:
     """Some legal positions that a route leads to."""
-    cell, found = route.destination, []
-    for _ in range(20 * count):
-        squares = [rng.randrange(64) for _ in cell.mobile]
-        board = placed(cell, squares)
-        board.turn = chess.WHITE if side_after(route) == 0 else chess.BLACK
-        if len(board.piece_map()) == cell.men and board.is_valid():
-            found.append(CellPosition(board, int(chess.SquareSet(squares))))
-    return found[:count]
-
-
-def placed(cell: Cell, squares: list[int]) -> chess.Board:
-    board = chess.Board(None)
-    kinds = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
-    for man, square in zip(cell.mobile, squares, strict=True):
-        board.set_piece_at(square, chess.Piece(kinds[man.kind], man.colour == 0))
-    for frozen in cell.frozen:
-        board.set_piece_at(frozen.square, chess.Piece(kinds[frozen.man.kind], frozen.man.colour == 0))
-    for colour, pawns in zip(chess.COLORS, cell.pawns, strict=True):
-        for square in chess.scan_forward(pawns):
-            board.set_piece_at(square, chess.Piece(chess.PAWN, colour))
-    return board
+    cell = route.destination
+    boards = (cell.board_of(side_after(route), rng.randrange(cell.size)) for _ in range(20 * count))
+    valid = (board for board in boards if board is not None and board.is_valid())
+    return [CellPosition(board, board.occupied & ~cell.still) for board in islice(valid, count)]
 
 
 def best_reset(tables: Tablebase, board: chess.Board, end: int) -> int:

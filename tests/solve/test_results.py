@@ -2,8 +2,6 @@
 
 import json
 import os
-import re
-import signal
 from pathlib import Path
 
 import chess
@@ -12,7 +10,6 @@ import pytest
 from tbgen.board.score import GScore
 from tbgen.errors import TbgenError, UsageError
 from tbgen.solve.results import Effort, SolveResults, StateName, open_results
-from tests.support.processes import started
 from tests.support.solving import LOCKED, WALL, proved
 
 MINUTE = Effort(60.0, 8 << 30, 36)
@@ -34,8 +31,9 @@ def path(tmp_path: Path) -> Path:
 def kept(path: Path) -> bytes:
     """The bytes of a file with the attempts."""
     with open_results(path) as results:
-        for found in FOUND:
+        for number, found in enumerate(FOUND, 2):
             results.add(*found)
+            assert path.read_bytes().count(b"\n") == number  # a run that is killed now has kept it
     return path.read_bytes()
 
 
@@ -161,33 +159,3 @@ def test_where_no_file_can_be(tmp_path: Path) -> None:
             open_results(place).__enter__()
     with pytest.raises(TbgenError, match=r"could not be written: No such file or directory"):
         open_results(tmp_path / "no" / "results.jsonl").__enter__()
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-from tbgen.board.interval import ScoreInterval
-from tbgen.solve.results import Effort
-from tbgen.board.interval import ProvedValue
-from tbgen.solve.results import StateName
-from tbgen.solve.results import open_results
-with open_results(Path(sys.argv[1])) as results:
-    for number in range(10**6):
-        bounds = ScoreInterval.parse("-G4.5 G2.0")
-        state = StateName("8/8/8/8/8/8/8/8 w - -", f"G{number % 60}.0")
-        results.add(state, ProvedValue(bounds), Effort(number, 1, 1))
-        print(number, flush=True)
-"""
-
-
-def test_a_run_that_is_killed_has_kept_what_it_had(path: Path) -> None:
-    with started("-c", SCRIPT, str(path)) as running:
-        assert running.stdout
-        told = [int(running.stdout.readline()) for _ in range(20)][-1]
-        os.kill(running.pid, signal.SIGKILL)
-        running.wait(60)
-    with open_results(path) as results:
-        for number in range(told + 1):
-            state = StateName("8/8/8/8/8/8/8/8 w - -", f"G{number % 60}.0")
-            assert results.tried(state, Effort(number, 1, 1))
-    assert re.fullmatch(rb"({.*}\n)+", path.read_bytes())

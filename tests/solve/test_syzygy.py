@@ -16,7 +16,6 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import routes_of
 from tbgen.probe.syzygy import Syzygy
-from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
 from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.solver import solve
@@ -24,6 +23,7 @@ from tbgen.solve.syzygy import SyzygyExits
 from tbgen.solve.tables import Tables
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board
+from tests.support.solving import of_cells
 
 pytestmark = pytest.mark.usefixtures("compiled")
 FILES = Path(__file__).parent.parent / "data" / "syzygy"
@@ -40,10 +40,6 @@ def syzygy(files: Syzygy) -> SyzygyExits:
     return SyzygyExits(files)
 
 
-def budget(cells: int) -> Budget:
-    return Budget(seconds=3600.0, memory=2 << 30, cells=cells)
-
-
 def position_of(board: chess.Board) -> CellPosition:
     return CellPosition(board, int(chess.SquareSet(mobile_squares(board))))
 
@@ -57,7 +53,7 @@ def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, files: Syzygy) 
     """Of positions of four men without any tables."""
     narrowed = 0
     some = [
-        *boards("KPvKP", sample(3, 6)),
+        *boards("KPvKP", sample(2, 6)),
         *(board for name in ("KRvKP", "KPPvK", "KQvKP") for board in boards(name, sample(1, 3))),
     ]
     rng = random.Random(8)
@@ -65,7 +61,8 @@ def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, files: Syzygy) 
     with tbgen.open_tablebase(tables) as known:
         for board in some:
             plain, found = (
-                solve(board, tables=tmp_path, syzygy=each, budget=budget(6)) for each in (None, files)
+                solve(board, tables=tmp_path, syzygy=each, budget=of_cells(sample(3, 6)))
+                for each in (None, files)
             )
             result = known.probe(board)
             assert plain.lower <= found.lower <= result.value <= found.upper <= plain.upper, board.fen()
@@ -73,7 +70,7 @@ def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, files: Syzygy) 
             narrowed += (plain.lower, plain.upper) != (found.lower, found.upper)
             moves = {move.uci: move.value for move in known.moves(board)}
             assert all(move.lower <= moves[move.uci] <= move.upper for move in found.moves)
-    assert narrowed > sample(2, 5)
+    assert narrowed > sample(1, 5)
 
 
 def test_a_win_takes_no_cell(tmp_path: Path, files: Syzygy) -> None:
@@ -83,13 +80,13 @@ def test_a_win_takes_no_cell(tmp_path: Path, files: Syzygy) -> None:
 
 
 def test_a_draw_is_between_the_stalemates(tmp_path: Path, files: Syzygy) -> None:
-    found = solve("8/8/8/4k3/8/4K3/4P3/8 w - - 0 1", tables=tmp_path, syzygy=files, budget=budget(0))
+    found = solve("8/8/8/4k3/8/4K3/4P3/8 w - - 0 1", tables=tmp_path, syzygy=files, budget=of_cells(0))
     assert (str(found.lower), str(found.upper)) == ("-G0.5", "G0.5")
 
 
 def test_proof_goes_on_from_them(tmp_path: Path, files: Syzygy) -> None:
     found = solve(
-        "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", tables=tmp_path, syzygy=files, budget=budget(6), verify=True
+        "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", tables=tmp_path, syzygy=files, budget=of_cells(6), verify=True
     )
     assert str(found.value) == "-G0.0"
     assert found.proof is not None
@@ -106,7 +103,7 @@ def test_blocks_say_what_positions_do(
     decided = 0
     for route in routes:
         lower, upper = (syzygy.block(route, end, WORST[end]) for end in (LOWER, UPPER))
-        for slot in range(0, route.destination.size, 7):
+        for slot in range(0, route.destination.size, 29):
             after = route.destination.board_of(side_after(route), slot)
             if after is None or after.was_into_check():
                 assert lower.value[slot] == upper.value[slot] == NONE
@@ -118,7 +115,7 @@ def test_blocks_say_what_positions_do(
             # Both ends claim the least of a mate, whoever forces it.
             assert (lower.depth[slot] > upper.depth[slot]) == (said.lower == 0)
             assert (lower.depth[slot] < upper.depth[slot]) == (said.upper == 255)
-    assert decided > 100
+    assert decided > 25
     # Where a file is missing there are positions all the same.
     monkeypatch.setattr(syzygy, "_found", {})
     monkeypatch.setattr(files._files, "get_wdl", lambda board: None)
@@ -149,7 +146,7 @@ def test_what_is_known_of_single_positions_is_known_of_all(tmp_path: Path, syzyg
                 if route.quiet:
                     continue
                 blocks = [known.block(route, end) for end in ENDS]
-                for slot in range(0, route.part.size, 97):
+                for slot in range(0, route.part.size, 397):
                     after = route.part.board_of(side_after(route), slot)
                     if after is None or not after.is_valid() or after.is_game_over():
                         continue

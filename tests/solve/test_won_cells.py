@@ -27,13 +27,14 @@ from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.tables import Tables
 from tbgen.solve.win_proof import POSITIONS, WrongWinError, prove_wins
 from tbgen.solve.won_cells import WonCells
+from tests.support.exhaustive import exhaustive
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
 BOARDS = [
     "8/1k6/8/5p2/P7/8/8/6K1 w - - 0 1",
-    "8/1k6/8/8/P7/8/8/6KR w - - 0 1",
     "6k1/8/3b4/8/8/4p3/8/K7 w - - 0 1",
+    *exhaustive(["8/1k6/8/8/P7/8/8/6KR w - - 0 1"]),
 ]
 """With a pawn or two that may promote; one man more, and the table is needed."""
 

@@ -1,14 +1,12 @@
-"""Cells solved by two worker processes of Dask, some of which die."""
+"""Cells solved by worker processes of Dask, some of which die."""
 
 import json
 import os
 import random
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import chess
@@ -23,7 +21,6 @@ from tbgen.cli.main import main
 from tbgen.cli.progress import ProgressLine
 from tbgen.errors import TbgenError
 from tbgen.probe.tablebase import Tablebase
-from tbgen.solve.budget import Budget
 from tbgen.solve.cluster.cells import solve_cell
 from tbgen.solve.cluster.client import StoppedClusterError, solve_on_cluster
 from tbgen.solve.cluster.graph import tasks_below
@@ -31,6 +28,7 @@ from tbgen.solve.kept import KeptCells
 from tbgen.solve.plan import roots_of
 from tbgen.solve.structures import homes_below
 from tbgen.solve.tables import Tables
+from tests.support.exhaustive import exhaustive, sample
 from tests.support.paths import ROOT
 
 sys.path.append(str(ROOT / "scripts"))
@@ -54,7 +52,7 @@ def roots() -> list[Cell]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator["LocalCluster"]:
-    with check_kills.workers(2) as workers:
+    with check_kills.workers(sample(1, 2)) as workers:
         yield workers
 
 
@@ -74,6 +72,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_killed_workers_change_no_bit(
     cluster: "LocalCluster", small: Path, alone: Path, tmp_path: Path
@@ -90,52 +89,24 @@ def test_killed_workers_change_no_bit(
         killed, rounds = killed + killer.killed, rounds + 1
 
 
-def test_the_command_goes_on_from_the_cells(
-    cluster: "LocalCluster", small: Path, alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What is there is not solved again; the answer is that of one machine."""
-    cells = tmp_path / "cells"
-    cells.mkdir()
-    for name, data in list(contents(alone).items())[1:]:
-        (cells / name).write_bytes(data)
-    times = {path.name: path.stat().st_mtime_ns for path in cells.iterdir()}
-    options = ["--dir", str(small), "--cells", str(cells), "--time", "10m"]
-    assert main(["solve", FEN, "--scheduler", cluster.scheduler_address, *options]) == 0
-    there = {path.name: path.stat().st_mtime_ns for path in cells.iterdir() if path.name in times}
-    assert there == times
-    found = capsys.readouterr().out
-    expected = tbgen.solve(FEN, tables=small, kept=KeptCells(alone), budget=Budget(seconds=600))
-    assert f"position score  {expected.position_score}" in found
-    value = expected.value
-    assert (f"value           {value}" if value else f"{expected.lower}") in found
-
-
-def test_what_cannot_be_done(cluster: "LocalCluster", small: Path, tmp_path: Path) -> None:
-    with pytest.raises(TbgenError, match="no scheduler answers at"):
-        solve_on_cluster(roots(), [small], tmp_path / "cells", "tcp://127.0.0.1:1")
+def test_what_cannot_be_done(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TbgenError, match="is not a directory"):
-        solve_on_cluster(roots(), [small], tmp_path / "file", cluster.scheduler_address)
+        solve_on_cluster(roots(), [tmp_path], tmp_path / "file", "tcp://127.0.0.1:1")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_scheduler_that_goes_away(small: Path, tmp_path: Path) -> None:
-    with check_kills.workers(1) as workers:
-        closing: list[Thread] = []
-
-        def close(done: int, _: int) -> None:
-            if not closing:
-                closing.append(Thread(target=workers.close))
-                closing[0].start()
-                time.sleep(0.5)
-
-        with pytest.raises(StoppedClusterError, match="is gone: what is finished is kept"):
-            solve_on_cluster(roots(), [small], tmp_path, workers.scheduler_address, close)
-        closing[0].join()
+    with (
+        check_kills.workers(1) as workers,
+        pytest.raises(StoppedClusterError, match="is gone: what is finished is kept"),
+    ):
+        solve_on_cluster(roots(), [small], tmp_path, workers.scheduler_address, lambda *_: workers.close())
     assert list(tmp_path.glob("*.cell"))
 
 
-@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("many", [False, *exhaustive([True])])
 def test_an_interrupt_prints_what_is_proved_and_the_command_goes_on(
     many: bool,
     cluster: "LocalCluster",
@@ -145,10 +116,11 @@ def test_an_interrupt_prints_what_is_proved_and_the_command_goes_on(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """What is there is not solved again; the answer is that of one machine."""
     cells, file = tmp_path / "cells", tmp_path / "positions.fen"
     file.write_text(FEN)
-    words = ["solve", str(file) if many else FEN, "--dir", str(small), "--cells", str(cells), "--time", "10m"]
-    words += ["--scheduler", cluster.scheduler_address]
+    words = ["solve", str(file) if many else FEN, "--dir", str(small), "--cells", str(cells)]
+    words += ["--scheduler", cluster.scheduler_address, *(["--time", "1h"] if many else [])]
 
     def interrupt(self: ProgressLine, text: str) -> None:
         if "below solved by workers" in text:
@@ -160,10 +132,15 @@ def test_an_interrupt_prints_what_is_proved_and_the_command_goes_on(
     output = capsys.readouterr()
     assert ('"stopped_by": "interrupted"' if many else "stopped by      interrupted") in output.out
     assert output.err.splitlines()[-1] == "tbgen: interrupted"
-    assert list(cells.glob("*.cell"))
+    times = {path: path.stat().st_mtime_ns for path in cells.glob("*.cell")}
+    assert times
     assert main(words) == 0
+    assert times.items() <= {path: path.stat().st_mtime_ns for path in cells.iterdir()}.items()
     kept = contents(cells)
     assert {name: kept[name] for name in contents(alone)} == contents(alone)
+    expected = tbgen.solve(FEN, tables=small, kept=KeptCells(alone))
+    assert expected.value is not None
+    assert str(expected.value) in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -192,20 +169,24 @@ def test_a_cluster_that_cannot_go_on(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--results", "r.jsonl"], "--results is for many positions"),
-        (["--total", "5m"], "--total is for many positions"),
-        ([OTHER, "--line"], "--line is for one position"),
-        ([OTHER, "--results", "."], "--results"),
+        (["--cells", "x", "--results", "r.jsonl"], "--results is for many positions"),
+        (["--cells", "x", "--total", "5m"], "--total is for many positions"),
+        (["--cells", "x", OTHER, "--line"], "--line is for one position"),
+        (["--cells", "x", OTHER, "--results", "."], "--results"),
+        ([], "--scheduler needs --cells"),
+        (["--cells", "x", "--verify"], "--scheduler needs --cells"),
     ],
 )
 def test_what_is_wrong_is_said_before_workers_begin(
-    options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Nobody answers at this address."""
-    assert main(["solve", FEN, *options, "--cells", str(tmp_path), "--scheduler", "tcp://127.0.0.1:1"]) in (
-        1,
-        2,
-    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["solve", FEN, *options, "--scheduler", "tcp://127.0.0.1:1"]) in (1, 2)
     assert said in capsys.readouterr().err
 
 
@@ -230,17 +211,11 @@ def test_positions_that_mean_nothing_are_told_and_the_rest_goes_on(
         "4k3/8/8/8/8/8/8/8 w",
     ]
     (tmp_path / "positions.fen").write_text("\n".join([*wrong, FEN]))
-    words = ["solve", str(tmp_path / "positions.fen"), "--dir", str(small), "--json", "--time", "1s"]
+    words = ["solve", str(tmp_path / "positions.fen"), "--dir", str(small), "--json", "--time", "0.001s"]
     assert main([*words, "--cells", str(tmp_path / "cells"), "--scheduler", "tcp://x:1"]) == 2
     answers = json.loads(capsys.readouterr().out)
     assert ["error" in answer for answer in answers] == [True, True, True, False]
     assert (asked, limits) == ([roots()], [None])
-
-
-@pytest.mark.parametrize("options", [[], ["--cells", "x", "--verify"]])
-def test_options(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", FEN, "--scheduler", "tcp://x:1", *options]) == 2
-    assert "--scheduler needs --cells" in capsys.readouterr().err
 
 
 def test_a_cell_that_cannot_be_kept_is_not_done(
@@ -267,34 +242,29 @@ def test_a_cell_that_cannot_be_kept_is_not_done(
     assert contents(tmp_path) == before
 
 
-def test_a_task_comes_after_all_that_it_may_rest_on(small: Path) -> None:
-    """By captures, moves and promotions, directly or by way of cells that are no tasks."""
-    with Tablebase(small) as opened:
-        board = chess.Board("8/2k5/1p6/3p4/1P1P4/3R4/8/3K4 w - - 0 1")
-        before = tasks_below(roots_of(board, MEMORY, None), Tables(opened).has_cell)
-    seen: set[Cell] = set()
-    for cell, rests_on in before.items():
-        assert seen.issuperset(rests_on)
-        direct = set(homes_below(cell, promotions=True))
-        assert direct & before.keys() <= set(rests_on)
-        seen.add(cell)
-    assert any(len(set(rests_on) - set(homes_below(cell))) for cell, rests_on in before.items())
-
-
-def test_a_task_comes_after_what_the_small_cells_solved_with_it_may_rest_on(small: Path) -> None:
-    """A rook is captured by a pawn, which changes its file, and comes back by a promotion three cells on."""
+@pytest.mark.parametrize(
+    "fen", ["8/2k5/1p6/3p4/1P1P4/3R4/8/3K4 w - - 0 1", "8/2k5/2p5/1P6/8/3R4/8/3K4 w - - 0 1"]
+)
+def test_a_task_comes_after_all_that_it_may_rest_on(fen: str, small: Path) -> None:
+    """By captures, moves and promotions of its own and of small cells solved with it, directly or by way of
+    cells that are no tasks: a rook is captured by a pawn, which changes its file, and comes back."""
     with Tablebase(small) as opened:
         held = Tables(opened).has_cell
-        before = tasks_below(roots_of(chess.Board("8/2k5/2p5/1P6/8/3R4/8/3K4 w - - 0 1"), MEMORY, None), held)
-        farther = 0
+        before = tasks_below(roots_of(chess.Board(fen), MEMORY, None), held)
+        done, indirect, by_small = set[Cell](), 0, 0
         for cell, rests_on in before.items():
+            assert done.issuperset(rests_on)
+            done.add(cell)
             near, left, seen = set(homes_below(cell, promotions=True)), [cell], {cell}
             while left:
-                for home in homes_below(left.pop()):
-                    if len(home.mobile) < 3 and home not in seen and not held(home):
-                        left.append(home)
-                        seen.add(home)
-            by_small = {after for each in seen for after in homes_below(each, promotions=True)}
-            assert by_small & before.keys() <= set(rests_on)
-            farther += len((by_small - near) & before.keys())
-    assert farther
+                new = {
+                    home for home in homes_below(left.pop()) if len(home.mobile) < 3 and not held(home)
+                } - seen
+                left += new
+                seen |= new
+            farther = {after for each in seen for after in homes_below(each, promotions=True)}
+            assert (near | farther) & before.keys() <= set(rests_on)
+            by_small += len((farther - near) & before.keys())
+            indirect += len(set(rests_on) - set(homes_below(cell)))
+    assert indirect
+    assert by_small or "1p6" in fen
