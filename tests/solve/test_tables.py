@@ -96,24 +96,26 @@ def promoted(own: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.
     return own
 
 
-@pytest.mark.parametrize("large", [True, *exhaustive([False])])
+@pytest.mark.parametrize(
+    ("name", "large"), [("KPvK", True), *exhaustive([("KPvKP", True), ("KPvKP", False)])]
+)
 def test_phases_from_which_promotions_lead_to_packed_tables(
-    large: bool, mixed: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
+    name: str, large: bool, own: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where these count as large, and are decoded one at a time."""
     if large:
         monkeypatch.setattr(solver_tables, "FEW", 64**2)
         monkeypatch.setattr("tbgen.packed.sources._FEW_SLOTS", 64**2)
-    for name in ("KQvKP", "KRvKP", "KBvKP", "KNvKP"):
-        shutil.copy(packed(name), mixed)
+    for each in (name, *(name.replace("P", piece, 1) for piece in "QRBN")):
+        shutil.copy(packed(each), own)
     for path in tables.glob("K[QRBN]vK[QRBN].r.h5"):
-        shutil.copy(path, mixed)
-    material = Material.parse("KPvKP")
+        shutil.copy(path, own)
+    material = Material.parse(name)
     layout, taken = layout_of(material), 0
     passing = list(before_double_steps(layout))
-    assert passing
-    phases = [*range(0, len(layout.placements), sample(151, 31)), *passing[:: sample(31, 5)]]
-    with tbgen.open_tablebase(mixed) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+    assert bool(passing) is (name == "KPvKP")
+    phases = [*range(0, len(layout.placements), sample(5, 31)), *passing[::5]]
+    with tbgen.open_tablebase(own) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
         some, plain = Tables(packed_ones), Tables(plain_ones)
         for phase in phases:
             for side in SIDES:
