@@ -199,7 +199,7 @@ def test_memory_chooses_the_men_that_are_mobile(tmp_path: Path) -> None:
 def test_missing_tables_are_named(small: Path, tmp_path: Path) -> None:
     """One command builds all that might narrow the interval; what they rest on comes with them."""
     fen = "8/1k6/8/8/8/8/2K1P3/8 w - - 0 1"
-    found = solve(fen, tables=tmp_path, mobile=[chess.C2, chess.B7], budget=Budget(cells=1))
+    found = solve(fen, tables=tmp_path, budget=Budget(cells=1))
     assert (found.missing, found.stopped_by) == (("KPvK",), Stop.CELLS)
     assert found.build == f"tbgen build KPvK --dir {tmp_path}"
     wall = "4k3/8/p1p1p1p1/PpPpPpPp/1P1P1P1P/8/8/2B1K3 w - - 0 1"

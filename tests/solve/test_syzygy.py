@@ -53,15 +53,19 @@ def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, files: Syzygy) 
     """Of positions of four men without any tables."""
     narrowed = 0
     some = [
-        *boards("KPvKP", sample(2, 6)),
-        *(board for name in ("KRvKP", "KPPvK", "KQvKP") for board in boards(name, sample(1, 3))),
+        *boards("KPvKP", sample(1, 6)),
+        *(
+            board
+            for name in ("KRvKP", "KQvKP", "KPPvK")[: sample(2, 3)]
+            for board in boards(name, sample(1, 3))
+        ),
     ]
     rng = random.Random(8)
     some += [en_passant_board(rng) for _ in range(sample(1, 3))]
     with tbgen.open_tablebase(tables) as known:
         for board in some:
             plain, found = (
-                solve(board, tables=tmp_path, syzygy=each, budget=of_cells(sample(3, 6)))
+                solve(board, tables=tmp_path, syzygy=each, budget=of_cells(sample(2, 6)))
                 for each in (None, files)
             )
             result = known.probe(board)
@@ -70,7 +74,7 @@ def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, files: Syzygy) 
             narrowed += (plain.lower, plain.upper) != (found.lower, found.upper)
             moves = {move.uci: move.value for move in known.moves(board)}
             assert all(move.lower <= moves[move.uci] <= move.upper for move in found.moves)
-    assert narrowed > sample(1, 5)
+    assert narrowed > sample(0, 5)
 
 
 def test_a_win_takes_no_cell(tmp_path: Path, files: Syzygy) -> None:
@@ -146,7 +150,7 @@ def test_what_is_known_of_single_positions_is_known_of_all(tmp_path: Path, syzyg
                 if route.quiet:
                     continue
                 blocks = [known.block(route, end) for end in ENDS]
-                for slot in range(0, route.part.size, 397):
+                for slot in range(0, route.part.size, 997):
                     after = route.part.board_of(side_after(route), slot)
                     if after is None or not after.is_valid() or after.is_game_over():
                         continue
