@@ -34,20 +34,6 @@ def report_with_lines(directory: Path, name: str, variant: Variant = Variant.R_M
         return replace(report, records=tuple(with_line(record, tables) for record in report.records))
 
 
-@cache
-def _drawn(title: str, digest: str) -> list[tuple[str, bytes]]:
-    return []
-
-
-def drawn_once(title: str, report: TableReport) -> list[tuple[str, bytes]]:
-    """The plots of a table, which show nothing but what its digest stands for, drawn when first asked for."""
-    from tbgen.report.site.plots import plots
-
-    kept = _drawn(title, report.digest)
-    kept += [] if kept else plots(title, report)
-    return kept
-
-
 def blank_plots(title: str, report: TableReport) -> list[tuple[str, bytes]]:
     """Empty files in the place of a table's plots, which take seconds to draw."""
     return [(f"{kind}.{ending}", b"") for kind in ("values", "depths", "king") for ending in ("svg", "png")]
