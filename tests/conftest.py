@@ -32,7 +32,7 @@ KEEP = "TBGEN_TEST_KEEP"
 LONG_SECONDS = 0.5
 MOST_KEPT = 3
 """How many sets of tables are kept: those of the versions that were tested last, 200 MiB each."""
-LONG_FIXTURES = {"four_men", "reference_tables", "pawn_tables", "en_passant", "site", "cluster"}
+LONG_FIXTURES = {"four_men", "site", "cluster"}
 """Fixtures that take seconds, whichever test comes first: tests that need one of them are long."""
 
 os.environ.pop(
@@ -76,7 +76,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     took = defaultdict[str, float](float)
     for reports in terminalreporter.stats.values():
         for report in reports:
-            if getattr(report, "when", None):
+            if getattr(report, "when", None) in ("setup", "call", "teardown"):
                 took[report.nodeid] += report.duration
     shares = shares_of(took)
     terminalreporter.section("share of the time of all tests")

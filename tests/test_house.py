@@ -1,7 +1,9 @@
-"""The structure of the package: dependencies point one way, and light paths stay light."""
+"""The structure of the package: dependencies point one way; and the weight of the tests, which is limited."""
 
 import ast
 import re
+import tomllib
+from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 import tbgen
 from tbgen.compiler import cache as kernel_cache
+from tests.support.census import lines_by_folder, tests_by_folder
 from tests.support.paths import ROOT
 
 PACKAGE = Path(tbgen.__file__).parent
@@ -146,3 +149,26 @@ def imported(path: Path) -> set[Path]:
     files = {Path(PACKAGE.parent, *name.split(".")) for name in names if name.split(".")[0] == "tbgen"}
     modules = {file.with_suffix(".py") for file in files} | {file / "__init__.py" for file in files}
     return {module for module in modules if module.exists()} - {PACKAGE / "__init__.py"}
+
+
+BUDGET: dict[str, dict[str, int]] = tomllib.loads((ROOT / "tests" / "budget.toml").read_text())
+
+
+def test_code_lines_of_tests_are_within_their_budget() -> None:
+    lines = lines_by_folder(ROOT / "tests")
+    assert sum(lines.values()) <= BUDGET["all"]["lines"]
+    assert {folder: n for folder, n in lines.items() if n > BUDGET.get(folder, {}).get("lines", 0)} == {}
+
+
+def test_dear_tests_are_within_their_budget(request: pytest.FixtureRequest) -> None:
+    if request.config.args != ["tests"] or request.config.option.keyword:
+        pytest.skip("only a run of all tests has them all to count")
+    counted = tests_by_folder(request.session.items)
+    counted["all"] = sum(counted.values(), Counter())
+    over = {
+        f"{folder}, {kind}: {n}": BUDGET.get(folder, {}).get(kind, 0)
+        for folder, kinds in counted.items()
+        for kind, n in kinds.items()
+        if n > BUDGET.get(folder, {}).get(kind, 0)
+    }
+    assert over == {}, "more than tests/budget.toml allows"
