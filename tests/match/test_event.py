@@ -45,7 +45,7 @@ def test_an_event_goes_on_from_its_games(tmp_path: Path, capsys: pytest.CaptureF
     played(pgn, "--rounds", "2")
     text = pgn.read_text()
     third = text.index("[Event", text.index('[Round "1.1.2"]'))
-    for torn in (third, text.index("1. Nf3", third) + 20, text.rindex("1/2-1/2") + 4):
+    for torn in (text.index("1. Nf3", third) + 20, text.rindex("1/2-1/2") + 4):
         pgn.write_text(text[:torn])
         capsys.readouterr()
         games = played(pgn, "--rounds", "2")

@@ -214,42 +214,36 @@ def test_an_event_goes_on_when_its_terminal_is_closed_under_nohup(tmp_path: Path
     assert all(gone(process) for process in engines)
 
 
-def test_engines_die_with_a_runner_that_is_killed(tmp_path: Path) -> None:
-    """Also those that go on when their input ends, and the children of engines, whom nobody tells."""
-    pgn = tmp_path / "games.pgn"
-    command = event(pgn, "--rounds", "100000", players=[words("A", "stubborn"), words("B", "parent")])
-    with started("tbgen", *command) as running:
-        wait_for(running, "Finished game 2 ")
-        engines = children(running.pid)
-        sleepers = {process for parent in engines for process in children(parent)}
-        assert len(engines) >= 3  # the guard is one of them
-        assert sleepers
-        running.kill()
-        running.wait()
-    assert all(gone(process) for process in engines | sleepers)
-    games_of(pgn)  # all sound, or torn at the end
-
-
 @pytest.mark.slow
-def test_a_runner_that_is_killed_again_and_again_loses_no_game(tmp_path: Path) -> None:
-    """Killed at random moments and started anew, it plays each game of the schedule once."""
-    pgn = tmp_path / "games.pgn"
+def test_a_runner_that_is_killed_loses_no_game_and_leaves_nothing_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed at random moments and started anew, it plays each game of the schedule once.
+
+    With it die engines that go on when their input ends, and the children of engines, whom nobody tells.
+    """
+    pgn, players = tmp_path / "games.pgn", [words("A", "stubborn"), words("B", "parent")]
     kept: dict[str, str] = {}
-    delay = 0.0
     for attempt in range(OFTEN):
-        with started("tbgen", *event(pgn, "--rounds", "100000", "--concurrency", "2")) as running:
+        command = event(pgn, "--rounds", "100000", "--concurrency", "2", players=players)
+        with started("tbgen", *command) as running:
             wait_for(running, "Finished game ")
-            delay = (delay + 0.618 * 0.5) % 0.5
-            time.sleep(delay)
+            time.sleep(0.618 * attempt % 0.5)
+            engines = children(running.pid)
+            sleepers = {process for parent in engines for process in children(parent)}
             running.kill()
             running.wait()
+        assert len(engines) >= 3  # the guard is one of them
+        assert sleepers
+        assert all(gone(process) for process in engines | sleepers)
         texts = re.findall(r"\[Event .*?\n\n.*?\n\n", pgn.read_text(), re.DOTALL)
         now = {re.search(r'\[Round "(.*?)"\]', text)[1]: text for text in texts}  # type: ignore[index]
         assert len(now) == len(texts), attempt  # none twice
         assert kept.items() <= now.items(), attempt  # none lost, none changed
         kept = now
+    monkeypatch.setattr("tbgen.match.engine._QUITTING", 0.1)
     last = max(int(key.partition(".")[0]) for key in kept)
-    games = played(pgn, "--rounds", str(last + 2), "--concurrency", "2")
+    games = played(pgn, "--rounds", str(last + 2), "--concurrency", "2", players=players)
     rounds = {f"{number}.1.{game}" for number in range(1, last + 3) for game in (1, 2)}
     assert sorted(game.tags["Round"] for game in games) == sorted(rounds)
     text = pgn.read_text()
