@@ -1,12 +1,10 @@
 """A UCI engine that plays a game it knows, and fails as it is told: ``engines.py MODE MOVES``.
 
-It needs nothing but the interpreter, so that it starts quickly with ``python -S -E``. Which of the moves it
-plays goes by the number of moves in ``position``, so both players may have the same list.
+It imports next to nothing, so that it starts quickly with ``python -S -E``. Which of the moves it plays goes
+by the number of moves in ``position``, so both players may have the same list.
 """
 
 import os
-import signal
-import subprocess
 import sys
 import time
 
@@ -39,8 +37,12 @@ def main(mode: str, moves: list[str]) -> None:
     if mode == "silent":
         time.sleep(1000)
     if mode in ("stubborn", "parent"):
+        import signal
+
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if mode == "parent":
+        import subprocess
+
         child = subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL)
         sys.stderr.write(f"{child.pid}\n")
     made: list[str] = []
