@@ -12,7 +12,7 @@ import pytest
 
 import tbgen
 from tbgen.compiler import cache as kernel_cache
-from tests.support.census import lines_by_folder, tests_by_folder
+from tests.support.census import lines_by_folder, count_by_folder
 from tests.support.paths import ROOT
 
 PACKAGE = Path(tbgen.__file__).parent
@@ -163,7 +163,7 @@ def test_code_lines_of_tests_are_within_their_budget() -> None:
 def test_dear_tests_are_within_their_budget(request: pytest.FixtureRequest) -> None:
     if request.config.args != ["tests"] or request.config.option.keyword:
         pytest.skip("only a run of all tests has them all to count")
-    counted = tests_by_folder(request.session.items)
+    counted = count_by_folder(request.session.items)
     counted["all"] = sum(counted.values(), Counter())
     over = {
         f"{folder}, {kind}: {n}": BUDGET.get(folder, {}).get(kind, 0)

@@ -22,7 +22,11 @@ from tbgen.engine.kernels.board import (
 )
 
 ROWS, MOVES = np.zeros((8, WORDS), np.uint64), np.zeros((8, 256), np.int32)
-KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
+BOARDS = (
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    "8/2p5/3p4/KP5r/1R2Pp1k/8/6P1/8 b - e3 0 1",
+)
+"""With castling of all kinds; with a capture en passant that would open a line to the king."""
 
 
 def words_of(board: chess.Board) -> list[int]:
@@ -51,9 +55,10 @@ def positions(seed: int, games: int) -> Iterator[chess.Board]:
     """Those of random games from start positions of Chess960 and from others, castling as in Chess960."""
     rng = random.Random(seed)
     for number in range(games):
-        board = (
-            chess.Board(KIWIPETE) if number % 4 == 0 else chess.Board.from_chess960_pos(rng.randrange(960))
-        )
+        if number % 4 == 0:
+            board = chess.Board(BOARDS[number // 4 % 2])
+        else:
+            board = chess.Board.from_chess960_pos(rng.randrange(960))
         board.chess960 = True
         for _ in range(120):
             yield board
@@ -83,31 +88,6 @@ def test_moves_and_what_they_lead_to_are_those_of_python_chess() -> None:
             castled += move & CASTLES != 0
         met, checks, passed = met + 1, checks + check, passed + (ROWS[0, EN_PASSANT] != 0)
     assert min(castled, passed, checks) > 4
-
-
-def lines(depth: int, at: int = 0) -> int:
-    """How many lines of so many moves the position of a row has."""
-    count = enter(ROWS, at, MOVES, at)
-    if depth == 1:
-        return count
-    total = 0
-    for move in MOVES[at, :count].copy():
-        make(ROWS, at, int(move))
-        total += lines(depth - 1, at + 1)
-    return total
-
-
-def test_lines_are_as_many_as_published() -> None:
-    """https://www.chessprogramming.org/Perft_Results."""
-    for fen, depth, expected in (
-        (chess.STARTING_FEN, 4, 197281),
-        (KIWIPETE, 3, 97862),
-        ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 4, 43238),
-        ("r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1", 3, 9467),
-        ("rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8", 3, 62379),
-    ):
-        set_up(chess.Board(fen))
-        assert lines(depth) == expected, fen
 
 
 def test_own_score_and_accrued_score() -> None:

@@ -253,15 +253,6 @@ def test_what_is_known_of_states_is_remembered_until_it_is_forgotten() -> None:
     assert nodes[1] < min(nodes[0], nodes[2]) / 2
 
 
-def test_a_stopped_search_has_a_move() -> None:
-    arbiter = game(chess.STARTING_FEN)
-    search = CompiledSearch(arbiter, list(arbiter.live.legal_moves), ROOM, None, lambda _: True)
-    told: list[RootLine] = []
-    best = search.run(None, lambda: False, told.append)
-    assert told[-1] == best
-    assert arbiter.live.is_legal(best.line[0])
-
-
 @pytest.mark.parametrize("rule", FiftyMoveRule)
 def test_a_fifty_move_rule_ends_the_game(rule: FiftyMoveRule) -> None:
     """Black holds a score. With two plies left White has no time for a mate in two."""
@@ -269,16 +260,3 @@ def test_a_fifty_move_rule_ends_the_game(rule: FiftyMoveRule) -> None:
     arbiter = read_game(["fen", *fen.split()], rule=rule)
     best = found(search_of(arbiter), 5)[-1]
     assert (mate_plies(best.value) == 3) == (rule is FiftyMoveRule.NONE)
-
-
-def test_it_chooses_among_the_moves_that_it_is_told_and_writes_castling_as_the_board_has_it() -> None:
-    for fen, move in (
-        (chess.STARTING_FEN, "a2a3"),
-        (chess.STARTING_FEN, "g1h3"),
-        ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", "e1g1"),
-        ("1k6/8/8/8/8/8/8/1K3R2 w F - 0 1", "b1f1"),
-    ):
-        arbiter = game(fen)
-        (*_, best) = found(search_of(arbiter, moves=move), 3)
-        assert best.line[0].uci() == move
-        assert arbiter.live.is_legal(best.line[0])

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Iterable, Iterator
 
 import pytest
 from chess.engine import UciProtocol
@@ -34,37 +35,39 @@ class Process(asyncio.SubprocessTransport):
         return 1
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000])
-def test_the_last_line_of_each_place_is_passed_on(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[str] = []
-    monkeypatch.setattr(UciProtocol, "line_received", lambda _, line: heard.append(line))
-    monkeypatch.setattr("tbgen.engine.last_lines._KEPT_SECONDS", math.inf)
+def heard(said: Iterable[bytes], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is passed on of what comes on standard output."""
+    passed_on: list[str] = []
+    monkeypatch.setattr(UciProtocol, "line_received", lambda _, line: passed_on.append(line))
 
     async def hear() -> None:
         protocol = LastLines()
         protocol.connection_made(Process())
-        for first in range(0, len(SAID), size):
-            protocol.pipe_data_received(1, SAID[first : first + size])
-        protocol.pipe_data_received(2, SAID.replace(b"info", b"error"))
+        for part in said:
+            protocol.pipe_data_received(1, part)
+            protocol.pipe_data_received(2, part.replace(b"info", b"error"))
 
     asyncio.run(hear())
+    return passed_on
+
+
+def test_the_last_line_of_each_place_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.engine.last_lines._KEPT_SECONDS", math.inf)
     lines = SAID.decode().splitlines()
-    assert heard == [lines[number] for number in PASSED_ON]
+    for size in (1, 7, 1000):
+        parts = [SAID[first : first + size] for first in range(0, len(SAID), size)]
+        assert heard(parts, monkeypatch) == [lines[number] for number in PASSED_ON]
 
 
 def test_they_are_passed_on_every_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """While others are to come: whoever watches wants to see them."""
-    heard: list[str] = []
-    monkeypatch.setattr(UciProtocol, "line_received", lambda _, line: heard.append(line))
     lines = [f"info depth {depth} score cp 5 pv e2e4" for depth in range(8)]
+    now = [7.0]
+    monkeypatch.setattr("tbgen.engine.last_lines.time.perf_counter", lambda: now[0])
 
-    async def hear() -> None:
-        protocol = LastLines()
-        protocol.connection_made(Process())
+    def said() -> Iterator[bytes]:
         for number, line in enumerate(lines):
-            now = 7 + 0.4 * number
-            monkeypatch.setattr("tbgen.engine.last_lines.time.perf_counter", lambda now=now: now)
-            protocol.pipe_data_received(1, line.encode() + b"\n")
+            now[0] = 7 + 0.4 * number
+            yield line.encode() + b"\n"
 
-    asyncio.run(hear())
-    assert heard == [lines[3], lines[7]]
+    assert heard(said(), monkeypatch) == [lines[3], lines[7]]

@@ -59,10 +59,3 @@ def test_what_means_nothing_is_refused() -> None:
 def test_every_option_is_described() -> None:
     page = (ROOT / "docs" / "engine.md").read_text()
     assert [name for name in OPTIONS if f"| `{name}` |" not in page] == []
-    defaults = {name: option.default for name, option in OPTIONS.items() if option.default}
-    rows = {
-        row.split("|")[1].strip(" `"): row.split("|")[2].strip(" `")
-        for row in page.splitlines()
-        if row[:3] == "| `"
-    }
-    assert {name: rows[name] for name in defaults} == defaults

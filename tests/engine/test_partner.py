@@ -1,7 +1,6 @@
 """Play with a partner: it judges by chess, and where the game is drawn r-mobility decides."""
 
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -341,16 +340,3 @@ def test_until_its_own_search_is_loaded_the_partner_moves() -> None:
             assert chosen is not None
             assert chosen.move.uci() == "f7f8"
         assert kept(engine) == ["f7f8", "f7e7", "g5g6"]
-
-
-def test_stockfish_as_a_partner_plays_legal_moves() -> None:
-    program = shutil.which("stockfish", path=f"{os.environ['PATH']}{os.pathsep}/usr/games")
-    if program is None:
-        pytest.skip("Stockfish is not installed: apt-get install stockfish")
-    board = chess.Board("8/5k2/3p4/3P1r2/4RP2/6K1/8/8 w - - 4 60")
-    with talk(ready=False) as engine:
-        engine.say(f"setoption name Partner value {program}", "isready")
-        for _ in range(6):
-            played = " ".join(move.uci() for move in board.move_stack)
-            board.push_uci(moved(engine, "nodes 2000", f"fen {board.root().fen()} moves {played}"))
-            assert not any("plays on alone" in line for line in engine.said), engine.said

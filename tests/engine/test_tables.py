@@ -1,6 +1,5 @@
 """Play from tables: it comes to exactly the value in exactly the depth, whether depths are stored or not."""
 
-import random
 import shutil
 import threading
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.leaves import _codes
 from tbgen.engine.tables import EngineTables, _some_board
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.packed import asking
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.depths import forget_depths, known
 from tests.support.engines import game, thinker, timer
@@ -136,16 +134,6 @@ def test_with_nothing_to_gain_it_tempts_the_other_side(fen: str, small: Path, tr
     assert gains[chosen] == max(gains.values()) > min(gains.values())
 
 
-def test_it_chooses_among_the_moves_that_it_is_told(small: Path) -> None:
-    said: list[str] = []
-    chosen = thinker(said, EngineTables([small], print)).choose(
-        game(BISHOP), timer("depth 1 searchmoves g5h6")
-    )
-    assert chosen is not None
-    assert chosen.move.uci() == "g5h6"
-    assert said[0] == "info string G-score G1.5 in 2 plies, from tables, accrued G3.5"
-
-
 def test_best_play_is_shown_to_its_end(small: Path, truth: Tablebase) -> None:
     said: list[str] = []
     arbiter = game("8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5")
@@ -202,50 +190,6 @@ def test_under_a_fifty_move_rule_only_goals_in_time_count(small: Path, truth: Ta
         arbiter = read_game(["fen", *fen.format(used).split()], rule=FiftyMoveRule.LEGACY)
         advice = playing.advice(arbiter, list(arbiter.live.legal_moves), timer())
         assert (advice is not None, playing.known(arbiter) is not None) == (expected, expected)
-
-
-def test_random_defence_gives_no_less(tables: Path, truth: Tablebase) -> None:
-    """Whoever plays at random against it, the game is worth no less to the engine from move to move."""
-    rng, playing, better = random.Random(5), EngineTables([tables], print), 0
-    for board, score in starts("defence", sample(10, 24), MATERIALS):
-        arbiter, white = started(board, score), rng.random() < 0.5
-        value = first = truth.probe(board, score).value
-        for _ in range(16):
-            moves = list(arbiter.live.legal_moves)
-            if not moves:
-                break
-            if arbiter.live.turn is white:
-                chosen = thinker(tables=playing).choose(arbiter, timer(QUICK))
-                assert chosen is not None
-                arbiter.play(chosen.move)
-            else:
-                arbiter.play(rng.choice(moves))
-            before, value = value, truth.probe(arbiter.live, arbiter.accrued).value
-            assert value >= before if white else value <= before, board.fen()
-        better += value != first
-    assert better > 1
-
-
-def test_until_compiled_code_is_there_the_move_is_searched_for(
-    small: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As with packed tables; here the first question to the table waits, as if it were compiling."""
-    ready, told = threading.Event(), []
-    look_up = Tablebase.get
-    monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
-    monkeypatch.setattr(asking, "ensure_compiled", lambda note=str: note("compiling the kernels"))
-    monkeypatch.setattr(Tablebase, "get", lambda *given: ready.wait() and look_up(*given))
-    playing, arbiter, said = EngineTables([small], told.append), game(BISHOP), []
-    for words in ("movetime 1", "infinite"):
-        assert thinker(said, playing).choose(arbiter, timer(words))
-        assert ("from tables" in said[-2]) == ready.is_set() == (playing.known(arbiter) is not None)
-        ready.set()
-    assert told[:2] == [
-        "compiling the kernels",
-        "the code that reads this table is not ready: searching instead",
-    ]
-    (loaded,) = told[2:]
-    assert loaded.startswith("loading the code that looks positions up in tables took ")
 
 
 def test_a_damaged_table_keeps_no_other_from_the_leaves(

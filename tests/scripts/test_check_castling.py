@@ -55,12 +55,3 @@ def test_a_wrong_value_is_found(
     monkeypatch.setattr(Tablebase, "probe", probe)
     assert check_castling.run(three_men, ["KRvK"], 1, 3, Variant.R_MOBILITY) == 1
     assert "KRvK   DIFFERS in " in capsys.readouterr().out
-
-
-def test_missing_tables(tmp_path: Path, three_men: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, told, error = ran(capsys, check_castling, "--dir", tmp_path)
-    assert (code, told) == (3, "")
-    assert error.startswith("error: table KRvK is missing")
-    code, _, error = ran(capsys, check_castling, "--dir", three_men, "KRRRvK")
-    assert code == 3
-    assert "KRRRvK is missing" in error

@@ -44,9 +44,3 @@ def test_a_wrong_entry_is_found(
     said = re.match(r"KPvKP  DIFFERS in (\d+), first .* 1: 200 positions", capsys.readouterr().out)
     assert said
     assert 0 < int(said[1]) < 50
-
-
-def test_missing_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, error = ran(capsys, check_en_passant, "--dir", tmp_path)
-    assert code == 3
-    assert error.startswith("error: table KPvKP is missing")

@@ -37,13 +37,3 @@ def test_bounds_that_leave_no_room_for_a_value() -> None:
     assert not check_kills.agree(one, other)
     other[:, 0, 0] = NONE
     assert not check_kills.agree(one, other)
-
-
-def test_what_differs(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    assert check_kills.compared(tmp_path / "run", {"a": 1, "b": 2}, {"a": 2, "b": 2, "c": 3}) == [
-        f"{tmp_path}/run: a",
-        f"{tmp_path}/run: c",
-    ]
-    assert check_kills.compared(tmp_path / "run", {"a": 1}, {"a": 1}) == []
-    assert not (tmp_path / "run").exists()

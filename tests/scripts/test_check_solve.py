@@ -62,7 +62,13 @@ def test_a_contradiction_is_found(
     assert capsys.readouterr().out.split()[:2] == [material, "CONTRADICTS"]
 
 
-def test_missing_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, error = ran(capsys, check_solve, "--dir", tmp_path)
-    assert code == 3
-    assert error.startswith("error: table KPvKP is missing")
+@pytest.mark.parametrize(
+    ("script", "material"),
+    [("check_solve", "KPvKP"), ("check_castling", "KRvK"), ("check_en_passant", "KPvKP")],
+)
+def test_missing_tables(
+    script: str, material: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of this script and of its like."""
+    code, _, error = ran(capsys, load_script(script), "--dir", tmp_path)
+    assert (code, error.startswith(f"error: table {material} is missing")) == (3, True)

@@ -26,19 +26,6 @@ def found() -> Any:
     return mating.Mating(SAVED, TABLES)
 
 
-def test_every_man_meets_every_other(found: Any) -> None:
-    """Alone, in pairs, against the pieces of chess and against each other: 20 described men at the least."""
-    assert sum(man.startswith("[") for man in found.men) >= 20
-    assert {"Q", "R", "B", "N"} < set(found.men)
-    for man in found.men:
-        for white, black in (
-            (man, ""),
-            (2 * man, ""),
-            *((man, other) for other in found.men if other != man),
-        ):
-            assert found.of(white, black)
-
-
 def test_all_tables_are_proved_in_full(found: Any) -> None:
     proofs = [line.split() for line in (SAVED / "proofs.txt").read_text().splitlines()[1:]]
     assert all(proved == positions for *_, proved, positions, _, _ in proofs)

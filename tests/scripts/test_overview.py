@@ -27,19 +27,6 @@ def test_the_page_is_what_the_data_say(tmp_path: Path, capsys: pytest.CaptureFix
         assert picture.read_bytes() == (ROOT / "docs" / "findings" / picture.name).read_bytes()
 
 
-def test_the_readme_repeats_it() -> None:
-    text, page = ((ROOT / name).read_text() for name in ("README.md", "docs/findings.md"))
-    (picture,) = re.findall(r"(!\[[^]]*\])\(docs/findings/", text)
-    assert picture in page
-    (found,) = re.findall(
-        r"docs/findings/(\S+)\.(m?G[\d.]+)\.svg\)\n\nIn chess this is a draw.*?after (\d+) plies", text, re.S
-    )
-    material, score, plies = found
-    assert f"### {material}: {score.replace('m', '-')} in {plies} plies" in page
-    (share,) = re.findall(r"Chess\s+calls ([\d.]+ %)", text)
-    assert f"Chess calls {share} of the positions drawn" in page
-
-
 def test_few_tables_make_a_page(three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_report(three_men, ["KvK", "KBvK"], tmp_path / "data", rules="r")
     page = tmp_path / "docs" / "page.md"

@@ -64,7 +64,7 @@ def folder_of(path: Path) -> str:
     return path.parts[0] if len(path.parts) > 1 else "."
 
 
-def tests_by_folder(items: Iterable[pytest.Item]) -> dict[str, Counter[str]]:
+def count_by_folder(items: Iterable[pytest.Item]) -> dict[str, Counter[str]]:
     """How many daily tests each folder has, and how many of them are of each dear kind."""
     found: dict[str, Counter[str]] = {}
     for item in items:

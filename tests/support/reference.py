@@ -2,8 +2,8 @@
 
 The answer the generator must give, from the definitions alone: full 64-square board, no symmetry, no decided
 positions, every accrued score of either holder solved on its own, by retrograde induction on numpy arrays
-over the moves of `reference_moves`. `solve_boards` solves KvK again with python-chess and dictionaries
-(`reference_game`). Shares no code with the package under test.
+over the moves of `reference_moves`. `reference_game`, with python-chess and dictionaries, finds the same
+(tests/retro/test_reference.py). Shares no code with the package under test.
 
 KvK takes a moment, three men ten seconds. Daily tests compare digests instead, which exhaustive ones compare
 with the reference's (tests/retro/test_reference.py).
@@ -14,7 +14,6 @@ with the reference's (tests/retro/test_reference.py).
     table.probe(board)                         # the same for a board of python-chess
     for layer in table.layers(): ...           # all states, one accrued score at a time
     solve_whole_game("KNvK")                   # the game in which nothing resets the accrued score
-    table.certify()                            # the proof by forward generation, over all states
 
 Codes: White's score of rank R is R, Black's 255 - R; a smaller code is better for White.
 """
@@ -26,7 +25,6 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.support.reference_game import placements, solve_game
 from tests.support.reference_moves import Moves, all_moves
 from tests.support.shared import shared
 
@@ -115,13 +113,6 @@ class ReferenceTable:
             mask[nodes], value[nodes], depth[nodes] = True, values, depths
             shape = self.shape
             yield Layer(accrued, mask.reshape(shape), value.reshape(shape), depth.reshape(shape))
-
-    def certify(self) -> int:
-        """Check the conditions that prove values and depths on every state; returns the number of states.
-
-        :raises AssertionError: naming the condition and the layer that break it.
-        """
-        return _certify(self)
 
 
 class _Net:
@@ -242,44 +233,6 @@ def _attract(
                 ready[plies + 1] = np.concatenate([found, ready.get(plies + 1, found[:0])])
 
 
-def _certify(table: ReferenceTable) -> int:
-    net = _Net(table.moves, [solve(name) for name in table.moves.names[1:]])
-    own = net.own
-    net.value[:own], net.depth[:own] = table.value, table.depth
-    ended = table.moves.legal & (net.rank < 2)
-    assert (table.value[ended] == table.score[ended]).all(), "(a) value of a mate or stalemate"
-    assert (table.depth[ended] == 0).all(), "(a) depth of a mate or stalemate"
-    total = 0
-    for layer in table.layers():
-        accrued, name = layer.accrued, f"{table.name}, accrued {layer.accrued}"
-        inside, value, depth = layer.mask.ravel(), layer.value.ravel(), layer.depth.ravel()
-        rank = min(accrued, 255 - accrued)
-        assert (inside == (table.moves.legal & (net.rank >= rank))).all(), f"{name}: not every state"
-        total += int(inside.sum())
-        chosen = np.flatnonzero(inside[net.source])
-        source, target = net.source[chosen], net.target[chosen]
-        stays = np.zeros(len(chosen), dtype=bool)
-        quiet = ~net.zeroing[chosen]
-        stays[quiet] = inside[target[quiet]]
-        to_value, to_depth = net.value[target], net.depth[target].astype(np.int64)
-        to_value[stays], to_depth[stays] = value[target[stays]], depth[target[stays]]
-        nodes, first = np.unique(source, return_index=True)
-        v, d, white = value[nodes], depth[nodes], net.white[nodes]
-        best = np.where(white, np.minimum.reduceat(to_value, first), np.maximum.reduceat(to_value, first))
-        assert len(nodes) == inside.sum(), f"(a) {name}"
-        assert (v == best).all(), f"(b) {name}"
-        assert ((d == 0) == (v == accrued)).all(), f"(c) {name}"
-        keeps = to_value == value[source]
-        soonest = np.minimum.reduceat(np.where(keeps, to_depth, 1 << 20), first)
-        latest = np.maximum.reduceat(np.where(keeps, to_depth, -1), first)
-        after = np.where(white == (v < accrued), soonest, latest)
-        assert ((d == 1 + after) | (v == accrued)).all(), f"(d) {name}"
-        start = inside & (table.score == accrued)
-        assert (table.value[start] == value[start]).all(), f"fresh value, {name}"
-        assert (table.depth[start] == depth[start]).all(), f"fresh depth, {name}"
-    return total
-
-
 def _solve_phases(name: str, moves: Moves, net: _Net, phases: list[_Phase]) -> ReferenceTable:
     """Solve all layers of one phase after the other."""
     found: dict[int, list[tuple[Nodes, Codes, Depths]]] = {}
@@ -299,25 +252,6 @@ def _solve_phases(name: str, moves: Moves, net: _Net, phases: list[_Phase]) -> R
             np.concatenate([part[1] for part in parts])[order],
             np.concatenate([part[2] for part in parts])[order],
         )
-    return table
-
-
-def solve_boards() -> ReferenceTable:
-    """Solve KvK with python-chess and dictionaries."""
-    game = solve_game(placements("8/8/8/8/8/8/8/k1K5 w - - 0 1"))
-    moves = all_moves("KvK")
-    none = np.full(len(moves.legal), NONE, np.uint8)
-    table = ReferenceTable("KvK", moves, none, none.copy(), np.zeros(len(none), np.uint16))
-    index = {key: table.index(*table.locate(position.board)) for key, position in game.positions.items()}
-    states: dict[int, list[tuple[int, int, int]]] = {}
-    for (key, accrued), (value, depth) in game.values.items():
-        states.setdefault(accrued, []).append((index[key], value, depth))
-        if accrued == game.positions[key].score:
-            table.score[index[key]] = accrued
-            table.value[index[key]], table.depth[index[key]] = value, depth
-    for accrued, rows in states.items():
-        nodes, values, depths = np.array(sorted(rows)).T
-        table.states[accrued] = nodes.astype(np.int32), values.astype(np.uint8), depths.astype(np.uint16)
     return table
 
 

@@ -92,11 +92,6 @@ class Game:
         return [leave(accrued) if leave else self.reached(to, accrued) for to, leave in moves]
 
 
-def no_reset(board: chess.Board) -> Fresh:
-    """The callback of a game without captures and pawn moves."""
-    raise ValueError(f"a zeroing move leads to {board.fen()} but no values were given")
-
-
 def resets(fresh_of: Callable[[chess.Board], Fresh]) -> ExitOf:
     """Captures and pawn moves are exits, worth the fresh value of the board after them; nothing else is."""
 
@@ -130,7 +125,7 @@ def explore(boards: Iterable[chess.Board], exit_of: ExitOf) -> dict[Key, Positio
     return positions
 
 
-def solve_game(boards: Iterable[chess.Board], fresh_of: Callable[[chess.Board], Fresh] = no_reset) -> Game:
+def solve_game(boards: Iterable[chess.Board], fresh_of: Callable[[chess.Board], Fresh]) -> Game:
     """Solve every state of every position that quiet moves reach from the boards.
 
     `fresh_of(board)` gives value code and depth of the position after a capture or a pawn move.

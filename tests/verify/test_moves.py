@@ -12,11 +12,10 @@ from tbgen.board.score import NONE, GScore
 from tbgen.compiler.jit import kernel
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.position import locate
-from tbgen.verify.en_passant import allowed_rights
 from tbgen.verify.game import men_of, new_scratch, resets_of
 from tbgen.verify.kernels.findings import ProofScratch
 from tbgen.verify.kernels.men import ProofMen
-from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, place, takes_en_passant
+from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, place
 from tbgen.verify.kernels.resets import Resets, fresh_after, reset_number
 from tbgen.verify.sub_tables import SubTables
 from tests.support.slots import board_at
@@ -34,17 +33,6 @@ def _moves_of(men: ProofMen, slot: int, side: int, scratch: ProofScratch) -> int
         return -1
     check = legal_targets(men, scratch.squares, occupied, side, scratch.targets)
     return 2 * legal_moves(men, scratch.targets) + (0 if check else 1)
-
-
-@kernel
-def _takes(men: ProofMen, slot: int, side: int, square: int, scratch: ProofScratch) -> int:
-    """Men, as bits, that may legally capture en passant on ``square``."""
-    occupied = place(men, slot, scratch.squares)
-    takers = 0
-    for man in range(men.free, men.kinds.size):
-        if takes_en_passant(men, scratch.squares, occupied, side, man, square):
-            takers |= 1 << man
-    return takers
 
 
 @kernel
@@ -99,28 +87,6 @@ def test_generator_agrees_with_python_chess(name: str) -> None:
             assert rank == GScore.of_board(board).rank, board.fen()
             expected = sorted({(move.from_square, move.to_square) for move in board.legal_moves})
             assert moves_of(scratch, len(men.kinds)) == expected, board.fen()
-
-
-@pytest.mark.parametrize("name", ["KPPvKP", "KRPvKP"])
-def test_en_passant_captures_agree_with_python_chess(name: str) -> None:
-    layout = layout_of(Material.parse(name))
-    men, scratch, random = men_of(layout), new_scratch(), Random(name)
-    takers = 0
-    for phase, square in allowed_rights(layout)[::5].tolist():
-        for _ in range(50):
-            slot = phase * layout.phase_size + random.randrange(layout.phase_size)
-            side = 1 if square < 32 else 0
-            board = board_at(layout, side, slot)
-            if board is None or _moves_of(men, slot, side, scratch) < 0:
-                continue
-            board.ep_square = square
-            if board.occupied & (chess.BB_SQUARES[square] | chess.BB_SQUARES[square + 8 - 16 * side]):
-                continue
-            found = _takes(men, slot, side, square, scratch)
-            expected = {move.from_square for move in board.generate_legal_ep()}
-            assert {int(scratch.squares[man]) for man in range(8) if found >> man & 1} == expected
-            takers += len(expected)
-    assert takers > 20
 
 
 def random_fresh(layout: Layout, random: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
