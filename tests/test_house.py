@@ -12,7 +12,7 @@ import pytest
 
 import tbgen
 from tbgen.compiler import cache as kernel_cache
-from tests.support.census import lines_by_folder, count_by_folder
+from tests.support.census import count_by_folder, lines_by_folder
 from tests.support.paths import ROOT
 
 PACKAGE = Path(tbgen.__file__).parent
