@@ -211,11 +211,12 @@ def test_a_move_that_is_due_ends_the_attempt(tmp_path: Path) -> None:
 
 def test_without_a_proof_it_is_said_why_and_the_search_decides(tmp_path: Path) -> None:
     nobody = partial(BackgroundProof, command=[str(tmp_path / "nobody")])
-    for start, sentence in (
+    cases: list[tuple[Callable[..., BackgroundProof], str]] = [
         (at_once(tmp_path, {}, code=2), "the position is not solved: no luck"),
         *((at_once(tmp_path, told), "cannot be read") for told in ({}, [])),
         (nobody, "solving cannot be started: No such file or directory"),
-    ):
+    ]
+    for start, sentence in cases:
         _, said = chosen(tmp_path, "depth 2", start)
         assert any(line.startswith("info string ") and sentence in line for line in said)
         assert any(line.startswith("info depth 2 ") for line in said)

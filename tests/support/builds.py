@@ -2,10 +2,10 @@
 
 import re
 import shutil
-from collections import namedtuple
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -64,9 +64,9 @@ def stored_as(wanted: AccruedForm) -> Iterator[None]:
 
 def with_free(monkeypatch: pytest.MonkeyPatch, *free: int) -> None:
     """Let disks have so many bytes free, each time they are asked; the last ones for ever."""
-    usage, left = namedtuple("usage", "total used free"), list(free)
+    left = list(free)
     monkeypatch.setattr(
-        shutil, "disk_usage", lambda _: usage(10**9, 0, left.pop(0) if len(left) > 1 else left[0])
+        shutil, "disk_usage", lambda _: SimpleNamespace(free=left.pop(0) if len(left) > 1 else left[0])
     )
 
 
