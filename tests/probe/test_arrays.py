@@ -140,11 +140,7 @@ REFUSED: list[tuple[tuple[Any, ...], type[Exception], str]] = [
     (("Kk", [[0, 64]], [0]), UsageError, "squares has numbers below 0 or above 63"),
     (("Kk", [[0, -1]], [0]), UsageError, "squares has numbers"),
     (("Kk", [[0, 1, 2]], [0]), UsageError, r"squares has the shape \(1, 3\): expected \(n, 2\)"),
-    (
-        ("Kk", [[0, 1], [2]], [0, 0]),
-        UsageError,
-        r"rows of different lengths: expected the shape \(n, 2\)",
-    ),
+    (("Kk", [[0, 1], [2]], [0, 0]), UsageError, r"of different lengths: expected the shape \(n, 2\)"),
     (("Kk", [0, 1], [0]), UsageError, r"squares has the shape \(2,\): expected \(n, 2\)"),
     (("Kk", [[0, 20]], []), UsageError, r"side has the shape \(0,\): expected \(1,\)"),
     (("Kk", [], [0]), UsageError, r"side has the shape \(1,\): expected \(0,\)"),

@@ -1,7 +1,7 @@
 """All positions of a table as arrays: complete, chosen, sampled, and back to boards."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import chess
@@ -115,33 +115,26 @@ def test_samples(tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_refused(tablebase: Tablebase, tmp_path: Path) -> None:
     table = tablebase.table(Material.parse("KPvKP"))
     assert repr(table) == "<positions of KPvKP>"
-    with pytest.raises(UsageError, match="not a G-score"):
-        table.count(value="mate")
-    white_or_black = r"the side cannot be .*: expected chess.WHITE, chess.BLACK, or None"
-    for side in ("black", "b", 0, 2):
-        with pytest.raises(TypeError, match=white_or_black):
-            table.count(side=side)
-    for value in (0, [0], 3.5):
-        with pytest.raises(TypeError, match=r"a value cannot be (int|float): expected a G-score or its text"):
-            table.count(value=value)
-    with pytest.raises(UsageError, match="the count is -1: expected 0 or more"):
-        table.sample(-1, seed=1)
-    with pytest.raises(UsageError, match="the seed is -1: expected 0 or more"):
-        table.sample(1, seed=-1)
-    with pytest.raises(TypeError, match="the count cannot be float: expected a whole number"):
-        table.sample(2.5, seed=1)
-    with pytest.raises(TypeError, match="the depth cannot be float: expected plies, or a range of them"):
-        table.count(depth=3.5)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="one with an en passant right, and these are the others of KPvKP"):
-        table.slot(en_passant_board(random.Random(0)))
-    with pytest.raises(UsageError, match="the position is KvK, and these are the others of KPvKP"):
-        table.slot(random_board(random.Random(0), Material.parse("KvK")))
-    with pytest.raises(UsageError, match="32 men"):
-        table.slot(chess.Board())
-    with open_tablebase(tmp_path) as empty, pytest.raises(MissingTableError):
-        empty.table("KvK")
-    with pytest.raises(UsageError, match="not a material name"):
-        tablebase.table("nonsense")
+    right, kings = en_passant_board(random.Random(0)), random_board(random.Random(0), Material.parse("KvK"))
+    sides = r"the side cannot be .*: expected chess.WHITE, chess.BLACK, or None"
+    values = r"a value cannot be (int|float): expected a G-score or its text"
+    refused: list[tuple[Callable[..., object], object, type[Exception], str]] = [
+        *((lambda side: table.count(side=side), side, TypeError, sides) for side in ("black", "b", 0, 2)),
+        *((lambda value: table.count(value=value), value, TypeError, values) for value in (0, [0], 3.5)),
+        (lambda value: table.count(value=value), "mate", UsageError, "not a G-score"),
+        (lambda depth: table.count(depth=depth), 3.5, TypeError, "the depth cannot be float: expected plies"),
+        (lambda count: table.sample(count, 1), -1, UsageError, "the count is -1: expected 0 or more"),
+        (lambda count: table.sample(count, 1), 2.5, TypeError, "the count cannot be float: expected a whole"),
+        (lambda seed: table.sample(1, seed), -1, UsageError, "the seed is -1: expected 0 or more"),
+        (table.slot, right, UsageError, "one with an en passant right, and these are the others of KPvKP"),
+        (table.slot, kings, UsageError, "the position is KvK, and these are the others of KPvKP"),
+        (table.slot, chess.Board(), UsageError, "32 men"),
+        (tablebase.table, "nonsense", UsageError, "not a material name"),
+        (open_tablebase(tmp_path).table, "KvK", MissingTableError, "KvK"),
+    ]
+    for ask, given, error, words in refused:
+        with pytest.raises(error, match=words):
+            ask(given)
 
 
 def test_a_table_stays_open(tables: Path) -> None:

@@ -7,7 +7,6 @@ import pydoc
 import random
 import re
 import shutil
-import typing
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -53,12 +52,6 @@ def tables(reference_dir: Path) -> Iterator[Tablebase]:
         yield tables
 
 
-@pytest.fixture
-def own_dir(reference_dir: Path, tmp_path: Path) -> Path:
-    """A copy of the tables: HDF5 shares the descriptor of a file that is open already."""
-    return Path(shutil.copytree(reference_dir, tmp_path / "own"))
-
-
 @pytest.mark.parametrize("name", ["KvK", *exhaustive(["KBvK", "KNvK"])])
 def test_every_kind_of_state(name: str, tables: Tablebase) -> None:
     """Fresh and accrued, both colourings, against the reference."""
@@ -96,14 +89,6 @@ def test_positions_of_the_wiki(tables: Tablebase) -> None:
         assert str(result.value) == value
         assert " ".join(ply.san for ply in tables.line(board)) == line
         assert result.depth == len(line.split())
-
-
-def test_the_accrued_score_stays_after_a_quiet_move(tables: Tablebase) -> None:
-    board = chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1")
-    for move in ("Kd5", "Kf5"):
-        board.push_san(move)
-    result = tables.probe(board, "-G5.5")
-    assert (str(result.value), result.depth, str(result.accrued)) == ("-G5.5", 0, "-G5.5")
 
 
 def test_moves_and_lines_follow_from_the_values(tables: Tablebase) -> None:
@@ -169,15 +154,12 @@ REFUSED = [
     ("8/8/8/3K1k2/8/8/8/5R2 w - - 0 1", "Black is in check although White is to move"),
     ("8/8/8/3K1k2/8/8/8/3r4 b - - 0 1", "White is in check although Black is to move"),
     ("P7/8/8/3K1k2/8/8/8/8 b - - 0 1", "first or last rank"),
-    ("8/8/8/3K1k2/8/8/8/p7 b - - 0 1", "first or last rank"),
     ("8/8/8/3K1k2/8/8/8/RRRR4 b - - 0 1", "6 men"),
     ("4k3/8/8/8/8/8/8/4K3 w K - 0 1", "castling rights without"),
     ("4k3/8/8/8/4P3/8/8/4K3 b - e6 0 1", "passed e6"),
     ("4k3/8/8/8/8/8/8/4K3 b - e3 0 1", "passed e3"),
     ("4k3/8/8/8/4P3/4K3/8/8 b - e3 0 1", "passed e3"),
     ("junk", "not a FEN"),
-    ("", "not a FEN"),
-    ("8/8/8/3K1k2/8/8/8/8", "not a FEN"),
     ("8/8/8/3K1k2/8/8/8/8 x - - 0 1", "not a FEN"),
     (f"{KINGS} x - 0 1", "not a FEN"),
     (f"{KINGS} - e9 0 1", "not a FEN"),
@@ -277,53 +259,34 @@ def test_missing_tables(tmp_path: Path, reference_dir: Path, monkeypatch: pytest
         tables.probe(board)
 
 
-def test_damaged_tables(tmp_path: Path, reference_dir: Path) -> None:
-    board = chess.Board(BISHOP)
-    path = table_path(tmp_path, "KBvK", R)
-    shutil.copy(table_path(reference_dir, "KNvK", R), path)
-    with open_tablebase(tmp_path) as tables:
-        with pytest.raises(DamagedTableError, match="holds KNvK"):
-            tables.get(board)
-        shutil.copy(table_path(reference_dir, "KBvK", R), path)
-        os.truncate(path, 3000)
-        with pytest.raises(DamagedTableError, match="truncated"):
-            tables.get(board)
+def test_a_damaged_table(tmp_path: Path, reference_dir: Path) -> None:
+    os.truncate(shutil.copy(table_path(reference_dir, "KBvK", R), tmp_path), 3000)
+    with open_tablebase(tmp_path) as tables, pytest.raises(DamagedTableError, match="truncated"):
+        tables.get(BISHOP)
 
 
-def test_a_closed_tablebase(own_dir: Path) -> None:
+def test_a_closed_tablebase(own: Path) -> None:
     board = chess.Board(BISHOP)
     open_files = len(os.listdir("/proc/self/fd"))
-    with open_tablebase(own_dir) as tables:
+    with open_tablebase(own) as tables:
         tables.probe(board)
         assert len(os.listdir("/proc/self/fd")) == open_files + 1
     assert len(os.listdir("/proc/self/fd")) == open_files
     with pytest.raises(ValueError, match="closed"):
         tables.probe(board)
     with pytest.raises(UsageError, match="rules"):
-        open_tablebase(own_dir, rules="x")
+        open_tablebase(own, rules="x")
 
 
-def test_threads_and_bounded_files(own_dir: Path, tables: Tablebase) -> None:
+def test_threads_and_bounded_files(own: Path, tables: Tablebase) -> None:
     """Many threads, one file open at a time, a cache of a few chunks."""
     rng = random.Random(0)
     boards = [random_board(rng, Material.parse(rng.choice(NAMES))) for _ in range(80)]
     expected = list(map(tables.probe, boards))
     before = len(os.listdir("/proc/self/fd"))
-    with (
-        Tablebase(own_dir, max_open_files=1, cache_bytes=50_000) as bounded,
-        ThreadPoolExecutor(8) as pool,
-    ):
+    with Tablebase(own, max_open_files=1, cache_bytes=50_000) as bounded, ThreadPoolExecutor(8) as pool:
         assert list(pool.map(bounded.probe, boards)) == expected
         assert len(os.listdir("/proc/self/fd")) <= before + 1
-
-
-def test_probing_leaves_the_board_alone(tables: Tablebase) -> None:
-    board = chess.Board(BISHOP)
-    board.push_san("Bh2")
-    fen, stack = board.fen(), list(board.move_stack)
-    tables.moves(board)
-    tables.line(board)
-    assert (board.fen(), board.move_stack) == (fen, stack)
 
 
 @settings(max_examples=sample(30, 100))
@@ -369,34 +332,6 @@ def test_help_is_complete() -> None:
         if dataclasses.is_dataclass(public) and name not in ("GScore", "Material"):
             fields = {field.name for field in dataclasses.fields(public)}
         assert not fields or set(re.findall(r":ivar (\w+): ", pydoc.getdoc(public))) == fields, name
-
-
-def test_the_results_of_results_are_public() -> None:
-    """The types of the fields of results are public themselves."""
-    waiting: list[object] = [
-        *typing.get_type_hints(tbgen.Outcome).values(),
-        *typing.get_type_hints(tbgen.Solution).values(),
-    ]
-    names = set()
-    while waiting:
-        kind = waiting.pop()
-        waiting += typing.get_args(kind)
-        if isinstance(kind, type) and kind.__module__.startswith("tbgen."):
-            names.add(kind.__name__)
-    assert {"ScoreInterval", "GameSettings", "Hold", "ForwardProof"} <= names
-    assert names - set(tbgen.__all__) == set()
-
-
-def test_help_of_solve() -> None:
-    """It says how the function is called and what each parameter is, as the function itself does."""
-    signature = inspect.signature(tbgen.solve)
-    assert signature == inspect.signature(import_module("tbgen.solve.solver").solve)
-    text = pydoc.plain(pydoc.render_doc(tbgen.solve))
-    assert "tbgen.solve(given: " in text
-    assert {*signature.parameters} == {*re.findall(r":param (\w+): ", text)}
-    assert "help(tbgen.solve)" in (tbgen.__doc__ or "")
-
-
-def test_unknown_names() -> None:
+    assert inspect.signature(tbgen.solve) == inspect.signature(import_module("tbgen.solve.solver").solve)
     with pytest.raises(AttributeError, match="nonsense"):
         tbgen.nonsense  # noqa: B018

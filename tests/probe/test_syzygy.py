@@ -9,6 +9,7 @@ import shutil
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import chess
 import pytest
@@ -58,17 +59,15 @@ def test_what_files_tell(syzygy: Syzygy) -> None:
         assert board.fen() == fen
 
 
-@pytest.mark.parametrize(("wdl", "mover"), [(2, "G0.0"), (1, "G0.0"), (-1, "-G0.0"), (-2, "-G0.0")])
-def test_a_cursed_win_is_a_win(wdl: int, mover: str, syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cursed_win_is_a_win(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of five men are the first to have one: the answer is stood in for."""
-    monkeypatch.setattr(syzygy._files, "get_wdl", lambda _: wdl)
-    for turn in chess.COLORS:
-        board = chess.Board("8/8/8/3k4/8/8/8/KQ6 w - - 0 1")
-        board.turn = turn
-        bounds = syzygy.winner(board).bounds
-        score = GScore(mover)
-        assert bounds.exact
-        assert bounds.lower == (score if turn else -score)
+    for wdl, mover in ((2, "G0.0"), (1, "G0.0"), (-1, "-G0.0"), (-2, "-G0.0")):
+        monkeypatch.setattr(syzygy._files, "get_wdl", Mock(return_value=wdl))
+        for turn, score in ((chess.WHITE, GScore(mover)), (chess.BLACK, -GScore(mover))):
+            board = chess.Board("8/8/8/3k4/8/8/8/KQ6 w - - 0 1")
+            board.turn = turn
+            bounds = syzygy.winner(board).bounds
+            assert (bounds.exact, bounds.lower) == (True, score)
 
 
 def test_files_of_several_directories(tmp_path: Path, syzygy: Syzygy) -> None:
@@ -92,43 +91,30 @@ def test_no_files(tmp_path: Path) -> None:
         Syzygy(tmp_path)
 
 
-@pytest.mark.parametrize("length", [0, 3, 60, 80, 144, 150])
-def test_a_truncated_file(length: int, tmp_path: Path) -> None:
+def test_a_truncated_file(tmp_path: Path) -> None:
     shutil.copytree(FILES, tmp_path / "files")
     path = tmp_path / "files" / "KRvK.rtbw"
-    path.write_bytes(path.read_bytes()[:length])
-    with Syzygy(tmp_path / "files") as damaged, pytest.raises(DamagedTableError, match="published checksums"):
-        ask_for_all(damaged)
-
-
-def ask_for_all(syzygy: Syzygy) -> None:
-    """Ask for a rook against a king on all squares that he may stand on."""
-    for square in chess.SquareSet(chess.BB_ALL & ~chess.BB_RANK_1 & ~chess.BB_FILE_A & ~chess.BB_FILE_B):
-        board = chess.Board("8/8/8/8/8/8/8/KR6 b - - 0 1")
+    whole = path.read_bytes()
+    empty = chess.SquareSet(~(chess.BB_RANK_1 | chess.BB_FILE_A | chess.BB_FILE_B))
+    boards = [chess.Board("8/8/8/8/8/8/8/KR6 b - - 0 1") for _ in empty]
+    for square, board in zip(empty, boards, strict=True):
         board.set_piece_at(square, chess.Piece(chess.KING, chess.BLACK))
-        syzygy.winner(board)
+    for length in (0, 3, 60, 80, 144, 150):
+        path.write_bytes(whole[:length])
+        with Syzygy(path.parent) as damaged, pytest.raises(DamagedTableError, match="published checksums"):
+            list(map(damaged.winner, boards))
 
 
-@pytest.mark.parametrize(
-    "said", [AssertionError(), RecursionError(), IndexError(), struct.error(), OSError(), 3, -4]
-)
-def test_what_damage_does_to_python_chess(
-    said: Exception | int, syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def damaged(_: chess.Board) -> int:
-        if isinstance(said, Exception):
-            raise said
-        return said
-
-    monkeypatch.setattr(syzygy._files, "get_wdl", damaged)
-    with pytest.raises(DamagedTableError, match="published checksums"):
-        syzygy.winner(chess.Board("8/8/8/3k4/8/8/8/KR6 b - - 0 1"))
+def test_what_damage_does_to_python_chess(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says a number that is none, or raises some error."""
+    for said in (AssertionError(), RecursionError(), IndexError(), struct.error(), OSError(), 3, -4):
+        monkeypatch.setattr(syzygy._files, "get_wdl", Mock(side_effect=[said]))
+        with pytest.raises(DamagedTableError, match="published checksums"):
+            syzygy.winner(chess.Board("8/8/8/3k4/8/8/8/KR6 b - - 0 1"))
 
 
 def test_a_directory_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
+    denied = Mock(side_effect=PermissionError(13, "Permission denied"))
     monkeypatch.setattr("chess.syzygy.Tablebase.add_directory", denied)
     with pytest.raises(TbgenError, match=r"cannot read the directory .*: Permission denied"):
         Syzygy(tmp_path)
