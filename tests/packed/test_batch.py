@@ -14,8 +14,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
-from tbgen.index.layout import SIDES, Side, Slot, layout_of
-from tbgen.index.position import board_of
+from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE
 from tbgen.packed import batch
 from tbgen.packed.batch import BatchDecoder, Question
@@ -40,22 +39,6 @@ def states(names: tuple[str, ...], count: int, seed: int = 0) -> Asked:
         boards[::20] = [en_passant_board(rng) for _ in boards[::20]]
     scores = [rng.choice([None, GScore(rng.randrange(2, 16), rng.random() < 0.5)]) for _ in boards]
     return boards, scores
-
-
-def neighbours(name: str, count: int) -> Asked:
-    """All positions of both sides in so many slots, once fresh and once with an accrued score."""
-    layout, rng, boards = layout_of(Material.parse(name)), random.Random(name), []
-    first = rng.randrange(layout.size - count)
-    for side in SIDES:
-        for slot in range(first, first + count):
-            try:
-                board = board_of(layout, side, Slot(slot))
-            except ValueError:
-                continue
-            if not board.was_into_check() and board.is_valid():
-                boards.append(board)
-    inherited = [GScore(rng.randrange(2, 16), rng.random() < 0.5) for _ in boards]
-    return boards * 2, [*inherited, *(None for _ in boards)]
 
 
 def one_by_one(tables: Tablebase, asked: Asked) -> list[ProbeResult | TbgenError]:
@@ -118,11 +101,6 @@ def test_many_are_as_one_by_one(tables: Path, packed: PackedTables) -> None:
                 for result in playing.probe_many(few[0][first : first + count], few[1][first : first + count])
             ]
             assert found == results[:40]
-
-
-@pytest.mark.parametrize("name", ["KPvKP", "KBvKN", *exhaustive(["KNNvK"])])
-def test_neighbours(name: str, tables: Path, packed: PackedTables) -> None:
-    compare((packed(name).parent, tables), neighbours(name, sample(150, 3000)))
 
 
 @pytest.mark.parametrize("name", ["KPvK", *exhaustive(["KNvK", "KPvKP"])])

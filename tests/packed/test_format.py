@@ -12,7 +12,6 @@ from typing import Any
 import chess
 import h5py
 import numpy as np
-import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
@@ -410,39 +409,28 @@ def agree(reader: Packed, plain: Loaded, board: chess.Board, scores: Iterable[in
         assert accrued is not None or found[1] is not None
 
 
-@pytest.mark.parametrize(
-    ("name", "variant", "seed", "positions", "meets"),
-    [
+def test_positions_with_accrued_scores(whole_game_tables: Path, packed: PackedTables) -> None:
+    """Those of two pawns with en passant rights."""
+    for name, variant, seed, positions, meets in (
         ("KNvK", R, 93, sample(5, 300), "value better worse stays function"),
         ("KPvK", R, "", sample(8, 50), "CAPTURE value better exception function"),
         ("KBvKN", R, "", sample(3, 12), "SELF CAPTURE value better exception function escape"),
         ("KPvKP", R, "", sample(4, 20), "value worse exception"),
         ("KNvK", Variant.WHOLE_GAME, 172, sample(6, 200), "value better worse stays"),
-    ],
-)
-def test_positions_with_accrued_scores(
-    name: str,
-    variant: Variant,
-    seed: object,
-    positions: int,
-    meets: str,
-    whole_game_tables: Path,
-    packed: PackedTables,
-) -> None:
-    """Those of two pawns with en passant rights."""
-    reader = reader_of(packed(name, variant), whole_game_tables)
-    plain = Loaded(table_path(whole_game_tables, name, variant))
-    assert bool(reader.file.attrs["accrued"]) == (variant is R)
-    chance, material = random.Random(f"{name} {seed}".strip()), Material.parse(name)
-    for number in range(positions):
-        scores = [code for rank_ in chance.sample(range(2, 20), 3) for code in (rank_, 255 - rank_)]
-        passes = name == "KPvKP" and number % 4
-        board = en_passant_board(chance) if passes else random_board(chance, material)
-        agree(reader, plain, board, [None, *scores])
-    for slot in itertools.islice(reader.exceptions, 2):
-        board = reader.board_of(reader.men_of(*reader.squares(slot)), 1 - reader.stored)
-        agree(reader, plain, board, [None, 5, 250])
-    assert reader.met.keys() >= {*meets.split()}
+    ):
+        reader = reader_of(packed(name, variant), whole_game_tables)
+        plain = Loaded(table_path(whole_game_tables, name, variant))
+        assert bool(reader.file.attrs["accrued"]) == (variant is R)
+        chance, material = random.Random(f"{name} {seed}".strip()), Material.parse(name)
+        for number in range(positions):
+            scores = [code for rank_ in chance.sample(range(2, 20), 3) for code in (rank_, 255 - rank_)]
+            passes = name == "KPvKP" and number % 4
+            board = en_passant_board(chance) if passes else random_board(chance, material)
+            agree(reader, plain, board, [None, *scores])
+        for slot in itertools.islice(reader.exceptions, 2):
+            board = reader.board_of(reader.men_of(*reader.squares(slot)), 1 - reader.stored)
+            agree(reader, plain, board, [None, 5, 250])
+        assert reader.met.keys() >= {*meets.split()}
 
 
 def test_the_manifest_and_what_the_bytes_are_checked_by(tables: Path, packed: PackedTables) -> None:

@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
-
 from tbgen import open_tablebase
-from tbgen.compiler import cache
-from tbgen.packed import asking, warmup
+from tbgen.packed import warmup
 from tbgen.packed.kernels import encode, probe, questions
 from tests.packed.test_batch import states
 from tests.support.packed_tables import pack
@@ -29,21 +26,3 @@ def test_a_kernel_has_one_signature(three_men: Path, tmp_path: Path) -> None:
         assert list(one.probe_many(boards, scores)) == list(map(other.probe, boards, scores))
     for kernel in KERNELS:
         assert len(cast(Any, kernel).entry.signatures) == 1, kernel
-
-
-def test_whether_probes_have_to_wait_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anybody asks, and whoever compiles is told."""
-    compiled: list[None] = []
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(warmup, "compile_asking", lambda: compiled.append(None))
-    cache.directory.cache_clear()
-    try:
-        assert not cache.is_compiled(asking.FAMILY)
-        notes: list[str] = []
-        for _ in range(2):
-            asking.ensure_compiled(notes.append)
-            assert cache.is_compiled(asking.FAMILY)
-    finally:
-        cache.directory.cache_clear()
-    assert len(compiled) == len(notes) == 1
-    assert "that probe packed tables" in notes[0]
