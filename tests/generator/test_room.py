@@ -1,7 +1,6 @@
 """Memory and disk: what builds need, what they may take, and what happens where it is not there."""
 
 import os
-import resource
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,8 @@ from tbgen.generator.lock import LOCK_NAME
 from tbgen.generator.runner import schedule_of
 from tbgen.index.table import AccruedForm
 from tbgen.store.format import table_path
-from tests.support.builds import Diary, logged, stored_as, with_free
+from tests.support.builds import Diary, stored_as, with_free
 from tests.support.commands import logged_answer
-from tests.support.disks import small_disk
 from tests.support.exhaustive import sample
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -108,14 +106,6 @@ def test_directories_that_cannot_be_written(tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
 
 
-def test_estimates_grow_with_the_table() -> None:
-    small, large = (estimate(Material.parse(name), R) for name in ("KBvK", "KBNvK"))
-    assert 0 < small.seconds < large.seconds
-    assert 0 < small.disk < large.disk
-    assert 0 < small.memory < large.memory
-    assert estimate(Material.parse("KBNvK"), R, threads=1).seconds > large.seconds
-
-
 def estimated(material: Material, form: AccruedForm) -> Estimate:
     """The estimate of a table in some form."""
     with stored_as(form):
@@ -155,32 +145,3 @@ def test_the_disk_has_room_for_plain_copies(own: Path, monkeypatch: pytest.Monke
         with_free(monkeypatch, disk + max(copied.values()))
         with pytest.raises(TbgenError, match="the disk is full: the 5 tables need about"):
             build(wanted, own, Diary(), variant=R)
-
-
-def test_a_file_size_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, hard))
-    try:
-        assert main(["build", "KBvK", "--dir", str(tmp_path)]) == 1
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    *log, sentence = capsys.readouterr().err.splitlines(keepends=True)
-    assert logged("".join(log))[-1].startswith("stopped: 1 of 2 tables built in ")
-    assert sentence.startswith(
-        f"tbgen: {table_path(tmp_path, 'KBvK', R)} could not be written: File too large"
-    )
-    assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
-
-
-def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It fills up after the build has found it roomy enough."""
-    monkeypatch.setattr("tbgen.generator.runner.check_disk", lambda *_: None)
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    with small_disk(disk, 48):
-        with pytest.raises(TbgenError, match=r"the disk is full: .*KBvK.* was not written") as caught:
-            build([KBVK], disk, Diary(), variant=R)
-        assert caught.value.exit_code == 1
-        assert sorted(os.listdir(disk)) == [LOCK_NAME, "KvK.r.h5"]
-    with small_disk(disk, 20):
-        assert main(["build", "KBvK", "--dir", str(disk)]) == 1

@@ -13,7 +13,6 @@ from tests.support.exhaustive import exhaustive
 
 BASE = together([])
 KVK, KQVK, KRVK, KBVK, KNVK, KPVK = all_materials(3)
-NAMES = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
 
 
 def paper(seconds: dict[str, float], memory: dict[str, int]) -> BuildSchedule:
@@ -35,7 +34,7 @@ def test_sub_tables_come_first() -> None:
     schedule = paper({}, {})
     limits = Limits(8, 8, 1 << 40)
     assert begun(schedule, [], limits) == [("KvK", 8)]
-    assert begun(schedule, [KVK], limits) == [(name, 2) for name in NAMES[1:5]]
+    assert begun(schedule, [KVK], limits) == [(material.name, 2) for material in all_materials(3)[1:5]]
     assert begun(schedule, [KVK, KQVK, KRVK, KBVK], limits) == [("KNvK", 8)]
     assert begun(schedule, [KVK, KQVK, KRVK, KBVK, KNVK], limits) == [("KPvK", 8)]
     assert begun(schedule, all_materials(3), limits) == []
@@ -60,10 +59,8 @@ def test_memory() -> None:
     assert begun(schedule, [KVK], Limits(2, 2, BASE + 95)) == [("KQvK", 1), ("KBvK", 1)]
     at_work = {KQVK: schedule.estimate(KQVK, 2)}
     assert schedule.to_begin([KVK], at_work, Limits(2, 2, BASE + 65)) == []
-    assert [need.material for need in schedule.to_begin([KVK], at_work, Limits(4, 2, BASE + 100))] == [
-        KBVK,
-        KNVK,
-    ]
+    beside = schedule.to_begin([KVK], at_work, Limits(4, 2, BASE + 100))
+    assert [need.material for need in beside] == [KBVK, KNVK]
     assert schedule.to_begin([KVK], at_work, Limits(1, 2, 1 << 40)) == []
     assert begun(schedule, [KVK], Limits(4, 4, BASE + 5)) == [("KQvK", 4)]
 

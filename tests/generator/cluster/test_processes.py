@@ -65,22 +65,6 @@ def pid_of_worker(address: str) -> int:
 
 
 @pytest.mark.exhaustive
-def test_a_killed_client(three_men: Path, tmp_path: Path, scratch: Path) -> None:
-    """The worker drops the table as after Ctrl-C, and the next build removes what the client has left."""
-    with_kvk(three_men, tmp_path)
-    with small_cluster(scratch) as (address, _, _):
-        with started("tbgen", "build", "KBvK", "--scheduler", address, "--dir", str(tmp_path)) as running:
-            wait_for(running, "KBvK: begun by the worker ", "stderr")
-            running.kill()
-        (left,) = tmp_path.glob("*.tmp-*")
-        (scratch / "held").unlink()
-        diary = Diary()
-        build_kbvk(tmp_path, diary, address)
-    assert diary.notes[0] == f"removed {left.name}, left by an interrupted build"
-    assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KBvK.r.h5", "KvK.r.h5"]
-
-
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("dies", ["worker", "scheduler"])
 def test_the_only_worker_or_the_scheduler_is_gone(
     dies: str, three_men: Path, tmp_path: Path, scratch: Path
