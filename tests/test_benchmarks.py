@@ -67,27 +67,25 @@ def test_it_runs(
         assert (found is None) == method.startswith("time_")
 
 
+def printed(script: str, *words: str) -> str:
+    command = [sys.executable, str(ROOT / "benchmarks" / script), *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.mark.exhaustive
 def test_load_of_the_server(tables: Path) -> None:
     """Every request is answered, whatever slow clients do."""
-    words = [str(tables), "--requests", "300", "--slow", "20", "--json"]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "load.py"), *words],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = json.loads(printed("load.py", str(tables), "--requests", "300", "--slow", "20", "--json"))
     assert found["requests"] == 300
     assert 0 < found["median_ms"] <= found["p99_ms"] <= found["longest_ms"]
 
 
 @pytest.mark.exhaustive
 def test_rates_are_compared_with_tables(tables: Path) -> None:
-    words = [sys.executable, str(ROOT / "benchmarks" / "calibrate.py"), str(tables), "KNvK"]
-    title, *lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    title, *lines = printed("calibrate.py", str(tables), "KNvK").splitlines()
     assert title.split() == ["material", "costs.toml", "measured", "ratio"]
     found = {line[12:32].strip(): [float(word) for word in line[32:].split()] for line in lines}
     assert list(found) == ["build, s", "file, kB", "proof, s", "counted, s"]

@@ -13,19 +13,15 @@ import tbgen
 from tbgen.cli.main import COMMANDS
 from tests.support.paths import ROOT
 
-WITHOUT_MODULES = ["exclude_patterns=_build,modules/**", "suppress_warnings=ref.python,toc.excluded"]
-"""Settings of Sphinx; the reference of all modules takes most of the time."""
 
-
-def made(builder: str, place: Path, settings: list[str]) -> Path:
+def made(builder: str, place: Path) -> Path:
     """The documentation made by one of Sphinx's builders, the texts read once for all.
 
     The theme of the site puts all pages into the margin of each, which takes two minutes more.
     """
-    options = ["-q", "-W", "--keep-going", "-b", builder, "-d", str(place / "doctrees")]
-    for setting in ("html_theme=basic", *settings):
-        options += ["-D", setting]
-    command = [sys.executable, "-m", "sphinx", *options, str(ROOT / "docs"), str(place / builder)]
+    options = ["-q", "-W", "--keep-going", "-b", builder, "-D", "html_theme=basic"]
+    places = ["-d", str(place / "doctrees"), str(ROOT / "docs"), str(place / builder)]
+    command = [sys.executable, "-m", "sphinx", *options, *places]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return place / builder
@@ -33,17 +29,11 @@ def made(builder: str, place: Path, settings: list[str]) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_the_reference_of_all_modules(tmp_path: Path) -> None:
-    site = made("html", tmp_path, [])
+def test_the_site_and_the_manual_page(tmp_path: Path) -> None:
+    site = made("html", tmp_path)
     modules = {path.stem for path in (site / "modules").glob("*.html")}
     assert {"tbgen.board.score", "tbgen.probe.tablebase", "tbgen.generator.runner"} <= modules
     assert not [name for name in modules if ".kernels." in name]
-
-
-@pytest.mark.slow
-@pytest.mark.exhaustive
-def test_the_site_and_the_manual_page(tmp_path: Path) -> None:
-    site = made("html", tmp_path, WITHOUT_MODULES)
     page = (site / "api.html").read_text()
     assert [name for name in tbgen.__all__ if f'<span class="pre">{name}</span>' not in page] == [
         "__version__"
@@ -55,7 +45,7 @@ def test_the_site_and_the_manual_page(tmp_path: Path) -> None:
         if not (path.parent / target).exists()
     ]
     assert broken == []
-    manual = (made("man", tmp_path, WITHOUT_MODULES) / "tbgen.1").read_text().replace("\\-", "-")
+    manual = (made("man", tmp_path) / "tbgen.1").read_text().replace("\\-", "-")
     commands = [import_module(f"tbgen.cli.{name}").run for name in COMMANDS]
     options = {
         option for command in commands for each in command.params for option in each.opts if option[0] == "-"

@@ -41,9 +41,7 @@ def test_exit_codes_and_builtin_errors(error: TbgenError, builtin: type, exit_co
 
 
 def test_missing_table_names_the_command_that_builds_it() -> None:
-    error = MissingTableError("KBvK")
-    assert str(error) == "table KBvK is missing; build it with: tbgen build KBvK"
-    assert error.material == "KBvK"
+    assert str(MissingTableError("KBvK")) == "table KBvK is missing; build it with: tbgen build KBvK"
     assert str(MissingTableError("KBvK", Path("my dir"), "wg")) == (
         "table KBvK is missing from my dir; build it with: tbgen build KBvK --dir 'my dir' --rules wg"
     )
@@ -53,9 +51,7 @@ def test_quotes_are_escaped_and_short() -> None:
     assert quote("G3.4") == "'G3.4'"
     assert quote("a\nb\x1b[31m") == r"'a\nb\x1b[31m'"
     assert quote("\ud800") == r"'\ud800'"
-    quoted = quote("x" * 10_000_000)
-    assert len(quoted) == 60
-    assert "..." in quoted
+    assert len(quote("x" * 10_000_000)) == 60
 
 
 def test_a_missing_package_of_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,7 @@ def test_what_tbgen_does_alone(tmp_path: Path) -> None:
         "tag": ([GAMES, "-"], "RMobilityResult"),
         "score": ([GAMES, "--format", "json"], "greedy"),
         "info": (["--manifest"], "KBvK"),
+        "report": (["KvK", "--json"], '"records"'),
     }
     for words, code, printed, said in run(tmp_path, [[name, *expected[name][0]] for name in expected]):
         assert (code, expected[words[0]][1] in printed) == (0, True), said

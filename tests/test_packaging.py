@@ -7,59 +7,44 @@ import sys
 import zipfile
 from pathlib import Path
 
-import pytest
-
 from tests.support.paths import ROOT
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+def test_a_wheel_has_every_file_of_the_package_and_pages_that_lead_to_each_other(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-def test_a_wheel_has_every_file_of_the_package(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        packed = {name for name in archive.namelist() if name.startswith("tbgen/")}
+    (built,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(built) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
     kept = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "tbgen").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert {"tbgen/web/page/index.html", "tbgen/report/site/templates/report.html.jinja"} <= kept
-    assert packed == kept
+    assert {name for name in files if name.startswith("tbgen/")} == kept
+    check_pages(files)
 
 
-def test_the_readme_of_a_wheel_names_pages_that_come_with_it(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        (metadata,) = [archive.read(name).decode() for name in names if name.endswith("/METADATA")]
+def check_pages(files: dict[str, bytes]) -> None:
+    """README, which is shown without the others, names them; these link to each other."""
+    (metadata,) = [data.decode() for name, data in files.items() if name.endswith("/METADATA")]
     assert re.findall(r"\]\((?!https?:)[^)]*\)", metadata) == []
-    pages = re.findall(r"`(share/doc/tbgen/[^`]+)`", metadata)
-    assert len(pages) > 10
-    pages += [
+    named = re.findall(r"`(share/doc/tbgen/[^`]+)`", metadata)
+    assert len(named) > 10
+    named += [
         f"share/doc/tbgen/docs/{page.name}"
         for page in (ROOT / "docs").glob("*.md")
         if "```{" not in page.read_text()  # pages of the site that only include others
     ]
-    brought = {name.partition(".data/data/")[2] for name in names}
-    assert [page for page in pages if page not in brought] == []
-
-
-def test_the_pages_of_a_wheel_link_to_what_comes_with_it(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        brought = {name.partition(".data/data/")[2]: name for name in archive.namelist()}
-        pages = {
-            place: archive.read(name).decode() for place, name in brought.items() if place.endswith(".md")
-        }
+    brought = {name.partition(".data/data/")[2]: data for name, data in files.items()}
     links = [
         (page, posixpath.normpath(posixpath.join(posixpath.dirname(page), target)))
-        for page, text in pages.items()
-        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text)
+        for page, data in brought.items()
+        if page.endswith(".md")
+        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", data.decode())
     ]
     assert len(links) > 50
     assert ("share/doc/tbgen/CONTRIBUTING.md", "share/doc/tbgen/benchmarks/README.md") in links
+    assert [page for page in named if page not in brought] == []
     assert [link for link in links if link[1] not in brought] == []

@@ -1,40 +1,35 @@
 """How long work goes on still."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from tbgen.progress import Countdown
 
 
-class SetClock:
-    """A clock that stands still until it is set."""
-
-    now = 1000.0
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
-    clock = SetClock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that stands still until it is set."""
+    clock = SimpleNamespace(now=1000.0)
     monkeypatch.setattr("time.monotonic", lambda: clock.now)
     return clock
 
 
-def left(seconds: float, done: float, passed: float, clock: SetClock) -> float:
-    """Seconds left of work, of which so much is done after so long."""
-    countdown = Countdown(seconds)
-    countdown.begin({"work": seconds})
-    clock.now += passed
-    countdown.reach("work", done / seconds)
-    return countdown.seconds_left
+def test_the_rest_takes_as_long_as_what_is_done(clock: SimpleNamespace) -> None:
+    for seconds, done, passed, left in (
+        (600, 0, 0, 600),
+        (600, 0.001, 2, pytest.approx(660, rel=0.001)),  # too early to tell
+        (600, 200, 420, pytest.approx(800)),
+        (10, 11, 8, 0),
+    ):
+        countdown = Countdown(seconds)
+        countdown.begin({"work": seconds})
+        clock.now += passed
+        countdown.reach("work", done / seconds)
+        assert countdown.seconds_left == left
 
 
-def test_the_rest_takes_as_long_as_what_is_done(clock: SetClock) -> None:
-    assert left(600, 0, 0, clock) == 600
-    assert left(600, 0.001, 2, clock) == pytest.approx(660, rel=0.001), "too early to tell"
-    assert left(600, 200, 420, clock) == pytest.approx(800)
-    assert left(10, 11, 8, clock) == 0
-
-
-def test_it_goes_by_the_steps_of_each_job(clock: SetClock) -> None:
+def test_it_goes_by_the_steps_of_each_job(clock: SimpleNamespace) -> None:
     countdown = Countdown(12)
     clock.now = 0.0
     assert countdown.seconds_left == 12
@@ -56,7 +51,7 @@ def test_it_goes_by_the_steps_of_each_job(clock: SetClock) -> None:
     assert countdown.seconds_left == pytest.approx(2 * 24 / 30)
 
 
-def test_what_a_job_has_passed_over_counts_as_done(clock: SetClock) -> None:
+def test_what_a_job_has_passed_over_counts_as_done(clock: SimpleNamespace) -> None:
     countdown = Countdown(12)
     countdown.begin({"unpacking": 2.0, "states": 6.0})
     countdown.reach("unpacking", 0.5)

@@ -4,7 +4,6 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,11 +20,12 @@ from tbgen.index.layout import layout_of
 from tbgen.index.position import locate
 from tbgen.index.symmetry import IMAGE, TRANSPOSE
 from tbgen.probe.syzygy import Syzygy
-from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
 from tests.support.exhaustive import exhaustive, sample
+from tests.support.random_boards import en_passant_board, random_board
 from tests.support.script_modules import load_script
 
 NAMES = [material.name for material in all_materials(4)]
@@ -45,12 +45,6 @@ def published_dir() -> Path:
         if "CI" in os.environ:
             raise
         pytest.skip(str(error))
-
-
-@pytest.fixture(scope="module")
-def three(three_men: Path) -> Iterator[Tablebase]:
-    with open_tablebase(three_men) as tables:
-        yield tables
 
 
 @cache
@@ -103,48 +97,22 @@ def test_three_men_agree_with_syzygy_and_gaviota(name: str, three_men: Path, pub
 def test_four_men_agree_with_syzygy(tables: Path, published_dir: Path) -> None:
     """Positions at random in either colouring, not by slots as the script takes them, through the probe."""
     rng, most = random.Random(4), sample(20, 400)
-    seen: Counter[tuple[str, bool]] = Counter()
     with (
         open_tablebase(tables) as own,
         chess.syzygy.open_tablebase(str(published_dir / "syzygy"), load_dtz=False) as syzygy,
         Syzygy(published_dir / "syzygy") as files,
     ):
         for name in FOUR_MEN:
-            while seen[name, False] < most or (name == "KPvKP" and seen[name, True] < most):
-                board = random_board(rng, name)
-                seen[name, board.has_legal_en_passant()] += 1
+            for number in range(2 * most if name == "KPvKP" else most):
+                board = random_board(rng, Material.parse(name)) if number < most else en_passant_board(rng)
                 value, wdl = own.probe(board).value, syzygy.probe_wdl(board)
-                if value.rank == 0:
-                    wins = 1 if value.white == board.turn else -1
-                else:
-                    wins = 0
+                wins = 0 if value.rank else 1 if value.white == board.turn else -1
                 assert (wdl > 0) - (wdl < 0) == wins, (board.fen(), str(value), wdl)
                 bounds = files.winner(board).bounds
                 for holder in chess.COLORS:  # G1.0 is the best score that can have accrued
                     value = own.probe(board, GScore(2, holder)).value
                     assert bounds.lower <= value <= bounds.upper, (board.fen(), str(value))
                     assert bounds.exact == (value.rank == 0)
-
-
-def random_board(rng: random.Random, name: str) -> chess.Board:
-    """A legal position in either colouring; of KPvKP, every other one with an en passant right."""
-    white, black = name.split("v")
-    en_passant = name == "KPvKP" and rng.random() < 0.5
-    while True:
-        board = chess.Board(None)
-        board.turn = rng.random() < 0.5
-        for square, man in zip(rng.sample(range(64), 4), white + black.lower(), strict=True):
-            board.set_piece_at(square, chess.Piece.from_symbol(man))
-        if board.pawns & (chess.BB_RANK_1 | chess.BB_RANK_8) or board.was_into_check():
-            continue
-        if en_passant:
-            pushed = board.pieces(chess.PAWN, not board.turn).pop()
-            board.ep_square = pushed + 8 if board.turn else pushed - 8
-            if pushed >> 3 != (4 if board.turn else 3) or not board.has_legal_en_passant():
-                continue
-            if board.piece_at(pushed + 16 if board.turn else pushed - 16):
-                continue
-        return board if rng.random() < 0.5 else board.mirror()
 
 
 @pytest.mark.exhaustive
@@ -214,18 +182,17 @@ def test_positions_of_the_whole_board(name: str, strong: int, bare: int, tables:
 # Longest mates
 
 
-@pytest.mark.parametrize(
-    ("name", "white", "black"),
-    [("KQvK", (1, 19), (8, 20)), ("KRvK", (121, 31), (390, 32)), ("KPvK", (3, 55), (2, 56))],
-)
-def test_longest_mates_of_three_men(
-    name: str, white: tuple[int, int], black: tuple[int, int], three_men: Path
-) -> None:
+def test_longest_mates_of_three_men(three_men: Path) -> None:
     """10, 16 and 28 moves, and how many such positions there are (Guido in Kryukov's forum, 2006)."""
-    values, depths = read(three_men, name)
-    for side, (number, plies) in enumerate((white, black)):
-        mates = depths[side][values[side] == 0]
-        assert (int(mates.max()), int(np.count_nonzero(mates == plies))) == (plies, number)
+    for name, *expected in (
+        ("KQvK", (1, 19), (8, 20)),
+        ("KRvK", (121, 31), (390, 32)),
+        ("KPvK", (3, 55), (2, 56)),
+    ):
+        values, depths = read(three_men, name)
+        for side, (number, plies) in enumerate(expected):
+            mates = depths[side][values[side] == 0]
+            assert (int(mates.max()), int(np.count_nonzero(mates == plies))) == (plies, number), name
 
 
 # Moves that the longest mate of White takes with White to move, as in Nalimov's tables.
@@ -242,11 +209,7 @@ RECORDS = {
 def test_longest_mates_of_four_men(tables: Path) -> None:
     for name in ("KBNvK", "KNNvK", *FOUR_MEN)[: sample(2, 32)]:
         assert (longest(tables, name, "G0.0", 0) + 1) // 2 == RECORDS[name], name
-
-
-@pytest.mark.exhaustive
-def test_the_longest_mate_of_all_four_man_endings(tables: Path) -> None:
-    """The pawn beats the rook (Helmut Conrady in the CCC, 2000)."""
+    # The longest of all: the pawn beats the rook (Helmut Conrady in the CCC, 2000).
     assert longest(tables, "KRvKP", "-G0.0") == 85
 
 
@@ -290,45 +253,32 @@ def test_longest_ways_to_a_value(three_men: Path) -> None:
         assert {value: longest(three_men, name, value) for value in plies} == plies, name
 
 
-def test_values(three: Tablebase) -> None:
-    for fen, value, depth in (
-        ("8/8/8/8/8/8/8/2K1B1k1 w", "G0.5", 17),
-        ("8/8/8/8/8/2k5/8/K2B4 b", "G1.5", 46),
-        ("8/8/8/2K3k1/8/8/8/8 w", "-G8.5", 0),
-        ("8/8/8/2kNK3/8/8/8/8 b", "G3.5", 0),
-        ("4k3/4P3/4K3/8/8/8/8/8 b", "G0.5", 0),
-    ):
-        result = three.probe(chess.Board(f"{fen} - - 0 1"))
-        assert (str(result.value), result.depth) == (value, depth), fen
+LINES = {
+    ("8/8/8/4KBk1/8/8/8/8 b", "G1.5"): "Kh5 Kf4 Kh6 Kg4",
+    ("6k1/8/5K2/5B2/8/8/8/8 b", "G0.5"): "Kf8 Bd7 Kg8 Be6+ Kh7 Bf7 Kh8 Kg6",
+    ("8/6k1/8/4K3/8/8/8/8 b", "G5.5"): "Kf7 Kf5",
+}
 
 
-@pytest.mark.parametrize(
-    ("fen", "value", "line"),
-    [
-        ("8/8/8/4KBk1/8/8/8/8 b", "G1.5", "Kh5 Kf4 Kh6 Kg4"),
-        ("6k1/8/5K2/5B2/8/8/8/8 b", "G0.5", "Kf8 Bd7 Kg8 Be6+ Kh7 Bf7 Kh8 Kg6"),
-        ("8/6k1/8/4K3/8/8/8/8 b", "G5.5", "Kf7 Kf5"),
-    ],
-)
-def test_lines_of_the_wiki_are_best_play(fen: str, value: str, line: str, three: Tablebase) -> None:
-    """Every move keeps the value and leaves one ply less; the last reaches the goal."""
-    board = chess.Board(f"{fen} - - 0 1")
-    moves = line.split()
-    result = three.probe(board)
-    assert (str(result.value), result.depth) == (value, len(moves))
-    assert len(three.line(board)) == len(moves)
-    for left, move in zip(range(len(moves) - 1, -1, -1), moves, strict=True):
-        board.push_san(move)
-        result = three.probe(board, result.accrued)
-        assert (str(result.value), result.depth) == (value, left)
-    assert str(result.accrued) == value
-
-
-def test_an_accrued_score_stays(three: Tablebase) -> None:
-    board = chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1")
-    accrued = three.probe(board).accrued
-    for move in ("Kd5", "Kf5"):
-        board.push_san(move)
-        accrued = three.probe(board, accrued).accrued
-    assert str(accrued) == "-G5.5"
-    assert str(three.probe(board, accrued).value) == "-G5.5"
+def test_values_and_lines_of_the_wiki(three_men: Path) -> None:
+    """Every move of a line keeps the value and leaves one ply less; the last reaches the goal."""
+    with open_tablebase(three_men) as three:
+        for fen, value, depth in (
+            ("8/8/8/8/8/8/8/2K1B1k1 w", "G0.5", 17),
+            ("8/8/8/8/8/2k5/8/K2B4 b", "G1.5", 46),
+            ("8/8/8/2K3k1/8/8/8/8 w", "-G8.5", 0),
+            ("8/8/8/2kNK3/8/8/8/8 b", "G3.5", 0),
+            ("4k3/4P3/4K3/8/8/8/8/8 b", "G0.5", 0),
+        ):
+            result = three.probe(chess.Board(f"{fen} - - 0 1"))
+            assert (str(result.value), result.depth) == (value, depth), fen
+        for (fen, value), line in LINES.items():
+            board, moves = chess.Board(f"{fen} - - 0 1"), line.split()
+            assert len(three.line(board)) == len(moves)
+            result = three.probe(board)
+            for left in range(len(moves), -1, -1):
+                assert (str(result.value), result.depth) == (value, left), fen
+                if left:
+                    board.push_san(moves[-left])
+                    result = three.probe(board, result.accrued)
+            assert str(result.accrued) == value

@@ -27,15 +27,10 @@ def result(men: int, pieces: int, number: int = 0) -> dict[str, Any]:
     return {**position(men, pieces, number), **FINAL, "history": HISTORY}
 
 
-@pytest.mark.parametrize(
-    ("seconds", "ends"), [(4, "-G0.0 G0.0"), (5, "-G0.0 G1.0"), (99, "G5.5 G1.0"), (100, "G2.0 G2.0")]
-)
-def test_what_was_proved_by_a_time(seconds: float, ends: str) -> None:
-    assert str(benchmark.ends_by(result(6, 2), seconds)) == ends
-
-
-def test_all_that_was_proved_counts_by_the_time_that_was_given() -> None:
-    """The process itself took longer: Python had to start."""
+def test_what_was_proved_by_a_time() -> None:
+    """All counts by the time that was given; the process itself takes longer: Python has to start."""
+    for seconds, ends in ((4, "-G0.0 G0.0"), (5, "-G0.0 G1.0"), (99, "G5.5 G1.0"), (100, "G2.0 G2.0")):
+        assert str(benchmark.ends_by(result(6, 2), seconds)) == ends
     late = {**result(6, 2), "history": [[301.5, "G2.0", "G2.0", 9]]}
     assert not benchmark.ends_by(late, 299).exact
     assert benchmark.ends_by(late, 300).exact
@@ -90,8 +85,5 @@ def test_it_goes_on_where_it_was(
     *rows, new = map(json.loads, results.read_text().splitlines())
     assert rows == before
     assert new["fen"] == BLOCKED
-    assert new["history"][-1][1:3] == [new["lower"], new["upper"]]
-    assert new["lower"] == new["upper"]
+    assert new["history"][-1][1:3] == [new["lower"], new["upper"]] == 2 * [new["lower"]]
     assert new["answer"]["mobile"]["lower"] == ["d1", "e8"]
-    assert 0 < new["history"][0][0] <= new["seconds"]
-    assert new["memory"] > 1 << 20

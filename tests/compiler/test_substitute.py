@@ -4,14 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.support.exhaustive import exhaustive
 from tests.support.processes import end, started
-from tests.support.serving import serving
 
 ENTRY = "from tbgen.cli import entry_point\nentry_point()"
 
@@ -54,15 +52,6 @@ def finding(adjudicator, raw):
 multiprocessing.set_start_method("fork")
 tagged._finding = finding
 {ENTRY}
-"""
-
-WORKERS = """
-import sys
-if "--multiprocessing-fork" in sys.orig_argv:
-    import os, pathlib
-    from tbgen.compiler import cache
-    assert cache.directory().is_dir()
-    pathlib.Path(os.environ["READY"], str(os.getpid())).touch()
 """
 
 
@@ -117,22 +106,4 @@ def test_with_processes_that_tag(
     assert code == (128 + number if number else 0), rest
     assert (said + rest).count("NUMBA_CACHE_DIR") == 1
     assert (said + rest).count("compiling the kernels") == 1
-    assert left(tmp_path) == []
-
-
-@pytest.mark.exhaustive
-def test_with_workers_of_the_server(three_men: Path, tmp_path: Path, environment: dict[str, str]) -> None:
-    ready = tmp_path / "ready"
-    ready.mkdir()
-    (tmp_path / "sitecustomize.py").write_text(WORKERS)
-    path = os.pathsep.join([str(tmp_path), environment.get("PYTHONPATH", "")])
-    environment |= {"PYTHONPATH": path, "READY": str(ready)}
-    with serving(three_men, "--workers", "2", env=environment) as (running, _, _):
-        while len(list(ready.iterdir())) < 2:
-            assert running.poll() is None
-            time.sleep(0.05)
-        assert len(left(tmp_path)) == 1
-        running.send_signal(signal.SIGTERM)
-        code, said = end(running)
-    assert (code, said.count("NUMBA_CACHE_DIR")) == (0, 1), said
     assert left(tmp_path) == []

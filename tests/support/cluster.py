@@ -39,15 +39,12 @@ def small_cluster(scratch: Path) -> Iterator[tuple[str, subprocess.Popen[str], s
     (scratch / "holding.py").write_text(HOLDING)
     (scratch / "held").touch()
     with contextlib.ExitStack() as stack:
-        scheduler = stack.enter_context(
-            started("dask", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        )
+        where = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+        scheduler = stack.enter_context(started("dask", "scheduler", *where))
         address = wait_for(scheduler, "Scheduler at:", "stderr").split()[-1]
-        options = ["--nthreads", "1", "--memory-limit", "0", "--resources", "memory=8e9"]
-        options += ["--no-dashboard", "--preload", str(scratch / "holding.py")]
-        worker = stack.enter_context(
-            started("dask", "worker", address, *options, "--local-directory", str(scratch))
-        )
+        options = ["--nthreads", "1", "--memory-limit", "0", "--resources", "memory=8e9", "--no-dashboard"]
+        options += ["--preload", str(scratch / "holding.py"), "--local-directory", str(scratch)]
+        worker = stack.enter_context(started("dask", "worker", address, *options))
         wait_for(worker, "Registered to:", "stderr")
         yield address, scheduler, worker
 

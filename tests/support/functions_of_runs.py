@@ -23,10 +23,8 @@ def functions_of_runs(table: Table, of: Side = BLACK_TO_MOVE) -> Functions:
     new = np.append(True, ~same)[: len(value)]
     slot, entries = slot[new], np.stack([code[new], value[new]], axis=1).tobytes()
     slots, first = np.unique(slot, return_index=True)
-    ends = [*first[1:].tolist(), len(slot)]
-    functions = [
-        entries[2 * begin : 2 * end] for begin, end in zip(first.tolist(), ends, strict=False)
-    ]  # the last end is not used where there are no slots
+    ends = [*first[1:].tolist(), len(slot)]  # the last one is not used where there are no slots
+    functions = [entries[2 * begin : 2 * end] for begin, end in zip(first.tolist(), ends, strict=False)]
     count = Counter(functions)
     ordered = [b"", *sorted(count, key=lambda function: (-count[function], function))]
     names = {function: number for number, function in enumerate(ordered)}

@@ -33,23 +33,13 @@ def creating(group, name, *rest, **options):
     return create(group, name, *rest, **options)
 
 os.replace, h5py.Group.create_dataset = replacing, creating
-{more}
 entry_point()
 """
 
 
-PACKING = """
-from tbgen.store import form
-form._PACKED_FROM = 3
-"""
-
-
-def stopping(material: str, moment: str, action: str, packed: bool = False) -> str:
-    """A program that runs the command and does something when the file of a table comes to some point.
-
-    :param packed: whether it packs tables of three men too.
-    """
-    return SCRIPT.format(material=material, moment=moment, action=action, more=PACKING if packed else "")
+def stopping(material: str, moment: str, action: str) -> str:
+    """A program that runs the command and does something when the file of a table comes to some point."""
+    return SCRIPT.format(material=material, moment=moment, action=action)
 
 
 def start(command: Sequence[str], **options: Any) -> "subprocess.Popen[Any]":

@@ -62,14 +62,9 @@ class Net:
 
 
 @cache
-def moves_of(name: str) -> Moves:
-    return all_moves(name)
-
-
-@cache
 def solve_view(name: str, mate: float, stalemate: float) -> ViewTable:
     """Solve the game in which who mates or stalemates gets these points, and endless play is worth a half."""
-    moves = moves_of(name)
+    moves = all_moves(name)
     net = net_of(moves, [solve_view(sub, mate, stalemate) for sub in moves.names[1:]], mate, stalemate)
     points, plies = np.full(net.own, 0.5), np.zeros(net.own, np.int64)
     for white in (True, False):
