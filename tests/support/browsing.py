@@ -18,6 +18,7 @@ from playwright.sync_api import (
     BrowserContext,
     FloatRect,
     Page,
+    Request,
     ViewportSize,
     expect,
     sync_playwright,
@@ -31,6 +32,12 @@ SERIOUS = ("serious", "critical")
 DESK: ViewportSize = {"width": 1200, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 664}
 DRAWN = "() => new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))"
+GO = """query => {
+    document.activeElement.blur()
+    scrollTo(0, 0)
+    history.pushState(null, "", `./${query}`)
+    dispatchEvent(new PopStateEvent("popstate"))
+}"""
 MOST_MS = 300_000
 """How long a slow machine may take for anything."""
 
@@ -110,6 +117,10 @@ class Visit:
         """Errors of scripts, and what the page was forbidden; not answers by which the server refuses."""
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("console", self._said)
+        self._under_way = set[Request]()
+        self.page.on("request", lambda request: self._under_way.add(request))
+        for end in ("requestfinished", "requestfailed"):
+            self.page.on(end, lambda request: self._under_way.discard(request))  # type: ignore[call-overload]
         self.page.goto(f"{address}/{query}")
 
     def _said(self, message: Any) -> None:
@@ -117,21 +128,40 @@ class Visit:
             self.wrong.append(message.text)
 
     def close(self) -> None:
-        """Close the page, and forget what it has kept."""
+        """Close the page; nothing must have been wrong with it."""
+        self.forget()
+        self.page.close()
+        assert self.wrong == []
+
+    def forget(self) -> None:
+        """Forget what the page has kept, and whatever else outlasts a test."""
+        self.page.unroute_all()
         self.page.evaluate("() => { try { localStorage.clear() } catch {} }")
         self.page.context.clear_permissions()
-        self.page.close()
+
+    def go(self, query: str = "") -> None:
+        """Lead the explorer to another address, as a step in the history does: nothing is loaded."""
+        self.page.mouse.move(0, 0)
+        self.page.evaluate(GO, query)
+
+    def is_served(self) -> bool:
+        """Whether a server answers, and not a site."""
+        return not self.page.locator("html[data-static]").count()
 
     def asked(self) -> dict[str, str]:
         """What stands in the address of the page."""
         query = parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
         return {name: values[0].replace("_", " ") for name, values in query.items()}
 
-    def square(self, name: str) -> tuple[float, float]:
-        """The middle of a square, White below."""
+    def square(self, name: str, turned: bool = False) -> tuple[float, float]:
+        """The middle of a square.
+
+        :param turned: whether Black is below.
+        """
         box = self.box("#board svg.cm-chessboard")
-        size = box["width"] / 8
-        return box["x"] + size * (ord(name[0]) - 96.5), box["y"] + size * (8.5 - int(name[1]))
+        across, down = ord(name[0]) - 96.5, 8.5 - int(name[1])
+        across, down = (8 - across, 8 - down) if turned else (across, down)
+        return box["x"] + box["width"] * across / 8, box["y"] + box["height"] * down / 8
 
     def drag(self, start: str, end: tuple[float, float] | str) -> None:
         """Drag what stands on a square to another one, or to a place."""
@@ -169,6 +199,11 @@ class Visit:
         while not holds():
             assert monotonic() < end
             self.draw()
+
+    def settle(self) -> None:
+        """Wait until all that the page has asked for is there."""
+        self.draw()
+        self.until(lambda: not self._under_way)
 
     def draw(self) -> None:
         """Wait until one more picture is drawn."""

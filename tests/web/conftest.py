@@ -18,10 +18,10 @@ from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tbgen.web.site import write_site
 from tests.match import engines
-from tests.support.browsing import Visit, launched
+from tests.support.browsing import DESK, Visit, launched
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.serving import served
-from tests.support.static_host import hosting
+from tests.support.static_host import Host, hosting
 
 
 @pytest.fixture(scope="package")
@@ -57,30 +57,21 @@ def site(whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Let tests with the mark ``everywhere`` run on the page of a server and on a site without one.
-
-    On a site only those with ``everywhere("daily")`` run where exhaustive tests are left out.
-    """
-    if mark := metafunc.definition.get_closest_marker("everywhere"):
-        site = ["site"] if mark.args else exhaustive(["site"])
-        metafunc.parametrize("address", ["server", *site], indirect=True, scope="module")
+    """Let tests with the mark ``everywhere`` run on the page of a server, and exhaustively on a site."""
+    if metafunc.definition.get_closest_marker("everywhere"):
+        metafunc.parametrize("address", ["server", *exhaustive(["site"])], indirect=True)
 
 
-@pytest.fixture(scope="module")
-def address(
-    request: pytest.FixtureRequest,
-    browser: Browser,
-    whole_game_tables: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[str]:
-    """Where a server listens that shows all tables of up to four men, solves, plays and has a report.
+@pytest.fixture(scope="package")
+def host(site: Path) -> Iterator[Host]:
+    """What hands out the site."""
+    with hosting(site) as host:
+        yield host
 
-    With the parameter ``site`` it is a host that hands out the site.
-    """
-    if getattr(request, "param", "") == "site":
-        with hosting(request.getfixturevalue("site")) as host:
-            yield host.address
-        return
+
+@pytest.fixture(scope="package")
+def server(whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a server listens that shows all tables of up to four men, solves, plays and has a report."""
     report = tmp_path_factory.mktemp("report")
     (report / "tables").mkdir()
     for name in ("index.html", "tables/KBvK.r.html"):
@@ -89,6 +80,14 @@ def address(
     settings = {"engine": engine, "move_seconds": 300.0, "solve": Budget(cells=10)}
     with served(whole_game_tables, report=report, **settings) as address:
         yield address
+
+
+@pytest.fixture
+def address(request: pytest.FixtureRequest, server: str) -> str:
+    """Where the pages are: on the server, or with the parameter ``site`` on the host of the site."""
+    if getattr(request, "param", "") == "site":
+        return str(request.getfixturevalue("host").address)
+    return server
 
 
 class Opener(Protocol):
@@ -109,14 +108,36 @@ def opened(browser: Browser, address: str) -> Iterator[Opener]:
     yield opened
     for visit in visits:
         visit.close()
-    assert [visit.wrong for visit in visits] == [[]] * len(visits)
+
+
+@pytest.fixture(scope="package")
+def explorers() -> dict[str, Visit]:
+    """The explorer's pages that are open, by their addresses."""
+    return {}
 
 
 @pytest.fixture
-def visit(opened: Opener) -> Visit:
-    """The explorer at its first position."""
-    visit = opened()
+def visit(
+    request: pytest.FixtureRequest, browser: Browser, address: str, explorers: dict[str, Visit]
+) -> Iterator[Visit]:
+    """The explorer at its first position.
+
+    Tests have its page one after the other, for it takes long to load; one that fails leaves it to nobody.
+    The page remembers what it has asked for.
+    """
+    failed = request.session.testsfailed
+    if address not in explorers:
+        explorers[address] = Visit(browser, address)
+    visit = explorers[address]
+    visit.page.set_viewport_size(DESK)
+    visit.page.emulate_media(color_scheme="light")
+    visit.go()
     expect(visit.page.locator("#sentence")).to_have_text(
         "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
     )
-    return visit
+    yield visit
+    visit.forget()
+    wrong, visit.wrong = visit.wrong, []
+    if request.session.testsfailed > failed:
+        explorers.pop(address).page.close()
+    assert wrong == []

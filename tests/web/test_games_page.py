@@ -90,7 +90,7 @@ def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Bro
     assert again.wrong == []
     # One more move at its end, and it was not resigned here; the browser's way back leads to the game.
     page.locator("#played .step").last.click()
-    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
+    visit.settle()  # the moves are those of what is shown
     page.locator("#moves button").first.click()
     expect(outcome).to_contain_text("Result G1.5 (by the tables)")
     page.reload()
@@ -119,14 +119,14 @@ def test_another_move_is_a_variation(visit: Visit) -> None:
     expect(steps).to_have_text(["start", "Kh5", "Kh6", "Kf6", "Bg6?", "Kxg6", "Kf4", "Kh6"])
     expect(page.locator("#played .mistake")).to_have_text("G1.5 → G5.5")
     outcome = page.locator("#outcome").inner_text()
-    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
+    visit.settle()  # the moves are those of what is shown
     page.locator("[data-uci=g5h5]").click()
     expect(here).to_have_text("Kh5")  # it is the move of the game
     visit.press("ArrowDown", "ArrowRight", "ArrowDown")
     expect(here).to_have_text("Bg6?")
     visit.press("ArrowUp", "ArrowLeft", "ArrowUp")
     expect(here).to_have_text("Kh5")
-    page.wait_for_load_state("networkidle")  # the moves are those of what is shown
+    visit.settle()  # the moves are those of what is shown
     page.locator("[data-uci=e5f6]").click()
     expect(steps).to_have_text(["start", "Kh5", "Kh6", "Kf6", "Bg6?", "Kxg6", "Kf4", "Kf6", "Kh6"])
     expect(page.locator("#graph .here")).to_have_count(1)

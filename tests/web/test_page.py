@@ -6,14 +6,14 @@ from urllib.parse import urlsplit
 
 import chess
 import pytest
-from playwright.sync_api import Response, Route, expect
+from playwright.sync_api import Response, expect
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.inventory import inventory
-from tests.support.browsing import Visit
+from tests.support.browsing import PHONE, Visit
 from tests.support.exhaustive import exhaustive
 from tests.web.conftest import Opener
 
@@ -25,18 +25,14 @@ BEYOND = "4k3/8/8/8/8/8/8/KBBN4 w - - 0 1"
 """A position of a table that is missing."""
 
 
-def is_served(visit: Visit) -> bool:
-    return not visit.page.locator("html[data-static]").count()
-
-
 def missing(visit: Visit) -> str:
     """What is said of the table KBBNvK, which can be built where there is a server."""
-    if is_served(visit):
+    if visit.is_served():
         return "tbgen build KBBNvK"
     return "Table KBBNvK is not here: this site has tables of up to 4 men."
 
 
-@pytest.mark.everywhere("daily")
+@pytest.mark.everywhere
 def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
     """Played by dragging and clicking; back and reload restore; the line to the end is that of the tables."""
     page, sentence = visit.page, visit.page.locator("#sentence")
@@ -172,45 +168,17 @@ def test_set_up(visit: Visit) -> None:
 
 
 @pytest.mark.everywhere
-def test_the_slider_shows_every_accrued_score(opened: Opener, tables: Path) -> None:
-    visit = opened(f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5")
-    page, value = visit.page, visit.page.locator("#value")
-    expect(value).to_have_text("-G3.5")
-    with open_tablebase(tables) as known:
-        own = known.probe(PAWN).position_score
-        stops = sorted(GScore(rank, white) for rank in range(2, own.rank + 1) for white in (True, False))
-        worth = {str(stop): str(known.probe(PAWN, accrued=stop).value) for stop in stops}
-        fresh = str(known.probe(PAWN).value)
-    slider = page.locator("#accrued")
-    expect(slider).to_have_attribute("max", str(len(stops) - 1))
-    assert slider.input_value() == str(stops.index(GScore("-G2.5")))
-    slider.focus()
-    for stop in (stops[0], stops[-1]):
-        page.keyboard.press("Home" if stop is stops[0] else "End")
-        expect(page).to_have_url(re.compile(f"accrued={stop}$"))
-        expect(value).to_have_text(worth[str(stop)])
-    shown = set(page.locator("#band .segment").all_inner_texts())
-    assert shown - {"kept", ""} <= set(worth.values())
-    assert any(str(stop) == value for stop, value in worth.items()) == bool(shown & {"kept", *worth})
-    slider.fill(str(stops.index(own)))
-    expect(value).to_have_text(fresh)
-    assert "accrued" not in visit.asked()
-
-
-@pytest.mark.everywhere
-def test_the_address_has_all_of_the_state(opened: Opener, address: str) -> None:
+def test_the_address_has_all_of_the_state(visit: Visit, address: str, tables: Path) -> None:
     """Position, score, moves, ply, rules and side come from it; a long line goes behind its hash.
 
-    What is wrong is said of what stands in it. On the page to play on, a game goes by its main line: moves
-    may have glyphs, and there may be variations.
+    What is wrong is said of what stands in it. The slider has every accrued score, and writes it there.
     """
+    page, problem, value = visit.page, visit.page.locator("#problem"), visit.page.locator("#value")
     query = f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5&line=Kh7_Kf7_f6&at=2&rules=wg&side=black"
-    visit = opened(query)
-    page = visit.page
-    expect(page.locator("#played [aria-current]")).to_have_text("Kf7")
+    visit.go(query)
+    visit.sees({"#played [aria-current]": "Kf7", "#accrued-text": "-G2.5"})
     expect(page.locator("#fen")).to_have_value("8/5k1K/8/5P2/8/8/8/8 w - - 3 61")
     expect(page.locator("#rules")).to_have_value("wg")
-    expect(page.locator("#accrued-text")).to_have_text("-G2.5")
     x, y = visit.square("a8")
     assert page.evaluate(f"document.elementFromPoint({x}, {y}).dataset.square") == "h1"
     page.locator("#flip").click()
@@ -228,16 +196,33 @@ def test_the_address_has_all_of_the_state(opened: Opener, address: str) -> None:
         })
     }"""
     assert page.evaluate(kept) == [[True, True]] * 3
-    problem = page.locator("#problem")
-    page.goto(f"{address}/?fen=garbage")
+    visit.go("?fen=garbage")
     expect(problem).to_contain_text("'garbage' is not a FEN")
-    page.goto(f"{address}/?line=Kh9")
+    visit.go("?line=Kh9")
     expect(problem).to_contain_text("'Kh9' is not a legal move")
     expect(problem).not_to_contain_text("line")
-    line = "Kh5$1_Kf4$3_0.Kh4_2.Kh6"
-    page.goto(f"{address}/play?fen={KBK.replace(' ', '_')}&side=black&line={line}")
-    expect(page.locator("#played .step").nth(3)).to_have_text("Kh6")
-    expect(page.locator("#played .step").nth(1)).to_have_text("Kh5")
+
+    visit.go(f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5")
+    expect(value).to_have_text("-G3.5")
+    with open_tablebase(tables) as known:
+        own = known.probe(PAWN).position_score
+        stops = sorted(GScore(rank, white) for rank in range(2, own.rank + 1) for white in (True, False))
+        worth = {str(stop): str(known.probe(PAWN, accrued=stop).value) for stop in stops}
+        fresh = str(known.probe(PAWN).value)
+    slider = page.locator("#accrued")
+    expect(slider).to_have_attribute("max", str(len(stops) - 1))
+    assert slider.input_value() == str(stops.index(GScore("-G2.5")))
+    slider.focus()
+    for key, stop in (("Home", stops[0]), ("End", stops[-1])):
+        page.keyboard.press(key)
+        expect(page).to_have_url(re.compile(f"accrued={stop}$"))
+        expect(value).to_have_text(worth[str(stop)])
+    shown = set(page.locator("#band .segment").all_inner_texts())
+    assert shown - {"kept", ""} <= set(worth.values())
+    assert any(str(stop) == value for stop, value in worth.items()) == bool(shown & {"kept", *worth})
+    slider.fill(str(stops.index(own)))
+    expect(value).to_have_text(fresh)
+    assert "accrued" not in visit.asked()
 
 
 @pytest.mark.everywhere
@@ -248,7 +233,7 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     visit.enter("#fen", chess.STARTING_FEN)
     expect(problem).to_contain_text("32 men")
     expect(page.locator("#moves [data-uci]")).to_have_count(20)
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     asked, errors = list[str](), list[str]()
     page.on("console", lambda message: errors.append(message.text))
     page.on("request", lambda request: asked.append(urlsplit(request.url).path))
@@ -265,17 +250,14 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     expect(sentence).to_have_text(
         f"No table says what this is worth. {GScore.of_board(board)} has accrued so far."
     )
-    page.wait_for_load_state("networkidle")
-    visit.enter("#fen", BEYOND)
+    visit.enter("#fen", BEYOND.replace("4k3", "3k4"))
     expect(problem).to_contain_text(missing(visit))
-    page.wait_for_load_state("networkidle")
-    if is_served(visit):  # a step is one request, and no error in the browser's console
+    visit.settle()
+    if visit.is_served():  # a step is one request, and no error in the browser's console
         assert [path for path in asked if path != "/page/icon.svg"] == ["/r/moves"] * 4
     assert errors == []
-    page.go_back()
-    page.reload()
-    expect(fen).to_have_value(board.fen())
-    page.locator("#undo").click()
+    for _ in range(2):
+        page.go_back()
     board.pop()
     expect(fen).to_have_value(board.fen())
 
@@ -313,69 +295,62 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
 
 
 @pytest.mark.everywhere
-def test_views_samples_values_and_copies(visit: Visit, tables: Path) -> None:
-    """And the reply to a move that is pointed at."""
-    page = visit.page
-    page.wait_for_load_state("networkidle")  # what comes later is drawn under the pointer
+def test_every_best_move_has_an_arrow(visit: Visit, tables: Path) -> None:
+    """Those of equal value and depth; of a draw in chess, where all moves are as good, one has.
+
+    The reply to a move that is pointed at has one, too. A view says who mates.
+    """
+    page, found, sentence = visit.page, set(), visit.page.locator("#sentence")
+    with open_tablebase(tables) as known:
+        for fen in ("8/8/3k4/8/8/8/8/R3K3 w - - 0 1", "8/8/8/4k3/8/8/8/K1Q4R w - - 0 1", KBK):
+            first, *others = known.moves(fen)
+            best = [each for each in others if (each.value, each.depth) == (first.value, first.depth)]
+            visit.enter("#fen", fen)
+            expect(page.locator("#board .arrow")).to_have_count(1 + len(best))
+            found.add(1 + len(best))
+    assert found == {1, 4, 6}
+    visit.settle()  # what comes later is drawn under the pointer
     page.locator("[data-uci=g5h5]").hover()
     visit.sees({"#reply": "Kh5, and the reply is Kf4", "#board .arrow": 2})
-    (entry,) = inventory(tables, Variant.R_MOBILITY, [Material.parse("KBvK")], counts=True)
-    assert entry.counts is not None
-    counted = entry.counts[0][GScore("G0.5")]
+    page.locator("#rules").select_option("classical")
+    visit.sees({"#sentence": "A draw with best play.", "#board .arrow": 1})
+    page.locator("#setup").click()
+    expect(page.locator("#board .arrow")).to_have_count(0)
     page.get_by_role("link", name="In classical chess").click()
-    expect(page.locator("#sentence")).to_have_text("Black wins in 10 plies.")
+    expect(sentence).to_have_text("Black wins in 10 plies.")
     expect(page.locator("#accruing")).to_be_hidden()
     page.locator("#step").click()
-    expect(page.locator("#sentence")).to_have_text("Black wins in 9 plies.")
+    expect(sentence).to_have_text("Black wins in 9 plies.")
     expect(page.locator("#end")).to_be_disabled()
     page.locator("#rules").select_option("r")
     expect(page.locator("#value")).to_have_text("-G0.0")
     assert visit.asked()["line"] == "Kb2"
 
-    def sample(material: str, wanted: str) -> None:
-        page.locator("#sample-material").fill(material)
-        page.locator("#sample-value").fill(wanted)
-        page.locator("#sampling button").click()
 
-    sample("KBvK", "G0.5")
-    visit.sees({"#value": "G0.5", "#stats .here th": "G0.5", "#stats .here td >> nth=0": f"{counted:,}"})
-    sample("", "-G0.0")
-    visit.sees({"#value": "-G0.0"})
-    sample("KBvK", "G60.5")
-    visit.sees({"#sampling-problem": "KBvK has no such position"})
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    for what, pattern in (
-        ("fen", r"[\w/]+ [wb] - - .*"),
-        ("pgn", r'(?s).*\[FEN "'),
-        ("svg", "<svg"),
-        ("link", "http"),
-    ):
-        page.locator(f"#copy-{what}").click()
-        expect(page.locator("#said")).to_have_text(re.compile(f"^{what} copied", re.IGNORECASE))
-        assert re.match(pattern, page.evaluate("navigator.clipboard.readText()"))
-
-
-def test_examples_and_links_are_those_of_the_tables_and_reports_there(visit: Visit) -> None:
-    page, examples = visit.page, visit.page.locator("#examples a")
-    expect(examples).to_have_count(12)
-    expect(page.get_by_role("link", name="Reports")).to_be_visible()
-    link = page.locator("#material-report")
-    link.click()
-    expect(page).to_have_title("tables/KBvK.r.html")
-    page.go_back()
-    expect(page.locator("#value")).to_have_text("G1.5")
+@pytest.mark.everywhere
+def test_examples_samples_and_reports(visit: Visit, tables: Path) -> None:
+    page, report = visit.page, visit.page.locator("#material-report")
+    expect(page.locator("#examples a")).to_have_count(12)
+    if visit.is_served():
+        expect(page.get_by_role("link", name="Reports")).to_be_visible()
+        expect(report).to_be_visible()
+        assert report.evaluate("link => link.href").endswith("/report/tables/KBvK.r.html")
     page.get_by_role("link", name="In classical chess").click()
     expect(page.locator("#material-name")).to_have_text("KRvK in r-mobility")
-    expect(link).to_be_hidden()
-
-    def without_whole_game(route: Route) -> None:
-        found = route.fetch().json()
-        route.fulfill(json={"tables": [table for table in found["tables"] if table["rules"] == "r"]})
-
-    page.route("**/tables", without_whole_game)
-    page.reload()
-    expect(examples).to_have_count(11)
-    expect(page.get_by_text("The same without resets")).to_have_count(0)
+    expect(report).to_be_hidden()
+    page.locator("#rules").select_option("r")
+    (entry,) = inventory(tables, Variant.R_MOBILITY, [Material.parse("KBvK")], counts=True)
+    assert entry.counts is not None
+    counted = entry.counts[0][GScore("G0.5")]
+    for material, value, shown in (
+        ("KBvK", "G0.5", {"#stats .here th": "G0.5", "#stats .here td >> nth=0": f"{counted:,}"}),
+        ("", "-G0.0", {"#value": "-G0.0"}),
+        ("KBvK", "G60.5", {"#sampling-problem": "KBvK has no such position"}),
+    ):
+        page.locator("#sample-material").fill(material)
+        page.locator("#sample-value").fill(value)
+        page.locator("#sampling button").click()
+        visit.sees(shown)
 
 
 STATES = {
@@ -387,24 +362,35 @@ STATES = {
 
 
 @pytest.mark.everywhere
-@pytest.mark.parametrize(
-    ("width", "scheme"), [(390, "dark"), *exhaustive([(1200, "light"), (1200, "dark"), (390, "light")])]
-)
-def test_looks(width: int, scheme: str, opened: Opener, address: str) -> None:
-    """Nothing serious for people with disabilities, and nothing wider than the screen."""
-    touch = width < 500
-    visit = opened(color_scheme=scheme, has_touch=touch, viewport={"width": width, "height": 844})
-    page = visit.page
+@pytest.mark.parametrize("scheme", ["dark", *exhaustive(["light"])])
+def test_a_phone(scheme: str, opened: Opener) -> None:
+    """Board, verdict and bar are on one screen, where the bar stays, whatever is played or set up; nothing is
+    serious for people with disabilities, and nothing wider than the screen."""
+    visit = opened(color_scheme=scheme, has_touch=True, viewport=PHONE)
+    page, sentence = visit.page, visit.page.locator("#sentence")
+    expect(sentence).to_contain_text("in 4 plies")
+    assert visit.violations() == []
+
+    def tops() -> list[float]:
+        return [visit.box(name)["y"] for name in ("#board", "#walk", "#forward")]
+
+    before = tops()
+    last, said = visit.box("#walk"), visit.box("#sentence")
+    assert last["y"] + last["height"] <= PHONE["height"]
+    assert said["y"] + said["height"] <= last["y"]
+    for button, said_then in (("forward", "in 3 plies"), ("last", "has accrued"), ("first", "in 4 plies")):
+        page.locator(f"#{button}").tap()
+        expect(sentence).to_contain_text(said_then)
+        expect(page.locator("#last")).to_be_enabled(enabled=button != "last")
+    assert tops() == before
+    page.touchscreen.tap(*visit.square("g5"))
+    page.touchscreen.tap(*visit.square("h5"))
+    expect(sentence).to_contain_text("in 3 plies")
+    page.locator("#setup").tap()
+    expect(page.locator("#palette")).to_be_visible()
+    assert tops() == before
     for query in STATES.values():
-        page.goto(f"{address}/{query}")
-        page.locator("#facts dd, #problem p").first.wait_for()
-        page.locator("#board .pieces [data-piece]").first.wait_for()
+        visit.go(query)
+        visit.settle()
         assert not visit.too_wide()
-        if not (touch and query):  # colours and names do not depend on the width
-            assert visit.violations() == []
-    if touch:
-        page.goto(f"{address}/")
-        page.locator("[data-uci=g5h5]").wait_for()
-        page.touchscreen.tap(*visit.square("g5"))
-        page.touchscreen.tap(*visit.square("h5"))
-        expect(page.locator("#sentence")).to_contain_text("in 3 plies")
+        visit.audit()

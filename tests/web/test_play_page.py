@@ -45,10 +45,10 @@ def arbiter(fen: str) -> Arbiter:
 
 
 @pytest.mark.everywhere
-def test_the_page_gets_its_value_or_better(opened: Opener, tables: Path) -> None:
+def test_the_page_gets_its_value_or_better(visit: Visit, tables: Path) -> None:
     """Against a player who moves at random: no move of the page gives anything away, and the game comes to at
     least what the table says of its start. What each side has got is the least that the referee sees."""
-    games = opened("play").page.evaluate(GAMES, [sample(2, 200), sample(60, 400)])
+    games = visit.page.evaluate(GAMES, [sample(2, 200), sample(60, 400)])
     finished = 0
     with open_tablebase(tables) as known:
         for game in games:
@@ -77,7 +77,7 @@ def test_the_page_gets_its_value_or_better(opened: Opener, tables: Path) -> None
     assert finished
 
 
-@pytest.mark.everywhere("daily")
+@pytest.mark.everywhere
 def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> None:
     """The page answers by the best move; hint, take back, offer; then each ply as the tables have it."""
     referee = arbiter("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
@@ -152,25 +152,60 @@ def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> 
     visit.audit()
 
 
-def test_an_end_that_gives_the_value_away(opened: Opener, address: str) -> None:
-    """It has to be asked for twice in a row, and is named as a mistake."""
-    visit = opened("play")
-    page, said, name = visit.page, visit.page.locator("#said"), visit.page.locator("#name")
-    offer = (
-        "{0} has accrued; best play gives G1.5. Offer the result again to end the game at {0}.",
-        "{0}",
-        "Offering the result",
+def begin(visit: Visit, fen: str) -> None:
+    """Begin a new game from a position, with the side to move."""
+    visit.press("n")
+    visit.enter("#fen", fen)
+    expect(visit.page.locator("#choosing")).to_be_hidden()
+    expect(visit.page.locator("#name")).to_contain_text("Your move: ")
+
+
+OFFER = (
+    "{0} has accrued; best play gives G1.5. Offer the result again to end the game at {0}.",
+    "{0}",
+    "Offering the result",
+)
+RESIGNATION = (
+    "Resigning gives the page -G0.0, as mate does. Press Resign again to do so.",
+    "-G0.0",
+    "Resigning",
+)
+
+
+@pytest.mark.everywhere
+def test_an_end_that_gives_the_value_away(opened: Opener) -> None:
+    """It has to be asked for twice in a row, and is named as a mistake.
+
+    What is typed while the board looks back is no illegal move, which is said. A value that is gone is no
+    more promised: a queen is given away, and bare kings do not mate.
+    """
+    visit = opened(KRK)
+    page, said, problem = visit.page, visit.page.locator("#said"), visit.page.locator("#typing-problem")
+    name = page.locator("#name")
+    expect(name).to_have_text("Your move: White")
+    visit.enter("#typed", "Kb2")
+    expect(page.locator("#played .step")).to_have_count(3)
+    page.locator("#board").click()
+    visit.press("ArrowLeft", "ArrowLeft")
+    expect(name).to_have_text("Looking back")
+    visit.enter("#typed", "Kb1")
+    expect(problem).to_have_text(
+        "The board looks back: the right arrow (→) or the last move returns to the game."
     )
-    resignation = (
-        "Resigning gives the page -G0.0, as mate does. Press Resign again to do so.",
-        "-G0.0",
-        "Resigning",
-    )
-    for key, (warning, result, named) in {"o": offer, "r": resignation}.items():
-        page.goto(f"{address}/{KBK.replace('_b_', '_w_')}&line=Bc8")
-        expect(name).to_have_text("Your move: White")
+    page.locator("#board").click()
+    visit.press("ArrowRight", "ArrowRight")
+    expect(name).to_have_text("Your move: White")
+    expect(problem).to_have_text("")
+    visit.enter("#typed", "Rd9")
+    expect(problem).to_have_text("Rd9 is no legal move here.")
+    page.locator("#board").click()
+    for key, (warning, result, named) in {"o": OFFER, "r": RESIGNATION}.items():
+        begin(visit, "8/8/8/4KBk1/8/8/8/8 w - - 0 1")
+        visit.enter("#typed", "Bc8")
+        expect(page.locator("#played .step")).to_have_count(3)
         accrued = page.locator("#white-held").inner_text()
         assert accrued != "G1.5"
+        page.locator("#board").click()
         visit.press(key)
         expect(said).to_have_text(warning.format(accrued))
         visit.press("ArrowLeft", "ArrowRight", key)
@@ -182,6 +217,37 @@ def test_an_end_that_gives_the_value_away(opened: Opener, address: str) -> None:
         expect(page.locator("#mistakes li")).to_have_text([f"{named} G1.5 → {end}; best was to play on"])
         expect(page.locator("#no-mistakes")).to_be_hidden()
     visit.audit()
+    begin(visit, "8/8/8/8/4k3/8/3QK3/8 w - - 0 1")
+    expect(said).to_have_text("Best play from the start: G0.0. White mates in 9 plies.")
+    visit.enter("#typed", "Qd4+")
+    expect(said).to_have_text("Best play from the start was G0.0.")
+
+
+def test_an_engine_plays_from_the_initial_position(opened: Opener) -> None:
+    """It also gives the hint; what no table says is not said.
+
+    The address has a game by its main line: moves may have glyphs, and there may be variations. A position
+    that occurs three times ends it.
+    """
+    home = "_".join(["Nf3$1", "Nf6", "0.Nh3", "2.Ng1", "Ng8", *["Nf3", "Nf6", "Ng1", "Ng8"]])
+    query = f"play?fen={chess.STARTING_FEN.replace(' ', '_')}&line={home}&side=black"
+    visit = opened(query, viewport=PHONE)
+    page, played, name = visit.page, visit.page.locator("#played"), visit.page.locator("#name")
+    said = page.locator("#said")
+    expect(name).to_contain_text("-G20.5")
+    expect(said).to_contain_text("You win by very little: the position has occurred three times.")
+    visit.press("n")
+    page.get_by_role("button", name="From the initial position").click()
+    expect(name).to_have_text("Your move: White")
+    visit.drag("e2", "e4")
+    expect(played).to_have_text("start 1. e4 e5 ")
+    expect(name).to_have_text("Your move: White")
+    expect(said).to_contain_text("and takes no offer.")
+    expect(page.get_by_role("button", name="Offer the result")).to_be_disabled()
+    visit.press("h")
+    expect(said).to_contain_text("The page would play Nf3")
+    visit.press("r", "r")
+    expect(page.locator("#no-mistakes")).to_have_text("No table says what could have been.")
 
 
 @pytest.mark.exhaustive
@@ -203,36 +269,29 @@ def test_offers_resigning_and_new_games_on_a_phone(opened: Opener) -> None:
     assert before[1][0] >= before[0][1]
     assert before[2][1] <= PHONE["height"]
 
-    def stands() -> bool:
-        """Whether nothing has moved, and all that is said can be read."""
+    def stands(told: str) -> None:
+        """It is said, nothing has moved, and all of it can be read."""
+        expect(said).to_contain_text(told)
         text = visit.box("#said")
-        return places() == before and text["y"] + text["height"] <= before[2][0] + 1
+        assert places() == before
+        assert text["y"] + text["height"] <= before[2][0] + 1
 
-    offer = page.locator("#offer")
-    assert offer.evaluate("element => element.scrollWidth <= element.clientWidth")
-    assert not visit.too_wide()
-    offer.tap()
-    expect(said).to_have_text("No: best play gives White G1.5, and only G3.5 has accrued.")
-    assert stands()
-    page.locator("#hint").tap()
-    expect(said).to_contain_text("Best is ")
-    assert stands()
-    page.touchscreen.tap(*turned(visit, "g5"))
-    page.touchscreen.tap(*turned(visit, "h5"))
+    for tapped, told in (
+        ("#offer", "No: best play gives White G1.5, and only G3.5 has accrued."),
+        ("#hint", "Best is "),
+    ):
+        page.locator(tapped).tap()
+        stands(told)
+    for square in ("g5", "h5"):
+        page.touchscreen.tap(*visit.square(square, turned=True))
     expect(page.locator("#played")).to_contain_text("1... Kh5 2. Kf4")
-    assert stands()
-    page.locator("#resign").tap()
-    expect(said).to_have_text("Resigning gives the page G0.0, as mate does. Press Resign again to do so.")
-    expect(page.locator("#back")).to_be_hidden()
-    page.locator("#resign").tap()
-    expect(name).to_have_text("G0.0 1-0")
-    expect(said).to_contain_text("The page wins, as you have resigned.")
-    assert stands()
-    page.locator("#first").tap()
-    expect(said).to_contain_text(
-        "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
-    )
-    assert stands()
+    for tapped, told in (
+        ("#resign", "Resigning gives the page G0.0, as mate does. Press Resign again to do so."),
+        ("#resign", "The page wins, as you have resigned."),
+        ("#first", "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."),
+    ):
+        page.locator(tapped).tap()
+        stands(told)
     page.locator("#new").tap()
     visit.audit()
     page.get_by_role("button", name="Saavedra").tap()
@@ -245,67 +304,4 @@ def test_offers_resigning_and_new_games_on_a_phone(opened: Opener) -> None:
     page.locator("#new").tap()
     visit.enter("#fen", "nonsense")
     expect(page.locator("#choosing-problem")).not_to_be_empty()
-    visit.press("Escape")
-    expect(page.locator("#choosing")).to_be_hidden()
-    assert places() == before
     assert not visit.too_wide()
-
-
-def turned(visit: Visit, square: str) -> tuple[float, float]:
-    """The middle of a square of the board seen by Black."""
-    return visit.square(chr(ord("a") + ord("h") - ord(square[0])) + str(9 - int(square[1])))
-
-
-def test_an_engine_plays_from_the_initial_position(opened: Opener, address: str) -> None:
-    """It also gives the hint; what no table says is not said."""
-    visit = opened("play", viewport=PHONE)
-    page, played, name = visit.page, visit.page.locator("#played"), visit.page.locator("#name")
-    expect(name).to_contain_text("Your move")
-    visit.press("n")
-    page.get_by_role("button", name="From the initial position").click()
-    expect(name).to_have_text("Your move: White")
-    visit.drag("e2", "e4")
-    expect(played).to_have_text("start 1. e4 e5 ")
-    expect(name).to_have_text("Your move: White")
-    expect(page.locator("#said")).to_contain_text("and takes no offer.")
-    expect(page.get_by_role("button", name="Offer the result")).to_be_disabled()
-    visit.press("h")
-    expect(page.locator("#said")).to_contain_text("The page would play Nf3")
-    visit.press("r", "r")
-    expect(page.locator("#no-mistakes")).to_have_text("No table says what could have been.")
-    home = "_".join(["Nf3", "Nf6", "Ng1", "Ng8"] * 2)
-    page.goto(f"{address}/play?fen={chess.STARTING_FEN.replace(' ', '_')}&line={home}&side=black")
-    expect(name).to_contain_text("-G20.5")
-    expect(page.locator("#said")).to_contain_text(
-        "You win by very little: the position has occurred three times."
-    )
-
-
-@pytest.mark.everywhere
-def test_what_is_typed_while_looking_back_is_no_illegal_move(opened: Opener, address: str) -> None:
-    """It is said that the board looks back, until it does no more.
-
-    A value that is gone is no more promised: a queen is given away, and bare kings do not mate.
-    """
-    visit = opened(f"{KRK}&line=Kb2_Kd4")
-    page, problem = visit.page, visit.page.locator("#typing-problem")
-    name = page.locator("#name")
-    expect(name).to_have_text("Your move: White")
-    visit.press("ArrowLeft", "ArrowLeft")
-    expect(name).to_have_text("Looking back")
-    visit.enter("#typed", "Kb1")
-    expect(problem).to_have_text(
-        "The board looks back: the right arrow (→) or the last move returns to the game."
-    )
-    page.locator("#board").click()
-    visit.press("ArrowRight", "ArrowRight")
-    expect(name).to_have_text("Your move: White")
-    expect(problem).to_have_text("")
-    visit.enter("#typed", "Rd9")
-    expect(problem).to_have_text("Rd9 is no legal move here.")
-    queen = "play?fen=8/8/8/8/4k3/8/3QK3/8_w_-_-_0_1&side=white"
-    said = page.locator("#said")
-    page.goto(f"{address}/{queen}")
-    expect(said).to_have_text("Best play from the start: G0.0. White mates in 9 plies.")
-    page.goto(f"{address}/{queen}&line=Qd4%2B_Kxd4")
-    expect(said).to_have_text("Best play from the start was G0.0.")
