@@ -20,7 +20,7 @@ from tbgen.store.format import table_path
 from tests.support.builds import Silent
 from tests.support.exhaustive import FEW
 from tests.support.packed_tables import PackedTables
-from tests.support.paths import ROOT
+from tests.support.paths import DATA, ROOT
 from tests.support.shared import PLACE
 
 KEPT = ROOT / "benchmarks" / "results" / "two-cores" / "tests.txt"
@@ -144,6 +144,20 @@ def small(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in three_men.glob("*.r.h5"):
         if Material.parse(path.name.split(".")[0]).men <= 3:
             (directory / path.name).symlink_to(path)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def described_dir(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with tables of described men as an earlier version has written them: K[R]vK, K[WD]vK and
+    K[WF]vK, and K[WD]vK for whole-game mobility.
+
+    Two minutes of compiling are saved; exhaustive tests build such tables anew.
+    """
+    directory = tmp_path_factory.mktemp("described")
+    for path in (*(DATA / "described").iterdir(), three_men / "KvK.r.h5"):
+        shutil.copy(path, directory)
+    build([Material.parse("KvK")], directory, Silent(), variant=Variant.WHOLE_GAME)
     return directory
 
 

@@ -9,7 +9,8 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tests.support.paths import ROOT
+from tests.support.digests import digest_of, right_digests
+from tests.support.paths import DATA, ROOT
 
 
 @pytest.mark.slow
@@ -25,6 +26,12 @@ def test_tables_up_to_four_men_have_the_published_digests(
     for name in own:  # so far these are the digests that the files state
         with TableFile(table_path(whole_game_tables, name, variant)) as file:
             file.check()
+
+
+def test_tables_of_described_men_in_the_data_of_tests_are_those_of_the_slow_solver() -> None:
+    for path in (DATA / "described").glob("*.r.h5"):
+        with TableFile(path) as file:
+            assert digest_of(file.read()) == right_digests(Variant.R_MOBILITY)[file.info.material]
 
 
 def _lines(manifest: str) -> dict[str, str]:

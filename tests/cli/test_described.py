@@ -8,63 +8,51 @@ import pytest
 import tbgen
 from tbgen.board.described import parse_described
 from tbgen.board.material import Material
-from tbgen.cli.main import main
 from tbgen.index.table import AccruedForm
 from tbgen.report.facts.mating import mating_potential
 from tbgen.report.facts.mating_rule import MatingMarks
 from tbgen.store.form import form_of
 from tests.support.builds import without_accrued
 from tests.support.commands import Capture, answer, document, failure, said
-from tests.support.exhaustive import exhaustive
 
 FEN = "8/8/8/4K[WD]k1/8/8/8/8 b"
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("compiled")]
+pytestmark = pytest.mark.usefixtures("compiled")
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with K[WD]vK, K[R]vK, KRvK and what they rest on, of both variants."""
-    directory = tmp_path_factory.mktemp("described")
+def test_tables_are_listed_and_proved(described_dir: Path, capsys: Capture) -> None:
+    listed = document(capsys, "info", "--dir", str(described_dir))
+    assert [table["material"] for table in listed["tables"]] == ["KvK", "K[R]vK", "K[WF]vK", "K[WD]vK"]
     for rules in ("r", "wg"):
-        assert main(["build", "kvk[DW]", "K[R]vK", "KRvK", "--rules", rules, "--dir", str(directory)]) == 0
-    return directory
-
-
-def test_tables_are_listed_and_proved(built: Path, capsys: Capture) -> None:
-    listed = document(capsys, "info", "--dir", str(built))
-    assert [table["material"] for table in listed["tables"]] == ["KvK", "KRvK", "K[R]vK", "K[WD]vK"]
-    for rules in ("r", "wg"):
-        out, _ = said(capsys, 0, "verify", "k[wd]vk", "--rules", rules, "--dir", built)
+        out, _ = said(capsys, 0, "verify", "k[wd]vk", "--rules", rules, "--dir", described_dir)
         assert "proved: 53,215 positions" in out
 
 
-def test_a_position_is_probed(built: Path, capsys: Capture) -> None:
-    text = answer(capsys, "probe", FEN, "--line", "--dir", str(built)).splitlines()
+def test_a_position_is_probed(described_dir: Path, capsys: Capture) -> None:
+    text = answer(capsys, "probe", FEN, "--line", "--dir", str(described_dir)).splitlines()
     assert "5  .    .    .    .    K    [WD] k    ." in text
     assert "K[WD]vK, Black to move" in text
     assert "value           G0.0  (White holds it)" in text
-    found = document(capsys, "probe", FEN, "--line", "--dir", str(built))
+    found = document(capsys, "probe", FEN, "--line", "--dir", str(described_dir))
     assert found["material"] == "K[WD]vK"
     assert len(found["line"]) == found["depth"] == 22
     swapped = "8/8/8/4k[wd]K1/8/8/8/8 w"
-    assert document(capsys, "probe", swapped, "--dir", str(built))["value"] == "-G0.0"
-    classical = answer(capsys, "probe", FEN, "--view", "classical", "--dir", str(built))
+    assert document(capsys, "probe", swapped, "--dir", str(described_dir))["value"] == "-G0.0"
+    classical = answer(capsys, "probe", FEN, "--view", "classical", "--dir", str(described_dir))
     assert "depth           22 plies" in classical
 
 
-@pytest.mark.parametrize("rules", ["r", *exhaustive(["wg"])])
-def test_a_described_rook_is_a_rook(built: Path, rules: str) -> None:
-    with tbgen.open_tablebase(built, rules=rules) as tables:
+def test_a_described_rook_is_a_rook(described_dir: Path, three_men: Path) -> None:
+    with tbgen.open_tablebase(described_dir) as tables, tbgen.open_tablebase(three_men) as chess:
         for fen in ("8/8/8/4KRk1/8/8/8/8 b", "8/8/2k5/8/8/8/1R6/K7 w - - 1 1 G5.5", "8/8/k1K5/8/8/8/8/1r6 b"):
             other = fen.replace("R", "[R]").replace("r", "[r]")
-            one, described = tables.probe(fen), tables.probe(other)
+            one, described = chess.probe(fen), tables.probe(other)
             for fact in ("value", "depth", "accrued"):
                 assert getattr(one, fact) == getattr(described, fact)
-            moves = (
-                [(move.uci, move.value, move.depth) for move in tables.moves(each)] for each in (fen, other)
-            )
-            assert next(moves) == next(moves)
+            moves, others = chess.moves(fen), tables.moves(other)
+            assert [(move.uci, move.value, move.depth) for move in moves] == [
+                (move.uci, move.value, move.depth) for move in others
+            ]
         line = tables.line(parse_described(FEN).board)
         assert line[-1].san.endswith("#")
         positions = tables.table("K[WD]vK").positions(value="G0.0", depth=1)
@@ -72,9 +60,10 @@ def test_a_described_rook_is_a_rook(built: Path, rules: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_men_can_mate(built: Path, capsys: Capture) -> None:
+def test_what_men_can_mate(tmp_path: Path, capsys: Capture) -> None:
     """Shares and longest mates are those of an independent program for classical chess."""
-    said(capsys, 0, "build", "KQvK[WF]", "--dir", built)
+    built = tmp_path
+    said(capsys, 0, "build", "kvk[DW]", "KRvK", "KQvK[WF]", "--dir", built)
     out, told = said(capsys, 0, "report", "--mating", "[wd],[WF] KRvK", "--dir", built)
     rows = [re.split("  +", line) for line in out.splitlines()]
     shown = {name: (*rest[:4], *rest[5:]) for name, *rest in rows}
@@ -99,27 +88,33 @@ def test_what_men_can_mate(built: Path, capsys: Capture) -> None:
         mating_potential("K[WD]vK", built, marks="table")  # type: ignore[arg-type]
 
 
-def test_without_accrued_scores_as_with_five_men(built: Path, tmp_path: Path, capsys: Capture) -> None:
+@pytest.mark.exhaustive
+def test_without_accrued_scores_as_with_five_men(
+    described_dir: Path, tmp_path: Path, capsys: Capture
+) -> None:
     """Tables of five men with described ones store none: they are made where they are asked for."""
     assert form_of(Material.parse("KN[WF]vKN")) is AccruedForm.NOTHING
     assert form_of(Material.parse("KQvK[WF]")) is AccruedForm.RUNS
-    bare = without_accrued(built, "K[WD]vK", tmp_path / "bare")
+    bare = without_accrued(described_dir, "K[WD]vK", tmp_path / "bare")
     asked = "8/8/8/8/8/8/8/K2k2[WD]1 w - - 1 1 -G1.5"
     refused = failure(capsys, 3, "probe", asked, "--dir", str(bare))
     assert "K[WD]vK was built without accrued scores: ask with --depths" in refused
-    with tbgen.open_tablebase(bare, depths=True) as tables, tbgen.open_tablebase(built) as full:
+    with tbgen.open_tablebase(bare, depths=True) as tables, tbgen.open_tablebase(described_dir) as full:
         for fen in (FEN, asked, asked.replace("-G1.5", "G1.0"), "8/8/8/8/8/8/3k4/K3[WD]3 w - - 1 1 -G1.5"):
             one, other = tables.probe(fen), full.probe(fen)
             assert (one.value, one.depth) == (other.value, other.depth), fen
     assert "proved: 53,215 positions" in said(capsys, 0, "verify", "K[WD]vK", "--dir", bare)[0]
 
 
-def test_what_is_of_chess_says_so(built: Path, capsys: Capture, tmp_path: Path) -> None:
+def test_what_is_of_chess_says_so(described_dir: Path, capsys: Capture, tmp_path: Path) -> None:
     for command in (
         ["solve", FEN],
         ["report", "K[WD]vK", "--out", str(tmp_path)],
         ["export", str(tmp_path), "K[WD]vK"],
     ):
-        assert "described men" in failure(capsys, 2, *command, "--dir", str(built))
-    with tbgen.open_tablebase(built) as tables, pytest.raises(tbgen.UsageError, match="Black is in check"):
+        assert "described men" in failure(capsys, 2, *command, "--dir", str(described_dir))
+    with (
+        tbgen.open_tablebase(described_dir) as tables,
+        pytest.raises(tbgen.UsageError, match="Black is in check"),
+    ):
         tables.probe("8/8/8/4K[WD]1k/8/8/8/8 w")

@@ -37,12 +37,14 @@ def test_solved_in_any_way_a_table_is_the_right_one(variant: Variant) -> None:
         assert digest_of(table) == right[name], (name, threads, wide)
 
 
+@pytest.mark.exhaustive
 def test_described_men_have_the_tables_of_the_reference() -> None:
     for man in DESCRIBED:
         assert digest_of(solved(f"K{man}vK")) == right_digests(R)[f"K{man}vK"], man
 
 
-@pytest.mark.parametrize("wide", [False, *exhaustive([True])])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("wide", [False, True])
 def test_a_man_of_chess_that_is_described_has_its_table(wide: bool) -> None:
     for chess_name, name in (("KRvK", "K[R]vK"), ("KNvK", "K[N]vK")):
         one, other = solved(chess_name), solved(name, wide)
@@ -50,6 +52,7 @@ def test_a_man_of_chess_that_is_described_has_its_table(wide: bool) -> None:
             assert np.array_equal(getattr(one, array), getattr(other, array)), array
 
 
+@pytest.mark.exhaustive
 def test_longest_mates_are_those_of_an_independent_program() -> None:
     """One for classical chess; 0 where nobody mates by force."""
     longest = {"[WF]": 36, "[WD]": 58, "[R]": 32, "[BDD]": 0, "[F]": 0}

@@ -30,16 +30,17 @@ TOTAL     62496
 """
 
 
-FEW = ("KRvK", "K[WF]vK", "K[WD]vK")
 script = load_script("check_fairygen")
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(described_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with all tables that FairyGen's counts are of, or few of them."""
+    if not sample(0, 1):
+        return described_dir
     directory = tmp_path_factory.mktemp("fairygen")
     names = dict.fromkeys(row["material"] for row in ROWS)
-    assert main(["build", *list(names if sample(0, 1) else FEW), "--dir", str(directory)]) == 0
+    assert main(["build", *names, "--dir", str(directory)]) == 0
     return directory
 
 
@@ -50,7 +51,7 @@ def test_tables_have_the_mates_of_fairygen(built: Path) -> None:
             counts = enumerate(map(int, row["positions"].split()))
             found = script.table_counts(tables, Material.parse(row["material"]), row["mates"] == "white")
             assert found == +Counter(dict(counts)), row["material"]
-    assert sum(bool(row["positions"]) for row in rows) > sample(2, 15)
+    assert sum(bool(row["positions"]) for row in rows) > sample(1, 15)
 
 
 def test_men_in_the_words_of_fairygen() -> None:
@@ -75,7 +76,7 @@ def test_what_it_refuses(built: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     for name, code, says in (
         ("KPvK", 2, "KPvK is none of FairyGen's: give materials of three or four men without pawns"),
         ("KvK", 2, "KvK is none of FairyGen's"),
-        ("KRvK", 2, "3men is missing: compile EGTgen.c of FairyGen with -DMEN=3"),
+        ("K[WF]vK", 2, "3men is missing: compile EGTgen.c of FairyGen with -DMEN=3"),
         ("K[WD]vK", 2, "has ended without a report on K[WD]vK"),
         ("KBvKN", 3, "table KBvKN is missing"),
     ):

@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, expect
 from starlette.testclient import TestClient
 
 from tbgen.board.described import DescribedBoard
-from tbgen.cli.main import main
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.solve.budget import Budget
@@ -22,20 +21,10 @@ from tests.support.serving import served
 FEN = "8/8/8/4K[WD]k1/8/8/8/8 b - - 0 1"
 ACCRUED = "8/8/8/8/8/k7/2[WD]5/2K5 w - - 4 9"
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("compiled")]
-
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with K[WD]vK and KvK."""
-    directory = tmp_path_factory.mktemp("described")
-    assert main(["build", "K[WD]vK", "--dir", str(directory)]) == 0
-    return directory
-
-
-@pytest.fixture(scope="module")
-def client(built: Path) -> Iterator[TestClient]:
-    with TestClient(make_app(Settings((built,), limit=0))) as client:
+def client(described_dir: Path) -> Iterator[TestClient]:
+    with TestClient(make_app(Settings((described_dir,), limit=0))) as client:
         yield client
 
 
@@ -46,8 +35,8 @@ def ask(client: TestClient, path: str, status: int = 200, **query: str) -> dict[
     return found
 
 
-def test_answers_are_those_of_the_tables(client: TestClient, built: Path) -> None:
-    with open_tablebase(built) as tables:
+def test_answers_are_those_of_the_tables(client: TestClient, described_dir: Path) -> None:
+    with open_tablebase(described_dir) as tables:
         for fen, accrued in ((FEN, ""), ("8/8/8/4K[WD]2/7k/8/8/8 w - - 0 1", ""), (ACCRUED, "-G1.5")):
             told = ask(client, "/r", fen=fen, accrued=accrued)
             one, moves = tables.probe(fen, accrued or None), tables.moves(fen, accrued or None)
@@ -65,7 +54,8 @@ def test_answers_are_those_of_the_tables(client: TestClient, built: Path) -> Non
 
 
 def test_lists_counts_samples_and_batches(client: TestClient) -> None:
-    assert [table["material"] for table in ask(client, "/tables")["tables"]] == ["KvK", "K[WD]vK"]
+    listed = ask(client, "/tables")["tables"]
+    assert {table["material"] for table in listed} == {"KvK", "K[R]vK", "K[WF]vK", "K[WD]vK"}
     assert ask(client, "/r/stats/K[WD]vK")["positions"] == {
         "white": 25159,
         "black": 28056,
@@ -79,7 +69,7 @@ def test_lists_counts_samples_and_batches(client: TestClient) -> None:
     assert batch[1]["code"] == "bad_input"
 
 
-def test_what_is_of_chess_refuses_in_a_sentence(client: TestClient, built: Path) -> None:
+def test_what_is_of_chess_refuses_in_a_sentence(client: TestClient, described_dir: Path) -> None:
     only = "has described men, which only tables have"
     assert only in ask(client, "/r/moves", 400, fen=FEN)["message"]
     game = f'[SetUp "1"]\n[FEN "{FEN}"]\n\n1... g5g4 *\n'
@@ -87,7 +77,7 @@ def test_what_is_of_chess_refuses_in_a_sentence(client: TestClient, built: Path)
     assert "puzzles are of chess" in ask(client, "/r/puzzle", 400, material="K[WD]vK")["message"]
     assert ask(client, "/r/puzzle", 404)["code"] == "no_position"
     assert ask(client, "/r", 404, fen=FEN.replace("WD", "WA"))["code"] == "missing_table"
-    with TestClient(make_app(Settings((built,), limit=0, solve=Budget(cells=1)))) as solving:
+    with TestClient(make_app(Settings((described_dir,), limit=0, solve=Budget(cells=1)))) as solving:
         assert only in ask(solving, "/r/solve", 400, fen=FEN)["message"]
 
 
@@ -112,9 +102,9 @@ def test_a_board_without_pawns_answers_as_one_of_chess() -> None:
     assert not board.is_insufficient_material()
 
 
-def test_the_page(browser: Browser, built: Path) -> None:
+def test_the_page(browser: Browser, described_dir: Path) -> None:
     """Moves by mouse, a line that survives a reload, set-up with men of the position, and refusals."""
-    with served(built) as address:
+    with served(described_dir) as address:
         visit = Visit(browser, address, f"?fen={FEN.replace(' ', '_')}")
         page, sentence = visit.page, visit.page.locator("#sentence")
         expect(sentence).to_have_text("White mates in 22 plies.")
