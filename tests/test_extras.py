@@ -9,6 +9,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.support.paths import DATA, ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -48,6 +50,7 @@ def test_all_extras_in_one() -> None:
     assert set(entry.removeprefix("tbgen[").removesuffix("]").split(",")) == set(EXTRAS) - {"all"}
 
 
+@pytest.mark.exhaustive
 def test_what_tbgen_does_alone(tmp_path: Path) -> None:
     expected = {
         "build": (["KBvK"], "KBvK"),

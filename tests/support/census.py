@@ -2,8 +2,6 @@
 
 import ast
 import inspect
-import io
-import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -32,19 +30,8 @@ def code_lines(path: Path) -> int:
         elif isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
             texts = (each for each in node.body if isinstance(each, ast.Expr))
             left_out.update(*(_lines(each) for each in texts if isinstance(each.value, ast.Constant)))
-    nothing = {
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-    }
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    lines = {
-        line for each in tokens if each.type not in nothing for line in range(each.start[0], each.end[0] + 1)
-    }
-    return len(lines - left_out)
+    lines = enumerate(map(str.strip, text.splitlines()), 1)
+    return sum(bool(line) and line[0] != "#" and number not in left_out for number, line in lines)
 
 
 def _lines(node: ast.stmt) -> range:
