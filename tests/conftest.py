@@ -29,7 +29,7 @@ SHARES = KEPT.with_name("shares.txt")
 """The share of each folder in the seconds of all tests; ``scripts/test --keep`` writes it as well."""
 KEEP = "TBGEN_TEST_KEEP"
 """The environment variable that is set where it is to be written."""
-LONG_SECONDS = 0.5
+LONG_SECONDS = 0.25
 MOST_KEPT = 3
 """How many sets of tables are kept: those of the versions that were tested last, 200 MiB each."""
 LONG_FIXTURES = {"four_men", "site", "cluster"}
@@ -78,6 +78,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in reports:
             if getattr(report, "when", None) in ("setup", "call", "teardown"):
                 took[report.nodeid] += report.duration
+    if not took:
+        return
     shares = shares_of(took)
     terminalreporter.section("share of the time of all tests")
     terminalreporter.write("".join(shares))
