@@ -6,7 +6,7 @@ import chess
 import pytest
 from PIL import Image, ImageChops
 
-from tbgen.html.cards import MEN, MEN_FILE, MEN_SIZE, SIZE, Caption, Shown, card, film
+from tbgen.html.cards import SIZE, Caption, Shown, card, film
 
 EMPTY = chess.Board(None)
 EDGE, SQUARE = 35, 70
@@ -55,18 +55,6 @@ def test_the_last_move_is_marked() -> None:
     assert (top, bottom) == (EDGE + 5 * SQUARE, EDGE + 8 * SQUARE)
 
 
-def test_words_stay_on_the_card() -> None:
-    """Even the longest sentence ends before the notes, and no word is cut off at the edge."""
-    blank = opened(card(Shown(EMPTY), Caption("", "")))
-    sentence = "White keeps G10.0 and wins by very little: that has accrued, and best play leaves it at that."
-    for caption in (Caption("-G10.5", sentence), Caption("", "", "Black to move. Accrued: -G10.5.")):
-        box = ImageChops.difference(blank, opened(card(Shown(EMPTY), caption))).getbbox()
-        assert box is not None
-        assert box[0] > EDGE + 8 * SQUARE
-        assert box[2] <= SIZE[0] - EDGE
-        assert (box[3] < SIZE[1] - 150) == bool(caption.sentence)
-
-
 def test_a_film_has_a_frame_for_each_position() -> None:
     board, frames = chess.Board(), []
     for san in ("e4", "e5", "Nf3"):
@@ -88,10 +76,3 @@ def test_a_film_has_a_frame_for_each_position() -> None:
     assert marked != plain  # the palette has the colours of marks
     (alone,) = [film(frames[:1])]
     assert getattr(opened(alone), "n_frames", 1) == 1
-
-
-def test_the_file_of_men() -> None:
-    with Image.open(MEN_FILE) as picture:
-        assert picture.size == (len(MEN) * MEN_SIZE, 2 * MEN_SIZE)
-        assert picture.mode == "RGBA"
-        assert picture.getpixel((0, 0)) == (0, 0, 0, 0)

@@ -13,7 +13,7 @@ import pytest
 from tbgen.errors import MissingExtraError
 from tbgen.html.diagrams import diagram, sprites
 from tbgen.html.environment import environment, prose
-from tbgen.html.plots import FIRST, INK, SECOND, embedded, figure, logarithmic, png, svg
+from tbgen.html.plots import FIRST, embedded, figure, logarithmic, png, svg
 from tbgen.html.style import men, style_sheet
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -63,19 +63,6 @@ def test_a_page_as_one_file() -> None:
 def test_names_that_nobody_has_set_are_errors() -> None:
     with pytest.raises(jinja2.UndefinedError, match="'missing' is undefined"):
         render("{{ missing }}")
-
-
-def test_both_colour_schemes() -> None:
-    """Every colour of the style sheet has a dark twin, and plots change theirs alike."""
-    (colours,) = re.findall(r":root \{([^}]*--paper[^}]*)\}", style_sheet())
-    names = re.findall(r"--[a-z]+: ", colours)
-    twins = re.findall(r"--[a-z]+: light-dark\((#\w+), (#\w+)\);", colours)
-    assert len(names) == len(twins) > 5
-    assert all(light != dark for light, dark in twins)
-    text = plot().decode()
-    assert "prefers-color-scheme: dark" in text
-    for colour in (INK, FIRST, SECOND):
-        assert f'[style*="stroke: {colour}"]' in text
 
 
 def plot() -> bytes:

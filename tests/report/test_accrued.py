@@ -9,13 +9,12 @@ import numpy as np
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.position import locate
-from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.model import AccruedCounts, AccruedView, TableReport
 from tbgen.report.parts import Sides
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
-from tests.support.report_positions import Position, accrued_scores, positions
+from tests.support.report_positions import Position
 from tests.support.reports import report_table
 from tests.support.table_states import layers_of
 
@@ -50,20 +49,6 @@ def view_of(directory: Path, name: str) -> AccruedView:
     view = report_table(directory, name).accrued
     assert view is not None
     return view
-
-
-def test_every_state_of_bare_kings_by_probing(three_men: Path) -> None:
-    board, canonical = Counts(), Counts()
-    with open_tablebase(three_men) as tables:
-        for position in positions(three_men, "KvK"):
-            for accrued in accrued_scores(position.own):
-                value = tables.probe(position.board, accrued).value
-                for kind in kinds(accrued, value, position.value):
-                    board[position.side, accrued.white, kind] += position.images
-                    canonical[position.side, accrued.white, kind] += position.share
-    view = view_of(three_men, "KvK")
-    assert_same(board, view.board)
-    assert_same(canonical, view.canonical)
 
 
 def check_states(directory: Path, name: str, found: list[Position], report: TableReport) -> None:

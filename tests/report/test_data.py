@@ -4,10 +4,8 @@ import json
 
 import pytest
 
-from tbgen.board.variant import Variant
-from tbgen.report.data.files import overall_documents, table_files
+from tbgen.report.data.files import table_files
 from tbgen.report.data.rows import CSV
-from tbgen.report.facts.records import overall_records
 from tbgen.report.model import TableReport
 
 
@@ -52,12 +50,3 @@ def test_rows(report: TableReport) -> None:
     _, rows_of = CSV["records"]
     lines = {str(row[0]): row[4] for row in rows_of(report)}
     assert len(lines["G5.5"].split()) == 40
-
-
-def test_records_of_many(report: TableReport) -> None:
-    records = overall_records(report.records)
-    found = json.loads(json.dumps(overall_documents({Variant.R_MOBILITY: records})))["r"]
-    assert [record["g"] for record in found] == [str(record.g) for record in records]
-    assert all(
-        held["material"] == "KNvK" and held["verified"] for record in found for held in record["holders"]
-    )

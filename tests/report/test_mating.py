@@ -122,21 +122,15 @@ def check_knights(found: MatingPotential) -> None:
         assert (chance.forced, str(chance.best)) == (0, "G0.5")
 
 
-def check_rook(found: MatingPotential) -> None:
-    """It seldom beats a bishop."""
-    assert 0.05 < found.truth[0].to_move.share < 0.2
-    assert str(found.truth.black.to_move.best)[0] == "G"  # White holds it
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "white", "black", "agrees", "check"),
     [
         ("KBBvK", Verdict.GENERAL, Verdict.NO_HELP_MATE, True, check_bishops),
         ("KNNvK", Verdict.NEVER, Verdict.NO_HELP_MATE, True, check_knights),
-        ("KRvKB", Verdict.SOMETIMES, Verdict.NO_HELP_MATE, True, check_rook),
         *exhaustive(
             [
+                ("KRvKB", Verdict.SOMETIMES, Verdict.NO_HELP_MATE, True, None),
                 ("KQvKR", Verdict.GENERAL, Verdict.SOMETIMES, True, None),
                 ("KBNvK", Verdict.GENERAL, Verdict.NO_HELP_MATE, True, None),
                 ("KRvKR", Verdict.SOMETIMES, Verdict.SOMETIMES, None, None),

@@ -52,6 +52,7 @@ def test_every_line_comes_to_its_value(variant: Variant) -> None:
     assert replayed > 4000
 
 
+@pytest.mark.exhaustive
 def test_mate_and_stalemate_are_worth_the_same_by_both_rules() -> None:
     """Nothing that has accrued beats them, so it does not matter what becomes of it."""
     data = SavedData(PUBLISHED)

@@ -127,9 +127,3 @@ def images_of_square(square: chess.Square, *, pawns: bool) -> list[chess.Square]
         for x, y in product((file, 7 - file), (rank, 7 - rank))
         for place in ((x, y), (y, x))
     ]
-
-
-def accrued_scores(own: GScore) -> list[GScore]:
-    """Return the accrued scores that a position may have and that are not its own."""
-    ranks = range(2, own.rank + 1)
-    return [score for rank in ranks for score in (GScore(rank, True), GScore(rank, False)) if score != own]
