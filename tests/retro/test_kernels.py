@@ -39,7 +39,7 @@ from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_itself, place_pawns
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tests.support.exhaustive import exhaustive
+from tests.support.exhaustive import exhaustive, sample
 from tests.support.one_ply import by_probing
 from tests.support.slots import board_at
 from tests.support.table_states import canonical_slots, squares_of
@@ -175,7 +175,7 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
         loader.prepare([phase])
         put_own(loader, layout, table, phase)
         count_moves(workspace, loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
-        for _ in range(480 // min(8, len(layout.placements))):
+        for _ in range(sample(320, 480) // min(8, len(layout.placements))):
             slot, side = rng.randrange(layout.phase_size), rng.randrange(2)
             board = board_at(layout, side, phase * layout.phase_size + slot)
             possible = board is not None and not board.was_into_check()

@@ -56,13 +56,13 @@ def test_layers_give_what_the_table_would_hold(
     boards = some_boards(tables, name, 80, rng)
     open_states = 0
     with open_tablebase(tables) as full, open_tablebase(bare, depths=True) as other:
-        for accrued in (GScore(rank, white) for rank in (2, 5, 9) for white in (True, False)):
+        for accrued in (GScore(rank, white) for rank in (2, 9) for white in (True, False)):
             for board in boards:
                 expected = full.probe(board, accrued)
                 found = other.probe(board, accrued)
                 assert (found.value, found.depth) == (expected.value, expected.depth), board.fen()
                 open_states += known(found.depth) > 0 and found.accrued == accrued
-    assert open_states > 60
+    assert open_states > 40
     assert "accrued are not stored, and making them takes about" in caplog.text
     made = set(bare.glob("*.layer.h5"))
     caplog.clear()

@@ -12,17 +12,14 @@ from tbgen.board.material import all_materials
 from tbgen.board.variant import Variant
 from tests.support.digests import digest_of, right_digests
 from tests.support.exhaustive import exhaustive, sample
-from tests.support.reference import solve, solve_whole_game
+from tests.support.reference import solve_whole_game
 from tests.support.reference_game import (
     Exit,
-    Fresh,
     Game,
     certify_game,
-    certify_state,
     explore,
     key_of,
     placements,
-    solve_game,
     solve_positions,
 )
 from tests.support.reference_moves import DESCRIBED, all_moves
@@ -105,32 +102,6 @@ def test_one_value_serves_every_accrued_score_of_a_whole_game(name: str) -> None
 # With python-chess and dictionaries
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("name", "fen"),
-    [
-        ("KvK", "8/8/8/8/8/8/8/8 w - - 0 1"),
-        ("KPvK", "8/1P6/8/8/8/8/8/8 w - - 0 1"),
-        ("KPvK", "8/8/8/8/8/8/6P1/8 w - - 0 1"),
-    ],
-)
-def test_both_solvers_agree_on_every_state(name: str, fen: str) -> None:
-    """Of two men, and with a pawn where it stands."""
-
-    def fresh_of(board: chess.Board) -> Fresh:
-        others = [str(board.piece_at(s)) for s in chess.SquareSet(board.occupied & ~board.kings)]
-        return solve(f"K{''.join(others)}vK").probe(board)
-
-    game, table = solve_game(placements(fen), fresh_of), solve(name)
-    for (key, accrued), found in game.values.items():
-        board = game.positions[key].board
-        ended = game.positions[key].rank < 2
-        assert found == table.probe(board, None if ended else accrued), f"{board.fen()} {accrued}"
-    pawns = chess.Board(fen).pawns
-    legal = table.legal[..., chess.msb(pawns)] if pawns else table.legal
-    assert len(game.positions) == int(legal.sum())
-
-
 PASSING = chess.Board("8/8/8/3pP3/8/8/8/k1K5 w - d6 0 1")
 HOME = chess.BB_RANK_1 | chess.BB_RANK_2
 
@@ -166,13 +137,3 @@ def test_an_en_passant_capture_counts_in_the_score(en_passant: Game) -> None:
     assert en_passant.state(PASSING, 2) == en_passant.fresh(PASSING)
     pinned = chess.Board("8/8/8/K2pP2r/8/8/8/7k w - d6 0 1")
     assert key_of(pinned) == key_of(chess.Board("8/8/8/K2pP2r/8/8/8/7k w - - 0 1"))
-
-
-def test_the_certificate_of_a_game_finds_a_wrong_entry(en_passant: Game) -> None:
-    for state in random.Random(2).sample(list(en_passant.values), 300):
-        value, depth = en_passant.values[state]
-        for wrong in ((value, depth + 1), (value - 1 if value > 128 else value + 1, depth)):
-            en_passant.values[state] = wrong
-            with pytest.raises(AssertionError, match=r"\([abcd]\)"):
-                certify_state(en_passant, *state)
-        en_passant.values[state] = value, depth

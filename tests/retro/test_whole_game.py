@@ -81,7 +81,7 @@ def test_what_ends_the_game_is_the_same_in_both_games(name: str, whole_game_tabl
 def test_values_and_depths_follow_from_the_moves(tablebase: Tablebase) -> None:
     en_passant = changed = 0
     look_up = by_probing(tablebase)
-    for board, accrued in islice(starts("one ply"), sample(250, 1500)):
+    for board, accrued in islice(starts("one ply"), sample(180, 1500)):
         result = tablebase.probe(board, accrued)
         assert (result.value, result.depth) == one_ply(look_up, board, accrued, Variant.WHOLE_GAME), (
             board.fen(),
