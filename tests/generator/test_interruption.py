@@ -60,9 +60,8 @@ def test_builds_killed_again_and_again(three_men: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("moment", "number", "jobs"),
     [
-        ("value", signal.SIGTERM, 4),
-        *exhaustive([("value", signal.SIGINT, 1), ("replace", signal.SIGINT, 4)]),
-        *exhaustive([("replace", signal.SIGTERM, 1)]),
+        *exhaustive([("value", signal.SIGTERM, 4), ("value", signal.SIGINT, 1)]),
+        *exhaustive([("replace", signal.SIGINT, 4), ("replace", signal.SIGTERM, 1)]),
     ],
 )
 def test_an_interrupted_build(moment: str, number: signal.Signals, jobs: int, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -235,6 +236,18 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     told = [line.split(",")[0].split(";")[0] for line in logged(output.err)]
     first = told.index("KQvK: 2 of 6")
     assert told[first : first + 3] == ["KQvK: 2 of 6", "KRvK: 3 of 6", "KBvK: 4 of 6"]
+
+
+def test_an_interrupted_command(
+    empty: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says how to go on."""
+    failing("KPvK", KeyboardInterrupt(), monkeypatch)
+    assert main(["build", "--men", "3", "--dir", str(empty)]) == 130
+    *_, sums, last = capsys.readouterr().err.splitlines()
+    assert last == "tbgen: interrupted"
+    goes_on = "the same command, without --force, goes on from there"
+    assert re.search(rf"stopped: 4 of 5 tables built in .*; {goes_on}$", sums)
 
 
 def test_the_estimate_knows_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

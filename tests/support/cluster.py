@@ -5,12 +5,19 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.generator.cluster import workers
 from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path
 from tests.support.processes import started, wait_for
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 KBVK = Material.parse("KBvK")
 
@@ -29,6 +36,29 @@ def held(material, directory, relay, *rest):
 task.build_table = held
 """
 """Lets workers be at work on KBvK, without an end, while there is a file ``held``."""
+
+
+@contextlib.contextmanager
+def cluster_of_threads() -> Iterator["LocalCluster"]:
+    """A scheduler and two workers in this process."""
+    from distributed import LocalCluster  # here, since it takes every process of the tests a second
+
+    compile_kernels()
+    with (
+        pytest.MonkeyPatch.context() as patient,
+        LocalCluster(
+            n_workers=2,
+            processes=False,
+            protocol="tcp://",
+            threads_per_worker=1,
+            memory_limit=0,
+            resources={"memory": 8e9},
+            dashboard_address=":0",
+            silence_logs=50,
+        ) as local,
+    ):
+        patient.setattr(workers, "_CONNECTING", 300.0)
+        yield local
 
 
 @contextlib.contextmanager

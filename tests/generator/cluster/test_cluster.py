@@ -23,10 +23,9 @@ from tbgen.generator.cluster import client, workers
 from tbgen.generator.cluster.client import build_on_cluster
 from tbgen.generator.cluster.workers import Worker, check_workers
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path, tables_in
 from tests.support.builds import Diary, digest, logged, with_free
-from tests.support.cluster import KBVK, with_kvk
+from tests.support.cluster import KBVK, cluster_of_threads, with_kvk
 from tests.support.commands import failure
 
 if TYPE_CHECKING:
@@ -37,24 +36,8 @@ R = Variant.R_MOBILITY
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator["LocalCluster"]:
-    """A scheduler and two workers."""
-    from distributed import LocalCluster  # here, since it takes every process of the tests a second
-
-    compile_kernels()
-    patient = pytest.MonkeyPatch()
-    patient.setattr(workers, "_CONNECTING", 300.0)
-    with LocalCluster(
-        n_workers=2,
-        processes=False,
-        protocol="tcp://",
-        threads_per_worker=1,
-        memory_limit=0,
-        resources={"memory": 8e9},
-        dashboard_address=":0",
-        silence_logs=50,
-    ) as local:
+    with cluster_of_threads() as local:
         yield local
-    patient.undo()
 
 
 def test_a_cluster_builds_the_same_tables(cluster: "LocalCluster", three_men: Path, tmp_path: Path) -> None:

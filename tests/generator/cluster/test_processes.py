@@ -30,6 +30,7 @@ def build_kbvk(directory: Path, diary: Diary, address: str, patience: float = 30
     return build_on_cluster([KBVK], directory, diary, address, variant=R, patience=patience)
 
 
+@pytest.mark.exhaustive
 def test_an_interrupted_build_and_a_killed_worker(three_men: Path, tmp_path: Path, scratch: Path) -> None:
     """The worker drops the table of the first; that of the second is done again, and nothing is left."""
     with_kvk(three_men, tmp_path)
