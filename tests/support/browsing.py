@@ -4,7 +4,7 @@ import asyncio
 import atexit
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from time import monotonic
@@ -119,8 +119,8 @@ class Visit:
         self.page.on("console", self._said)
         self._under_way = set[Request]()
         self.page.on("request", lambda request: self._under_way.add(request))
-        for end in ("requestfinished", "requestfailed"):
-            self.page.on(end, lambda request: self._under_way.discard(request))  # type: ignore[call-overload]
+        self.page.on("requestfinished", lambda request: self._under_way.discard(request))
+        self.page.on("requestfailed", lambda request: self._under_way.discard(request))
         self.page.goto(f"{address}/{query}")
 
     def _said(self, message: Any) -> None:
@@ -176,7 +176,7 @@ class Visit:
         self.page.locator(selector).click()
         expect(self.page.locator(where)).to_contain_text(says)
 
-    def sees(self, shown: dict[str, str | int]) -> None:
+    def sees(self, shown: Mapping[str, str | int]) -> None:
         """Wait until elements have their texts, or until there are as many of them."""
         for selector, wanted in shown.items():
             found = expect(self.page.locator(selector))

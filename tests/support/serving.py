@@ -37,9 +37,9 @@ def serving(
 
 @contextmanager
 def served(*directories: Path, **settings: Any) -> Iterator[str]:
-    """The address of a server in a thread, without a limit for its clients."""
+    """The address of a server in a thread, by default without a limit for its clients."""
     config = Config(
-        make_app(Settings(directories, limit=0, **settings)),
+        make_app(Settings(directories, **{"limit": 0, **settings})),
         http=Connection,
         ws="none",
         log_config=None,
@@ -52,6 +52,9 @@ def served(*directories: Path, **settings: Any) -> Iterator[str]:
         thread.start()
         try:
             yield address_of(listener)
+        except BaseException:
+            server.force_exit = True  # pages that a test has left open would keep it
+            raise
         finally:
             server.should_exit = True
             thread.join()

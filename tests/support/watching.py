@@ -1,35 +1,40 @@
-"""Events that are shown while they are played, as processes of their own."""
+"""Events that are shown while they are played, as processes of their own or as their files tell them."""
 
 import json
+import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+from tbgen.games.live_file import LiveFile, live_path
 from tests.match.engines import MATE, words
-from tests.support.matches import event
+from tests.support.matches import event, played
 from tests.support.processes import started, wait_for
 
 LINGERING = (words("A", "linger", MATE), words("B", "linger", MATE))
 """Who play two games, and stop to think in the third one, after three plies."""
 
 
-@contextmanager
-def shown(
-    pgn: Path, *more: str, tables: Path | None = None, port: int = 0
-) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """The runner of an event, and the address of the server that shows it.
+def stands_still(pgn: Path) -> Sequence[Any]:
+    """What the live file told of an event up to the third ply of its third game, the last that is in the
+    file of games."""
+    played(pgn, "--rounds", "2", "--event", "Test", players=[words(name, moves=MATE) for name in "AB"])
+    with closing(LiveFile(live_path(pgn))) as file:
+        lines = file.read()[1][:17]
+    live_path(pgn).unlink()
+    os.truncate(pgn, lines[12].size)  # type: ignore[union-attr]
+    return lines
 
-    :param port: of the server; 0 for one that is free.
-    """
-    live = f"127.0.0.1:{port}"
-    command = event(pgn, "--rounds", "2", *more, "--live", live, players=LINGERING)
-    if tables is not None:
-        command[command.index("--dir") + 1] = str(tables)
+
+@contextmanager
+def shown(pgn: Path, *more: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """The runner of an event, and the address of the server that shows it."""
+    command = event(pgn, "--rounds", "2", *more, "--live", "127.0.0.1:0", players=LINGERING)
     with started("tbgen", *command) as running:
         said = wait_for(running, " at http://", "stderr")
         found = re.search(r"(http://127\.0\.0\.1:\d+)/live\n", said)

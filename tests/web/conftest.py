@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
 
 def materials_of_site() -> list[Material]:
     """Those of up to three men and some of four, or all of these where exhaustive tests run too."""
-    some = [*all_materials(3), *map(Material.parse, ("KQvKQ", "KBvKN", "KPvKP"))]
+    some = [*all_materials(3), *map(Material.parse, ("KQvKQ", "KRvKR", "KBvKN"))]
     return some[: sample(len(some), 0)] or all_materials(4)
 
 
@@ -93,16 +93,16 @@ def address(request: pytest.FixtureRequest, server: str) -> str:
 class Opener(Protocol):
     """What opens a page."""
 
-    def __call__(self, query: str = "", *, at: str | None = None, **options: Any) -> Visit: ...
+    def __call__(self, query: str = "", **options: Any) -> Visit: ...
 
 
 @pytest.fixture
 def opened(browser: Browser, address: str) -> Iterator[Opener]:
-    """Opens pages of ``address``, or of another one; in the end nothing must have been wrong with them."""
+    """Opens pages of ``address``; in the end nothing must have been wrong with them."""
     visits = list[Visit]()
 
-    def opened(query: str = "", *, at: str | None = None, **options: Any) -> Visit:
-        visits.append(Visit(browser, at or address, query, **options))
+    def opened(query: str = "", **options: Any) -> Visit:
+        visits.append(Visit(browser, address, query, **options))
         return visits[-1]
 
     yield opened

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, ViewportSize, expect
+from playwright.sync_api import Browser, expect
 from starlette.testclient import TestClient
 
 from tbgen.board.material import Material
@@ -28,7 +28,6 @@ from tests.support.static_host import hosting
 R, KINGS = (Variant.R_MOBILITY,), [Material.parse("KvK")]
 ROUNDS = 9
 PLAYERS = "ABC"
-WIDE: ViewportSize = {"width": 1440, "height": 844}
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +104,7 @@ def test_events_that_cannot_be_published(
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_page_of_an_event_without_a_server(site_of_event: Path, browser: Browser) -> None:
     """Winner, crosstable, all games; one is replayed to its end, another one opened in the explorer."""
     with hosting(site_of_event) as host:
@@ -114,14 +114,9 @@ def test_the_page_of_an_event_without_a_server(site_of_event: Path, browser: Bro
         expect(page.locator("#event")).to_have_text("A, B, C; round-robin, 54 of 54 games played.")
         expect(page.locator("#status")).to_contain_text("The event is over.")
         expect(page.locator("#standings table")).to_have_count(1)
-        for viewport, is_beside in ((WIDE, True), (PHONE, False)):
-            page.set_viewport_size(viewport)
-            board, table = (page.locator(each).bounding_box() for each in ("#board", "#crosstable table"))
-            assert board is not None
-            assert table is not None
-            beside = table["x"] > board["x"] + board["width"] and table["y"] < board["y"] + board["height"]
-            assert beside == is_beside
-            assert not visit.too_wide()
+        expect(page.locator("#crosstable table")).to_be_visible()
+        page.set_viewport_size(PHONE)
+        assert not visit.too_wide()
         expect(page.locator("#stage")).to_have_attribute("aria-label", "Game 9.3.2")
         expect(page.locator("#banner")).to_be_visible()
         expect(page.locator("#others")).to_be_hidden()
@@ -133,11 +128,8 @@ def test_the_page_of_an_event_without_a_server(site_of_event: Path, browser: Bro
         expect(page.locator("#played .step")).to_have_text(["f3", "e5", "g4", "Qh4#"])
         page.locator("#last").click()
         expect(page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
-        assert visit.violations() == []
+        visit.audit()
         assert "Qh4#" in page.request.get(f"{host.address}/live/games/2.3.1.pgn").text()
         page.get_by_role("link", name="Explore game 2.3.1").click()
         expect(page.locator("#played .step")).to_have_text(["start", "f3", "e5", "g4", "Qh4#"])
-        page.get_by_role("link", name="Live").click()
-        expect(page.locator("#winner")).not_to_be_empty()
         visit.close()
-        assert visit.wrong == []

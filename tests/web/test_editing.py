@@ -4,10 +4,9 @@ import json
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, expect
 
-from tests.support.browsing import PHONE, Visit
-from tests.web.conftest import Opener
+from tests.support.browsing import Visit
 
 pytestmark = pytest.mark.slow
 
@@ -21,24 +20,19 @@ def comments(page: Page) -> object:
     return json.loads(hidden["comments"][0]) if "comments" in hidden else {}
 
 
-def head(page: Page) -> str:
-    return parse_qs(urlsplit(page.url).fragment).get("game", [""])[0]
-
-
 @pytest.mark.everywhere
-def test_a_variation_becomes_the_main_line(opened: Opener) -> None:
+def test_a_variation_becomes_the_main_line(visit: Visit) -> None:
     """By mouse, taken back by the browser's button; what was the main line is a variation.
 
     The result is that of the game as it is now, and again when the page is loaded anew.
     """
-    visit = opened(GAME.format(3))
+    visit.go(GAME.format(3))
     page, promote, outcome = visit.page, visit.page.locator("#promote"), visit.page.locator("#outcome")
-    is_served = not page.locator("html[data-static]").count()
-    if is_served:
+    if visit.is_served():
         expect(outcome).to_contain_text("by the tables")
-    before = outcome.inner_text()
     played = page.locator("#played .step")
     expect(played).to_have_text(["start", "Kh5", "Kf4", "Kf6", "Kh4", "Kd4", "Kh6"])
+    before = outcome.inner_text()
     expect(promote).to_be_disabled()
     played.filter(has_text="Kh4").click()
     promote.click()
@@ -49,12 +43,11 @@ def test_a_variation_becomes_the_main_line(opened: Opener) -> None:
     page.go_back()
     expect(played).to_have_text(["start", "Kh5", "Kf4", "Kf6", "Kh4", "Kd4", "Kh6"])
     page.go_forward()
-    page.reload()
     expect(played).to_have_text(["start", "Kh5", "Kf6", "Kf4", "Kh6", "Kd4", "Kh4"])
     played.filter(has_text="Kd4").click()
     promote.click()
     expect(page.locator("#played [aria-current]")).to_have_text("Kd4")
-    if is_served:
+    if visit.is_served():
         expect(outcome).not_to_have_text(before)
         expect(outcome).to_contain_text("by the tables")
         now = outcome.inner_text()
@@ -64,8 +57,8 @@ def test_a_variation_becomes_the_main_line(opened: Opener) -> None:
 
 
 @pytest.mark.everywhere
-def test_comments_are_written_changed_and_deleted_by_keys(opened: Opener) -> None:
-    visit = opened(GAME.format(1))
+def test_comments_are_written_changed_and_deleted_by_keys(visit: Visit) -> None:
+    visit.go(GAME.format(1))
     page, shown = visit.page, visit.page.locator("#comment")
     edit = page.locator("#edit-comment")
     expect(page.locator("#played [aria-current]")).to_have_text("Kh5")
@@ -99,62 +92,3 @@ def test_comments_are_written_changed_and_deleted_by_keys(opened: Opener) -> Non
     assert comments(page) == {}
     page.go_back()
     expect(shown).to_have_text("the (edge) -- of the board")
-
-
-@pytest.mark.exhaustive
-def test_a_game_stays_whatever_the_referee_does(browser: Browser, address: str) -> None:
-    """He may be asked too often, or take his time: the moves do not wait for him."""
-    visit = Visit(browser, address, GAME.format(3))
-    page, outcome, moves = visit.page, visit.page.locator("#outcome"), visit.page.locator("#played .step")
-    refusal, waiting = {"error": {"code": "too_many", "message": "Too many."}}, list[Route]()
-
-    def refuse(route: Route) -> None:
-        route.fulfill(status=429, json=refusal)
-
-    def let_wait(route: Route) -> None:
-        waiting.append(route)
-
-    for referee in (refuse, let_wait):
-        expect(outcome).to_contain_text("by the tables")
-        count = moves.count()
-        page.route("**/r/game", referee)
-        moves.filter(has_text="Kd4").click()
-        page.locator("#promote").click()
-        expect(outcome).to_have_text("")
-        page.keyboard.press("ArrowLeft")
-        expect(page.locator("#played [aria-current]")).not_to_contain_text("Kd4")
-        page.keyboard.press("ArrowRight")
-        expect(page.locator("#played [aria-current]")).to_contain_text("Kd4")
-        expect(moves).to_have_count(count)
-        for route in waiting:
-            route.continue_()
-        expect(outcome).to_contain_text("by the tables" if waiting else "")
-        page.unroute("**/r/game")
-        page.goto(f"{address}/{GAME.format(3)}")
-        page.reload()
-    expect(outcome).to_contain_text("by the tables")
-    visit.close()
-    assert [line for line in visit.wrong if "429" not in line] == []
-
-
-@pytest.mark.exhaustive
-def test_the_last_comment_says_how_the_game_ended(opened: Opener) -> None:
-    """On a phone, by touch: written, it decides the result, and it is in the PGN; deleted, it does not."""
-    visit = opened(GAME.format(3), has_touch=True, viewport=PHONE)
-    page = visit.page
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    expect(page.locator("#outcome")).to_contain_text("by the tables")
-    page.locator("#edit-comment").tap()
-    page.locator("#comment-text").fill("White resigns")
-    assert not visit.too_wide()
-    page.get_by_role("button", name="Save", exact=True).tap()
-    expect(page.locator("#outcome")).to_contain_text("resignation")
-    expect(page.locator("#comment")).to_have_text("White resigns")
-    assert head(page) == "{White resigns}"
-    page.locator("#copy-pgn").tap()
-    expect(page.locator("#said")).not_to_be_empty()
-    assert "Kh6 {White resigns} *" in page.evaluate("navigator.clipboard.readText()").replace("\n", " ")
-    page.locator("#edit-comment").tap()
-    page.locator("#comment-delete").tap()
-    expect(page.locator("#outcome")).to_contain_text("by the tables")
-    assert head(page) == ""

@@ -1,19 +1,15 @@
 """The pages in Firefox: what matters most, on the page of a server and on a site without one."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support.firefox import Firefox, firefox
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive, pytest.mark.everywhere("daily")]
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive, pytest.mark.everywhere]
 
 KBK = "fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 START = "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
-TODAY = """import(new URL("page/api.js", document.baseURI))
-    .then(({fresh}) => fresh("r/puzzle", {day: new Date().toISOString().slice(0, 10)}))
-    .then(JSON.stringify)"""
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +51,3 @@ def test_a_game_is_played_against_the_tables(fox: Firefox, address: str) -> None
     fox.click_square("h5", turned=True)
     fox.expect("document.querySelectorAll('#played .step').length", 3)
     fox.expect(fox.text("#name"), "Your move: Black")
-
-
-def test_a_puzzle_is_solved(fox: Firefox, address: str) -> None:
-    fox.visit(f"{address}/puzzles")
-    fox.expect(f"({fox.text('#task')}).includes('One move alone')", True)
-    puzzle = json.loads(fox.evaluate(TODAY))
-    best = puzzle["moves"][0]
-    for square in (best["uci"][:2], best["uci"][2:4]):
-        fox.click_square(square, turned=puzzle["fen"].split()[1] == "b")
-    if len(best["uci"]) == 4:
-        fox.expect(fox.text("#solved"), "1")

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.web.settings import MOST_GAMES_BYTES, MOST_PLIES
+from tbgen.web.settings import MOST_GAMES_BYTES
 from tests.support.exhaustive import sample
 from tests.support.paths import ROOT
 
@@ -126,10 +126,11 @@ def test_what_is_no_game(api: TestClient) -> None:
         assert response.json()["message"].startswith(sentence)  # no line, in a text that a program made
 
 
-def test_a_game_that_is_too_long(api: TestClient) -> None:
-    turns = " ".join(["Nf3 Nf6 Ng1 Ng8"] * (MOST_PLIES // 4))
+def test_a_game_that_is_too_long(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.web.games.MOST_PLIES", 120)
+    turns = " ".join(["Nf3 Nf6 Ng1 Ng8"] * 30)
     found = api.post("/r/game", content=f"{turns} *").json()
-    assert len(found["plies"]) == MOST_PLIES + 1
+    assert len(found["plies"]) == 120 + 1
     assert found["outcome"]["basis"] == "fifty-move rule"
     response = api.post("/r/game", content=f"{turns} e4 *")
     assert (response.status_code, response.json()["code"]) == (413, "too_large")

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from threading import Event
 from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
@@ -16,7 +16,6 @@ from urllib.request import urlopen
 import chess
 import pytest
 
-from tbgen.games.live_file import live_path
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.match.live import LiveWriter
 from tbgen.match.messages import Note
@@ -27,10 +26,10 @@ from tbgen.web.live_server import LiveServer
 from tests.match.engines import MATE
 from tests.match.test_live import START
 from tests.support.commands import failure
-from tests.support.matches import event, games_of, gone, played
+from tests.support.matches import event, games_of, gone
 from tests.support.processes import end
-from tests.support.serving import serving
-from tests.support.watching import awaited, document, lingers, process_of, shown
+from tests.support.serving import served, serving
+from tests.support.watching import awaited, document, lingers, process_of, shown, stands_still
 from tests.web.test_solving import events
 
 
@@ -40,9 +39,12 @@ def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(pgn: Path, tables: Path) -> Iterator[str]:
+def address(pgn: Path, three_men: Path) -> Iterator[str]:
     """An event that stands still in its third game."""
-    with shown(pgn, "--event", "Test", tables=tables) as (_, address):
+    lines = stands_still(pgn)
+    with LiveWriter(pgn, pytest.fail) as writer, served(three_men, live=pgn, limit=0.1, burst=10) as address:
+        for line in lines:
+            writer(line)
         awaited(address, lingers)
         yield address
 
@@ -172,11 +174,10 @@ def test_who_looks_on_is_told_of_every_move_and_of_the_end(tmp_path: Path) -> No
     assert len(games_of(pgn)) == 2
 
 
-def test_an_event_goes_on_without_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_event_goes_on_without_its_page(tmp_path: Path) -> None:
     """A server that is killed does not harm the event."""
-    pgn = tmp_path / "games.pgn"
     notes: list[str] = []
-    with LiveServer("0", pgn, None, notes.append) as server:
+    with LiveServer("0", tmp_path / "games.pgn", None, notes.append) as server:
         server(START)
         assert server.process is not None
         server.process.kill()
@@ -184,10 +185,9 @@ def test_an_event_goes_on_without_its_page(tmp_path: Path, capsys: pytest.Captur
         for _ in range(3):
             server(Note(""))
     assert notes == ["the server of the live page has ended: games go on without it"]
-    assert len(played(pgn, "--live", "127.0.0.1:0")) == 2
-    assert "the event is shown at http://127.0.0.1:" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_imported_from_where_the_command_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,29 +204,25 @@ def test_nothing_is_imported_from_where_the_command_is_given(
     assert subprocess.run([*COMMAND, "--help"], stdout=subprocess.DEVNULL).returncode == 0
 
 
-@pytest.mark.slow
-@pytest.mark.exhaustive
-def test_it_waits_where_only_the_games_of_the_file_are_known(tmp_path: Path) -> None:
-    """As where the live file cannot be written: they do not tell whether the event is over."""
-    pgn = tmp_path / "games.pgn"
-    played(pgn)
-    live_path(pgn).unlink()
-    with LiveServer("0", pgn, None, pytest.fail) as server:
-        server(START)
-        address = server.address.removesuffix("/live")
-        awaited(address, lambda found: found["over"] == "untold")
+def test_an_event_is_followed_through_all_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it begins; where only the games of the file are known, which do not tell whether it is over; and
+    to its end, which ends the server."""
+    ended, pgn = Event(), tmp_path / "games.pgn"
+    monkeypatch.setattr("tbgen.web.live.signal.raise_signal", lambda _: ended.set())
+    stands_still(tmp_path / "other.pgn")
+    with served(tmp_path, live=pgn, until_over=True) as address:
+        assert document(address)["event"] is None
+        (tmp_path / "other.pgn").rename(pgn)
+        assert awaited(address, lambda found: found["over"] == "untold")["finished"]["total"] == 2
         with LiveWriter(pgn, pytest.fail) as writer:
             writer(START)
-            awaited(address, lambda found: found["over"] is None and found["event"] is not None)
-        assert server.process is not None
-        assert server.process.wait() == 0
+            awaited(address, lambda found: found["over"] is None)
+            assert not ended.is_set()
+        ended.wait()
 
 
-def resumed(found: Any) -> bool:
-    """Whether the engines, which have been started anew, linger in the fifth game of six."""
-    return found["event"]["total"] == 6 and found["finished"]["total"] == 4 and len(found["playing"]) == 1
-
-
+@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_server_of_its_own_shows_an_event_before_and_after_its_end(tmp_path: Path) -> None:
     """``tbgen serve --live``: it waits for the event, survives the runner, and goes on with the next run; the
     server of a runner that is killed ends with it."""
@@ -245,8 +241,8 @@ def test_a_server_of_its_own_shows_an_event_before_and_after_its_end(tmp_path: P
             assert gone(process)
         assert document(address)["finished"]["total"] == 2
         with shown(pgn, "--rounds", "3") as (running, _):
-            found = awaited(address, resumed)
-            assert found["over"] is None
+            found = awaited(address, lambda found: found["finished"]["total"] == 4 and found["playing"])
+            assert (found["over"], found["event"]["total"]) == (None, 6)
             with urlopen(f"{address}/live/stream") as stream:
                 serving_process.send_signal(signal.SIGINT)
                 assert "event: state" in stream.read().decode()

@@ -2,30 +2,37 @@
 
 import re
 import shutil
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import chess
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, Route, ViewportSize, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tbgen.games.live_file import GameEnd, GameMove, GameStart, GameThought, Outset, Ply, live_path
+from tbgen.games.live_file import (
+    GameEnd,
+    GameMove,
+    GameStart,
+    GameThought,
+    LiveLine,
+    Outset,
+    Ply,
+    line_of,
+    live_path,
+)
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.match.live import LiveWriter
 from tbgen.match.messages import Message
 from tests.match.engines import MATE, words
 from tests.match.test_live import START
-from tests.support.browsing import DESK, DRAWN, PHONE, Visit
-from tests.support.exhaustive import exhaustive
+from tests.support.browsing import DESK, PHONE, Visit
 from tests.support.matches import played
-from tests.support.processes import end
 from tests.support.serving import served
-from tests.support.watching import awaited, lingers, shown
-from tests.web.test_loading import MOST_SHIFT, WATCH
+from tests.support.watching import stands_still
 
 pytestmark = pytest.mark.slow
 
@@ -55,9 +62,8 @@ def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable
         told(replace(START, concurrency=2))
         visit = Visit(browser, address, "live")
         yield visit.page, told
-        assert visit.violations() == []
+        visit.audit()
         visit.close()
-    assert visit.wrong == []
 
 
 def start(key: str) -> GameStart:
@@ -79,64 +85,101 @@ def end_of(key: str) -> GameEnd:
     return GameEnd(time.time(), key, 1, "A", "B", "-G0.0", "Black mates", 1, 0)
 
 
-def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, tables: Path) -> None:
+class Events(NamedTuple):
+    """Events that were played before the browser started, which takes the event loop of this thread."""
+
+    over: Path
+    """One game, which is over."""
+    pgn: Path
+    """Two games."""
+    lines: Sequence[LiveLine]
+    """What the live file told of these and the next one."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def events(tmp_path_factory: pytest.TempPathFactory) -> Events:
+    over, pgn = (tmp_path_factory.mktemp(name) / "games.pgn" for name in ("over", "event"))
+    played(over, "--games", "1", players=[words(name, moves=MATE) for name in "AB"])
+    return Events(over, pgn, stands_still(pgn))
+
+
+def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, tables: Path) -> None:
     """Boards, graph, standings and finished games; nothing serious for people with disabilities, nothing
-    wider than the screen; what a finished game leads to; the end, and how it goes on."""
-    with shown(tmp_path / "games.pgn", tables=tables) as (running, address):
-        watching = Visit(browser, address, "live")  # from the first move on
-        awaited(address, lingers)
-        page = watching.page
-        page.set_viewport_size(PHONE)
-        page.emulate_media(color_scheme="dark")
-        expect(page.locator("#finished tbody tr")).to_have_count(2)
-        assert not watching.too_wide()
-        assert watching.violations() == []
-        page.set_viewport_size(DESK)
-        stage = page.get_by_label("Game 2.1.1", exact=True)
-        expect(stage.locator("#played")).to_have_text("1. f3 e5 2. g4")
-        expect(stage.locator(".now")).to_contain_text("Accrued G30.5")
-        expect(stage.locator("#mobility")).to_have_text("Black has 30 legal moves: G30.5")
-        expect(stage.locator("#white-evaluation")).to_have_text("+0.12")
-        expect(stage.locator("#white-depth")).to_have_text(re.compile(r"^depth 3, [\d.]+s$"))
-        expect(stage.locator("#white-line")).to_have_text("2. g4")
-        expect(stage.locator("#black-line")).to_have_text("1... e5")
-        expect(stage.locator(".graph path.accrued")).to_have_attribute("d", re.compile(r"^M.*(H.*V.*){3}$"))
-        expect(stage.locator("#board [data-piece]")).to_have_count(32)
-        expect(stage.locator("#board .marker")).to_have_count(2)
-        expect(page.locator(".match")).to_have_count(1)
-        expect(page.locator("#event")).to_have_text("A, B; round-robin, 2 of 4 games played.")
-        expect(page.locator("#standings tbody tr")).to_have_count(2)
-        page.keyboard.press("Home")
-        expect(stage.locator("#mobility")).to_have_text("White has 20 legal moves: -G20.5")
-        page.keyboard.press("End")
-        expect(page.locator("#score")).to_contain_text("Elo by pairs")  # the table has another one, by games
-        expect(page.locator("#finished tbody tr").first).to_contain_text("Black mates")
-        running.send_signal(signal.SIGINT)
+    wider than the screen; the end, how it goes on, and the end of a runner that says nothing."""
+    with served(tables, live=events.pgn) as address, ExitStack() as later:
+        with suppress(KeyboardInterrupt), LiveWriter(events.pgn, print) as writer:
+            for line in events.lines:
+                writer(line)  # type: ignore[arg-type]
+            watching = Visit(browser, address, "live")
+            page = watching.page
+            page.set_viewport_size(PHONE)
+            page.emulate_media(color_scheme="dark")
+            expect(page.locator("#finished tbody tr")).to_have_count(2)
+            assert not watching.too_wide()
+            assert watching.violations() == []
+            page.set_viewport_size(DESK)
+            stage = page.get_by_label("Game 2.1.1", exact=True)
+            watching.sees({"#played": "1. f3 e5 2. g4", "#mobility": "Black has 30 legal moves: G30.5"})
+            watching.sees({"#white-evaluation": "+0.12", "#white-line": "2. g4", "#black-line": "1... e5"})
+            expect(stage.locator(".now")).to_contain_text("Accrued G30.5")
+            expect(stage.locator("#white-depth")).to_have_text(re.compile(r"^depth 3, [\d.]+s$"))
+            curve = re.compile(r"^M.*(H.*V.*){3}$")
+            expect(stage.locator(".graph path.accrued")).to_have_attribute("d", curve)
+            watching.sees({"#board [data-piece]": 32, "#board .marker": 2, ".match": 1})
+            watching.sees(
+                {"#event": "Test: A, B; round-robin, 2 of 4 games played.", "#standings tbody tr": 2}
+            )
+            page.keyboard.press("Home")
+            expect(stage.locator("#mobility")).to_have_text("White has 20 legal moves: -G20.5")
+            page.keyboard.press("End")
+            expect(page.locator("#score")).to_contain_text("Elo by pairs")  # the table has one by games
+            expect(page.locator("#finished tbody tr").first).to_contain_text("Black mates")
+            raise KeyboardInterrupt
         expect(page.locator("#status")).to_contain_text("The event was stopped.")
-        expect(page.locator("#playing-label")).to_have_text("Last games")
-        expect(stage.locator("#played")).to_have_text("1. f3 e5 2. g4")
-        assert end(running)[0] == 130
-    port = int(address.rpartition(":")[2])
-    with shown(tmp_path / "games.pgn", "--rounds", "4", tables=tables, port=port) as (running, _):
-        expect(page.locator("#finished tbody tr")).to_have_count(4)  # the page goes on by itself
-        expect(page.get_by_label("Game 3.1.1", exact=True).locator("#played")).to_have_text("1. f3 e5 2. g4")
-        expect(page.locator("#status")).to_have_text("")
-        expect(page.locator("#playing-label")).to_have_text("Games in play")
-        running.kill()
+        watching.sees({"#playing-label": "Last games", "#played": "1. f3 e5 2. g4"})
+        writer = later.enter_context(LiveWriter(events.pgn, print))
+        writer(replace(events.lines[0], finished=2, size=events.pgn.stat().st_size))  # type: ignore[arg-type]
+        watching.sees({"#status": "", "#finished tbody tr": 2})  # the page goes on by itself
+        part = events.pgn.with_name("part")
+        part.write_bytes(b"".join(map(line_of, events.lines)))
+        part.replace(live_path(events.pgn))  # which nobody holds
         expect(page.locator("#status")).to_contain_text("The runner has ended without a word.")
-    watching.close()
-    assert watching.wrong == []
+        watching.close()
 
 
 def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: Path) -> None:
     """By keys, buttons and moves; what the game does meanwhile is not shown, and its end is told.
 
-    More games are on small boards: a click brings one to the large board; a game that is over makes room
-    unless it is walked through."""
+    What an engine thinks is shown until it moves, but not where the game is walked through; what it has told
+    of its last move is there before and after. More games are on small boards: a click brings one to the
+    large board; a game that is over makes room unless it is walked through."""
     with following(browser, tmp_path) as (page, told):
         stage = page.locator("#stage")
         shown = page.locator("#board svg.cm-chessboard")
-        told(start("1.1.1"), move("1.1.1", 0), move("1.1.1", 1))
+        told(start("1.1.1"), move("1.1.1", 0), GameThought(0, "1.1.1", "-0.31/9 2.500s", "e7e5 g2g4"))
+        expect(page.locator("#black-evaluation")).to_have_text("-0.31")
+        expect(page.locator("#black-depth")).to_have_text("depth 9, 2.500s")
+        told_by_black = page.get_by_role("region", name="B", exact=True).locator("p").first
+        expect(told_by_black).to_have_text("-0.31 (own view) depth 9, 2.500s")  # bad for Black, who says so
+        expect(page.locator("#black-line")).to_have_text("1... e5 2. g4")
+        expect(page.locator("#white-evaluation")).to_have_text("–")
+        expect(page.locator(".thinks h3")).to_have_text(["B"])
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#black-evaluation")).to_have_text("–")
+        page.locator("#last").click()
+        expect(page.locator("#black-evaluation")).to_have_text("-0.31")
+        told(move("1.1.1", 1))
+        expect(page.locator("#played .step")).to_have_count(2)
+        expect(page.locator("#black-evaluation")).to_have_text("–")
+        expect(page.locator(".thinks")).to_have_count(0)
+        told(GameThought(0, "1.1.1", "-0.42/7 1.000s", "g2g4"))
+        told_by_white = page.get_by_role("region", name="A", exact=True).locator("p").first
+        expect(told_by_white).to_have_text("-0.42 (own view) depth 7, 1.000s")
+        graph, drawn = (page.locator(each).bounding_box() for each in ("#graph", "#graph svg"))
+        assert graph is not None
+        assert drawn is not None
+        assert graph["y"] + graph["height"] == pytest.approx(drawn["y"] + drawn["height"], abs=0.5)
+        assert page.locator("#graph").evaluate(LOWEST) <= drawn["y"] + drawn["height"]
         expect(shown).to_have_attribute("aria-label", "Board after 2 plies, the last one e5")
         page.keyboard.press("ArrowLeft")
         told(move("1.1.1", 2))
@@ -178,45 +221,8 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
         expect(page.locator("#playing .match")).to_have_count(2)
 
 
-def test_what_an_engine_thinks_is_shown_until_it_moves(browser: Browser, tmp_path: Path) -> None:
-    """Not where the game is walked through; what it has told of its last move is there before and after."""
-    with following(browser, tmp_path) as (page, told):
-        told(start("1.1.1"), move("1.1.1", 0), GameThought(0, "1.1.1", "-0.31/9 2.500s", "e7e5 g2g4"))
-        expect(page.locator("#black-evaluation")).to_have_text("-0.31")
-        expect(page.locator("#black-depth")).to_have_text("depth 9, 2.500s")
-        told_by_black = page.get_by_role("region", name="B", exact=True).locator("p").first
-        expect(told_by_black).to_have_text("-0.31 (own view) depth 9, 2.500s")  # bad for Black, who says so
-        expect(page.locator("#black-line")).to_have_text("1... e5 2. g4")
-        expect(page.locator("#white-evaluation")).to_have_text("–")
-        expect(page.locator(".thinks h3")).to_have_text(["B"])
-        page.keyboard.press("ArrowLeft")
-        expect(page.locator("#black-evaluation")).to_have_text("–")
-        page.locator("#last").click()
-        expect(page.locator("#black-evaluation")).to_have_text("-0.31")
-        told(move("1.1.1", 1))
-        expect(page.locator("#played .step")).to_have_count(2)
-        expect(page.locator("#black-evaluation")).to_have_text("–")
-        expect(page.locator(".thinks")).to_have_count(0)
-        told(GameThought(0, "1.1.1", "-0.42/7 1.000s", "g2g4"))
-        told_by_white = page.get_by_role("region", name="A", exact=True).locator("p").first
-        expect(told_by_white).to_have_text("-0.42 (own view) depth 7, 1.000s")
-        graph, drawn = (page.locator(each).bounding_box() for each in ("#graph", "#graph svg"))
-        assert graph is not None
-        assert drawn is not None
-        assert graph["y"] + graph["height"] == pytest.approx(drawn["y"] + drawn["height"], abs=0.5)
-        assert page.locator("#graph").evaluate(LOWEST) <= drawn["y"] + drawn["height"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def over(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An event of one game that is over; it is played before the browser starts, which takes the event loop
-    of this thread."""
-    pgn = tmp_path_factory.mktemp("over") / "games.pgn"
-    played(pgn, "--games", "1", players=[words(name, moves=MATE) for name in "AB"])
-    return pgn
-
-
-def test_an_event_that_is_over(browser: Browser, over: Path, tmp_path: Path, tables: Path) -> None:
+@pytest.mark.exhaustive
+def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path, tables: Path) -> None:
     """Who is first, and who has won as soon as a live file tells of the end; how the last game ended, and
     none that are called in play. Where there is no event yet, that is said."""
     pgn = tmp_path / "games.pgn"
@@ -225,13 +231,13 @@ def test_an_event_that_is_over(browser: Browser, over: Path, tmp_path: Path, tab
         page = visit.page
         expect(page.locator("#event")).to_contain_text("No event has begun: there is no live file")
         expect(page.locator(".tagline")).to_be_visible()
-        Path(shutil.copy(over, tmp_path / "other.pgn")).rename(pgn)
+        Path(shutil.copy(events.over, tmp_path / "other.pgn")).rename(pgn)
         expect(page.locator("#winner")).to_have_text("B is first: 1 to 0 points.")
         expect(page.locator("#event")).to_have_text("A, B; 1 game played.")
         expect(page.locator("#status")).to_contain_text("no live file beside it")
         expect(page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
         expect(page.locator("#finished tbody tr")).to_have_count(1)
-        Path(shutil.copy(live_path(over), tmp_path / "other.live")).rename(live_path(pgn))
+        Path(shutil.copy(live_path(events.over), tmp_path / "other.live")).rename(live_path(pgn))
         expect(page.locator("#winner")).to_have_text("B wins: 1 to 0 points.")
         expect(page.locator("#event")).to_contain_text("round-robin")
         page.reload()
@@ -265,32 +271,5 @@ def test_an_event_that_is_over(browser: Browser, over: Path, tmp_path: Path, tab
         expect(page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
         expect(page.locator("#black-depth")).to_have_text(re.compile("^depth 3, "))
         assert not visit.too_wide()
-        assert visit.violations() == []
+        visit.audit()
         visit.close()
-    assert visit.wrong == []
-
-
-@pytest.mark.parametrize("viewport", [PHONE, *exhaustive([{"width": 1440, "height": 900}])], ids=str)
-def test_nothing_moves_while_an_event_that_is_over_loads(
-    viewport: ViewportSize, browser: Browser, over: Path, tables: Path
-) -> None:
-    """Its last game comes late, and there is room for it."""
-    late = list[Route]()
-
-    def hold(route: Route) -> None:
-        late.append(route)
-
-    with served(tables, live=over) as address:
-        visit = Visit(browser, address, "openapi.json", WATCH, viewport=viewport)
-        visit.page.route("**/live/games/*.json", hold)
-        visit.page.goto(f"{address}/live")
-        while not late:
-            visit.page.evaluate(DRAWN)
-        visit.page.evaluate(DRAWN)
-        late[0].continue_()
-        expect(visit.page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
-        visit.page.evaluate(DRAWN)
-        shifts = visit.page.evaluate("shifts")
-        assert sum(value for value, *_ in shifts) < MOST_SHIFT, shifts
-        visit.close()
-    assert visit.wrong == []

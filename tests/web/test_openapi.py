@@ -15,7 +15,6 @@ from starlette.testclient import TestClient
 from tbgen.web.app import make_app
 from tbgen.web.openapi import openapi
 from tbgen.web.settings import Settings
-from tests.support.exhaustive import sample
 from tests.support.paths import ROOT
 
 DOCUMENT = openapi("0")
@@ -117,18 +116,13 @@ def test_every_field_is_explained() -> None:
             assert f"`{name}`" in page, name
 
 
-DAILY = [("/r", "positive"), ("/r", "negative"), ("/r/sample", "negative"), ("/r/batch", "positive")]
-"""The other operations read their requests by the same functions."""
-
-
-def made_up() -> Iterator[Any]:
+def made_up() -> Iterator[tuple[str, str, str]]:
     """Each operation with requests that fit its description, and with others."""
     for path, methods in DOCUMENT["paths"].items():
         for method, operation in methods.items():
             asks = operation.keys() & {"parameters", "requestBody"}
             for mode in ("positive", "negative") if asks else ("positive",):
-                marks = [] if (path, mode) in DAILY else [pytest.mark.exhaustive]
-                yield pytest.param(path, method, mode, marks=marks)
+                yield path, method, mode
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +135,7 @@ def described_api(whole_game_tables: Path) -> Any:
     return schemathesis.openapi.from_asgi("/openapi.json", make_app(asked))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("path", "method", "mode"), list(made_up()))
 def test_made_up_requests(path: str, method: str, mode: str, described_api: Any) -> None:
     """No answer that is not described, and none that the server is at fault for."""
@@ -156,7 +151,7 @@ def test_made_up_requests(path: str, method: str, mode: str, described_api: Any)
     operation = described_api[path][method]
 
     @given(case=operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode)))
-    @settings(max_examples=sample(5, 10), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
     def ask(case: Any) -> None:
         case.call_and_validate(checks=wanted, timeout=600)  # on a slow machine too
 

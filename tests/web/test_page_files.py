@@ -7,12 +7,10 @@ from pathlib import Path
 
 import html5lib
 import pytest
-from starlette.requests import Request
 from starlette.testclient import TestClient
 
 import tbgen.web
 from tbgen.web.app import make_app
-from tbgen.web.page_files import Introduction, Page
 from tbgen.web.settings import Settings
 
 MOST_BYTES = 406 << 10
@@ -25,13 +23,7 @@ NAMES = [
 """Those of a server; sites without one have the others (test_site.py)."""
 
 
-PAGES = {
-    "/": "index.html",
-    "/embed": "embed.html",
-    "/live": "live.html",
-    "/play": "play.html",
-    "/puzzles": "puzzles.html",
-}
+PAGES = ("/", "/embed", "/live", "/play", "/puzzles")
 PARTS = {
     "embed.js": "/embed",
     "puzzles.js": "/puzzles",
@@ -47,39 +39,31 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     return TestClient(make_app(Settings((tables,), live=tables / "event.pgn", limit=0)))
 
 
-@pytest.mark.parametrize("address", PAGES)
-def test_it_is_valid_and_has_nothing_inline(page: TestClient, address: str) -> None:
-    """And it says what the game is."""
-    text = page.get(address).text
-    line = "Chess won by leaving your opponent fewer moves than he leaves you."
-    assert text.count(f'<p class="tagline">{line}</p>') == 1
-    root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
-    assert not [element.tag for element in root.iter() if element.get("style") or element.tag == "style"]
-    assert not [element for element in root.iter("script") if element.text]
-    assert not re.search(r"\bon[a-z]+=|javascript:|https?://", text.replace("http://testserver/", ""))
-    named = [element.get("id") for element in root.iter() if element.get("id")]
-    assert len(named) == len(set(named))
-    assert {element.get("for") for element in root.iter("label")} <= {None, *named}
-
-
-def test_every_file_that_is_named_is_there(page: TestClient) -> None:
-    for address in PAGES:
-        root = html5lib.parse(page.get(address).text, namespaceHTMLElements=False)
-        for element in (*root.iter("link"), *root.iter("script")):
-            file = element.get("href") or element.get("src")
-            assert page.get(f"/{file}").status_code == 200, file
+def test_pages_are_valid_and_have_nothing_inline(page: TestClient) -> None:
+    """They say what the game is; every file that they and their scripts name is there, and every element."""
+    texts, named_files = {address: page.get(address).text for address in PAGES}, set[str | None]()
+    for text in texts.values():
+        line = "Chess won by leaving your opponent fewer moves than he leaves you."
+        assert text.count(f'<p class="tagline">{line}</p>') == 1
+        root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
+        assert not [element.tag for element in root.iter() if element.get("style") or element.tag == "style"]
+        assert not [element for element in root.iter("script") if element.text]
+        assert not re.search(r"\bon[a-z]+=|javascript:|https?://", text.replace("http://testserver/", ""))
+        named = [element.get("id") for element in root.iter() if element.get("id")]
+        assert len(named) == len(set(named))
+        assert {element.get("for") for element in root.iter("label")} <= {None, *named}
+        named_files |= {
+            each.get("href") or each.get("src") for each in (*root.iter("link"), *root.iter("script"))
+        }
+    for file in named_files:
+        assert page.get(f"/{file}").status_code == 200, file
     for name in NAMES:
         if name.endswith(".js"):
-            for imported in re.findall(r'(?:from|import) "(\.[^"]+)"', (PLACE / name).read_text()):
+            script = (PLACE / name).read_text()
+            for imported in re.findall(r'(?:from|import) "(\.[^"]+)"', script):
                 assert (PLACE / name).parent.joinpath(imported).is_file(), (name, imported)
-
-
-def test_elements_that_scripts_name_are_in_the_page(page: TestClient) -> None:
-    for name in NAMES:
-        text = page.get(PARTS.get(name, "/")).text
-        if "/" not in name and name.endswith(".js"):
-            for wanted in re.findall(r'\$\("([\w-]+)"\)', (PLACE / name).read_text()):
-                assert f'id="{wanted}"' in text, (name, wanted)
+            for wanted in re.findall(r'\$\("([\w-]+)"\)', script) if "/" not in name else ():
+                assert f'id="{wanted}"' in texts[PARTS.get(name, "/")], (name, wanted)
 
 
 def test_all_together_are_small(page: TestClient) -> None:
@@ -107,22 +91,9 @@ def test_headers(page: TestClient) -> None:
         assert page.head(address).status_code == 200
 
 
-async def nothing(_: Request) -> Introduction:
-    return Introduction()
-
-
-def test_what_the_server_offers_is_in_the_page() -> None:
-    def tag(offers: frozenset[str]) -> str:
-        index = Page(nothing, offers).files["index.html"]
-        return index.decode().partition("\n")[2].partition(">")[0]
-
-    assert "data-report" not in tag(frozenset())
-    assert 'data-report=""' in tag(frozenset(["report"]))
-
-
-def test_without_an_event_there_is_no_page_for_it(api: TestClient) -> None:
+def test_without_an_event_and_a_report_nothing_leads_there(api: TestClient) -> None:
     assert api.get("/live").status_code == 404
-    assert "data-live" not in api.get("/").text
+    assert not re.search("data-(live|report)", api.get("/").text)
 
 
 def test_what_is_vendored_has_its_licence() -> None:

@@ -28,7 +28,7 @@ def worth(said: dict[str, Any]) -> dict[str, Any]:
 def test_moves_of_games_are_those_of_chess(rules: str, api: TestClient) -> None:
     """Random games from the first position, step by step by what the moves say."""
     rng, fen, accrued = random.Random(rules), chess.STARTING_FEN, None
-    for _ in range(sample(30, 60)):
+    for _ in range(sample(12, 60)):
         found = asked(api, f"/{rules}/moves", fen=fen, accrued=accrued or "")
         board, before = chess.Board(fen), GScore(found["accrued"])
         assert found["fen"] == fen
@@ -52,7 +52,7 @@ def test_moves_of_games_are_those_of_chess(rules: str, api: TestClient) -> None:
 
 
 def test_within_tables_they_have_the_values_of_tables(api: TestClient) -> None:
-    for fen in random_fens("legal", 20):
+    for fen in random_fens("legal", 5):
         found, expected = asked(api, "/r/moves", fen=fen), asked(api, "/r", fen=fen)
         assert worth(found) == worth(expected)
         assert found["accrued"] == expected["accrued"]
@@ -67,7 +67,7 @@ def test_within_tables_they_have_the_values_of_tables(api: TestClient) -> None:
 def test_what_all_moves_say(rules: str, api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the position's own table says nothing, its moves do: the same, value and depth."""
     expected = {}
-    for number, fen in enumerate(random_fens("moves", sample(15, 40))):
+    for number, fen in enumerate(random_fens("moves", sample(5, 40))):
         accrued = f"{'-' * (number % 2)}G{2 + number % 9}.{5 * (number % 2)}"
         expected[fen, accrued] = asked(api, f"/{rules}/moves", fen=fen, accrued=accrued)
 

@@ -14,7 +14,7 @@ from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.web.app import make_app
 from tbgen.web.documents import Level
-from tbgen.web.puzzles import challenge, puzzle
+from tbgen.web.puzzles import challenge
 from tbgen.web.settings import Settings
 from tbgen.web.stock import Stock
 from tests.support.exhaustive import sample
@@ -63,20 +63,13 @@ def check(tables: Tablebase, told: dict[str, Any]) -> None:
     assert told["level"] == ("easy" if len(tempting) < 2 else "medium" if len(tempting) < 5 else "hard")
 
 
-def test_puzzles_of_three_men_have_one_move(small: Path) -> None:
-    with open_tablebase(small) as tables:
-        stock = Stock(tables)
-        for _ in range(sample(10, 1000)):
-            check(tables, puzzle(stock, None, None, None).plain())
-
-
 @pytest.mark.parametrize("rules", ["r", "wg"])
-def test_puzzles_of_all_tables(rules: str, api: TestClient, whole_game_tables: Path) -> None:
+def test_puzzles_have_one_move(rules: str, api: TestClient, whole_game_tables: Path) -> None:
     """Of each level, with either side to move; that of a day is the same again, another day's is not."""
     turns = Counter[str]()
     with open_tablebase(whole_game_tables, rules=rules) as tables:
         for number in range(200):
-            if number >= sample(3, 200) and len(turns) == 2:
+            if number >= sample(2, 200) and len(turns) == 2:
                 break
             level = list(Level)[number % 3]
             told = asked(api, f"/{rules}/puzzle", level=level)

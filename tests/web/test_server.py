@@ -41,8 +41,8 @@ def exchange(host: str, port: int, data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("workers", "number"),
     [
-        *(("1", signal.SIGHUP), ("2", signal.SIGTERM)),
-        *exhaustive([("1", signal.SIGINT), ("1", signal.SIGTERM), ("2", signal.SIGINT)]),
+        ("1", signal.SIGHUP),
+        *exhaustive([("1", signal.SIGINT), ("1", signal.SIGTERM), ("2", signal.SIGTERM)]),
     ],
 )
 def test_it_starts_and_answers_and_ends(
@@ -83,7 +83,7 @@ def test_it_starts_and_answers_and_ends(
         assert end(running) == (0, "")
 
 
-def test_attacks_and_slow_clients(three_men: Path) -> None:
+def test_attacks_and_slow_clients(reference_dir: Path) -> None:
     """They get errors of their own making, keep nobody waiting, and leave no line in the log."""
     post = b"POST /r/batch HTTP/1.1\r\nHost: x\r\n"
     attacks = [
@@ -102,7 +102,7 @@ def test_attacks_and_slow_clients(three_men: Path) -> None:
         b"\x16\x03\x01\x02\x00nonsense\r\n\r\n",
     ]
     hurry = "import tbgen.web.settings\ntbgen.web.settings.BODY_SECONDS = 1.0"
-    with serving(three_men, before=hurry) as (running, host, port):
+    with serving(reference_dir, before=hurry) as (running, host, port):
         slow = [socket.create_connection((host, port)) for _ in range(200)]
         for connection in slow:
             connection.sendall(b"GET /r?fen=")
@@ -135,14 +135,16 @@ def test_heads_that_do_not_arrive(three_men: Path, monkeypatch: pytest.MonkeyPat
             assert received.count(b"HTTP/1.1 200") == data.count(whole)
 
 
-def test_idle_connections_shut_nobody_out(three_men: Path) -> None:
+def test_idle_connections_shut_nobody_out(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than the process may have files, all of one client; the first ones make room."""
-    few = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))"
-    with serving(three_men, before=few) as (_, host, port), ExitStack() as idle:
+    monkeypatch.setattr("tbgen.web.connections.resource.getrlimit", lambda _: (256, 256))
+    monkeypatch.setattr("tbgen.web.connections.resource.setrlimit", lambda *_: None)
+    with served(reference_dir) as address, ExitStack() as idle:
+        host, port = address.removeprefix("http://").split(":")
         for _ in range(300):
-            connection = idle.enter_context(socket.create_connection((host, port)))
+            connection = idle.enter_context(socket.create_connection((host, int(port))))
             connection.sendall(b"GET /r?fen=")
-        with urlopen(f"http://{host}:{port}/r?fen={KBK}") as response:
+        with urlopen(f"{address}/r?fen={KBK}") as response:
             assert response.status == 200
 
 

@@ -2,10 +2,7 @@
 
 import random
 import re
-import shutil
-from collections import Counter
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +47,6 @@ SENT = """async sent => {
     for (const each of sent) found.push(await post(...each))
     return found
 }"""
-OFFER = """async () => {
-    const {offerRules} = await import("/page/stock.js")
-    await offerRules(document.getElementById("rules"))
-}"""
 Asked = tuple[str, dict[str, str]]
 
 
@@ -66,13 +59,20 @@ def api(site: Path) -> Iterator[TestClient]:
 
 @pytest.fixture(scope="module")
 def visit(api: TestClient, browser: Browser, site: Path) -> Iterator[Visit]:
-    """The page of a site, which most tests only ask, one after the other; the server is asked by itself."""
+    """The page of a site, which most tests only ask, one after the other; the server is asked by itself.
+
+    It takes less than a megabyte, all of it with all moves, accrued scores and best play of a position.
+    """
     with hosting(site) as host:
-        visit = Visit(browser, host.address)
-        expect(visit.page.locator("#sentence")).to_contain_text("in 4 plies")
+        board = random_board(random.Random("KQvKQ"), Material.parse("KQvKQ"))
+        visit = Visit(browser, host.address, f"?fen={board.fen().replace(' ', '_')}")
+        expect(visit.page.locator("#line")).not_to_be_empty()
+        visit.settle()
+        of_tables = [path.startswith("/tables/") for path, _ in host.asked]
+        assert any(of_tables)
+        assert sum(size for _, size in host.asked) < MOST_BYTES
         yield visit
         visit.close()
-    assert visit.wrong == []
 
 
 def by_site(document: dict[str, Any]) -> dict[str, Any]:
@@ -109,14 +109,14 @@ def beyond_the_tables(count: int) -> Iterator[dict[str, str]]:
 def test_questions_are_answered_as_by_the_server(visit: Visit, api: TestClient) -> None:
     """Value, depth, accrued score and all moves in order, lines and views, of random positions with random
     accrued scores; and the moves of positions beyond the tables."""
-    few = sample(3, 100)
-    counts = {"r": sample(12, 500)}
+    few = sample(2, 100)
+    counts = {"r": sample(4, 500)}
     counts |= dict.fromkeys(("wg", "r/moves", "r/accrued", "r/mainline", "wg/mainline", "wg/accrued"), few)
     asked: list[Asked] = [(path, each) for path, count in counts.items() for each in states(path, count)]
     for view in ("classical", "stalemate-wins", "lasker"):
         boards = starts(view, few, materials_of_site())
         asked += [(view, {"fen": board.fen()}) for board, _ in boards]
-    asked += [("r/moves", each) for each in beyond_the_tables(sample(30, 400))]
+    asked += [("r/moves", each) for each in beyond_the_tables(sample(8, 400))]
     for each, found in zip(asked, visit.page.evaluate(ANSWERS, asked), strict=True):
         path, parameters = each
         expected = by_site(api.get(f"/{path}", params=parameters).json())
@@ -207,42 +207,6 @@ def test_games_are_followed_as_by_the_server(visit: Visit, api: TestClient) -> N
         assert "'Kh1' is not a legal move" in listed[1]["error"]
 
 
-def test_a_comment_that_is_not_closed_ends_a_game(visit: Visit, api: TestClient) -> None:
-    """As it does for the server; braces in it do not hold the page up."""
-    text = f"1. e4 {{best}} e5 {{or c5 2. Nf3 {'{' * 100_000}"
-    (found,), expected = (
-        visit.page.evaluate(SENT, [("r/game", text)]),
-        api.post("/r/game", content=text).json(),
-    )
-    told = [[(ply["san"], ply["comment"]) for ply in game["plies"]] for game in (found, expected)]
-    assert told == 2 * [[(None, ""), ("e4", "best"), ("e5", "")]]
-
-
-@pytest.mark.exhaustive
-def test_only_rules_with_tables_can_be_chosen(browser: Browser, tables: Path, tmp_path: Path) -> None:
-    (tmp_path / "few").mkdir()
-    for name in ("KvK", "KBvK"):
-        shutil.copy(tables / f"{name}.r.h5", tmp_path / "few")
-    write_site(tmp_path / "few", tmp_path / "site", Variant)
-    with hosting(tmp_path / "site") as host:
-        visit = Visit(browser, host.address)
-        page, offered = visit.page, visit.page.locator("#rules option:enabled")
-        expect(offered).to_have_count(4)
-        assert "wg" not in [option.get_attribute("value") for option in offered.all()]
-        page.goto(f"{host.address}/?rules=wg")
-        expect(page.locator("#problem")).to_contain_text("Table KBvK is not here")
-        expect(offered).to_have_count(4)
-        expect(page.locator("#rules")).to_have_value("wg")
-        page.locator("#rules").select_option("r")
-        expect(page.locator("#sentence")).to_contain_text("in 4 plies")
-        page.route("**/tbgen-set.json", lambda route: route.abort())
-        page.reload()
-        page.evaluate(OFFER)
-        expect(offered).to_have_count(5)  # nobody knows
-        visit.close()
-    assert visit.wrong == []
-
-
 def test_pasted_games_are_a_table_with_their_own_results(visit: Visit) -> None:
     """A referee's take a server, which is said."""
     page, rows = visit.page, visit.page.locator("#games-rows tr")
@@ -263,7 +227,7 @@ def test_puzzles_have_one_move_and_challenges_are_won(visit: Visit, tables: Path
     """The puzzle of a day is the same for all; levels are kept."""
     today = ("r/puzzle", {"day": "2026-11-25"})
     levels = ("easy", "medium", "hard")
-    wanted: list[Asked] = [("r/puzzle", {"level": level}) for level in levels for _ in range(sample(1, 20))]
+    wanted: list[Asked] = [("r/puzzle", {"level": each}) for each in levels * sample(1, 20)]
     found = visit.page.evaluate(
         ANSWERS, [today, today, *wanted, *(("r/challenge", {"level": each}) for each in levels)]
     )
@@ -291,12 +255,12 @@ def test_puzzles_have_one_move_and_challenges_are_won(visit: Visit, tables: Path
 
 def test_the_puzzle_of_a_day_is_that_of_a_server(visit: Visit, api: TestClient) -> None:
     """Where both have the same tables; days, levels and materials have different ones."""
-    asked: list[Asked] = [("r/puzzle", {"day": f"2026-11-{day:02}"}) for day in range(1, sample(2, 30))]
-    asked += [
-        ("wg/puzzle", {"day": "2026-11-25"}),
+    more: tuple[Asked, ...] = (
         ("r/puzzle", {"day": "2026-11-25", "level": "hard"}),
         ("r/puzzle", {"day": "2026-11-25", "material": "KQvKQ"}),
-    ]
+    )
+    asked: list[Asked] = [("r/puzzle", {"day": f"2026-11-{day:02}"}) for day in range(1, sample(2, 30))]
+    asked += [("wg/puzzle", {"day": "2026-11-25"}), *more[sample(1, 0) :]]
     found = visit.page.evaluate(ANSWERS, asked)
     assert [each["fen"] for each in found] == [
         api.get(f"/{path}", params=parameters).json()["fen"] for path, parameters in asked
@@ -320,24 +284,7 @@ def test_samples_have_what_is_asked_for(visit: Visit, tables: Path) -> None:
             assert str(opened.probe(each["fen"]).value) == each["value"]
 
 
-@pytest.mark.parametrize(
-    "name", ["KQvKQ", *exhaustive(["KBvK", "KQvKR", "KRvKB", "KBvKP", "KPvKP", "KQvKP", "KRvKN", "KBNvK"])]
-)
-def test_a_visit_takes_less_than_a_megabyte(name: str, browser: Browser, site: Path) -> None:
-    """With the page, all moves of a random position, every accrued score and best play to its end."""
-    board = random_board(random.Random(name), Material.parse(name))
-    with hosting(site) as host:
-        visit = Visit(browser, host.address, f"?fen={board.fen().replace(' ', '_')}")
-        expect(visit.page.locator("#line")).not_to_be_empty()
-        visit.page.wait_for_load_state("networkidle")
-        asked = Counter[bool]()
-        for path, size in host.asked:
-            asked[path.startswith("/tables/")] += size
-        visit.close()
-    assert asked[True] > 0
-    assert asked.total() < MOST_BYTES, asked
-
-
+@pytest.mark.exhaustive
 def test_a_host_without_ranges_sends_whole_files(browser: Browser, site: Path) -> None:
     with hosting(site, ranges=False) as host:
         visit = Visit(browser, host.address, f"?fen={KBK.replace(' ', '_')}")
@@ -363,34 +310,19 @@ def test_a_host_without_ranges_sends_whole_files(browser: Browser, site: Path) -
         expect(visit.page.locator("#facts dd").first).to_be_visible()
         expect(notice).to_have_count(0)  # once is enough
         visit.close()
-    assert visit.wrong == []
 
 
-def damage(path: Path, how: str) -> None:
-    if how == "cut":
-        path.write_bytes(path.read_bytes()[:-1000])
-    elif how == "changed":
-        path.write_bytes(bytes(byte ^ (at >= 2048) for at, byte in enumerate(path.read_bytes())))
-    else:
-        path.unlink()
-
-
-@pytest.mark.parametrize(
-    ("how", "ranges"),
-    [("changed", True), *exhaustive([("changed", False), *product(("cut", "gone"), (True, False))])],
-)
-def test_a_damaged_host_is_told_of(
-    how: str, ranges: bool, browser: Browser, own: Path, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("how", ["changed", *exhaustive(["gone"])])
+def test_a_damaged_host_is_told_of(how: str, browser: Browser, own: Path, tmp_path: Path) -> None:
     """In a sentence; the page goes on, with what is sound."""
     target = tmp_path / "site"
     write_site(own, target, (Variant.R_MOBILITY,))
     path = target / "tables" / "KBvK.r.h5"
-    shutil.copy(path, target / "copy")  # it is a link
-    path.unlink()
-    (target / "copy").rename(path)
-    damage(path, how)
-    with hosting(target, ranges=ranges) as host:
+    content = path.read_bytes()
+    path.unlink()  # it is a link
+    if how == "changed":
+        path.write_bytes(bytes(byte ^ (at >= 2048) for at, byte in enumerate(content)))
+    with hosting(target) as host:
         visit = Visit(browser, host.address, f"?fen={KBK.replace(' ', '_')}")
         said = (
             "The host does not hand out tables/KBvK.r.h5"
@@ -401,4 +333,3 @@ def test_a_damaged_host_is_told_of(
         visit.enter("#fen", "8/8/8/4KQk1/8/8/8/8 b - - 0 1")
         expect(visit.page.locator("#value")).to_have_text("G0.0")
         visit.close()
-    assert visit.wrong == []

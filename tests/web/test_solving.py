@@ -21,6 +21,7 @@ from tbgen.web.limits import Limiter
 from tbgen.web.lookups import Question
 from tbgen.web.settings import Settings
 from tbgen.web.solving import Solving
+from tests.support.commands import answer
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 QUESTION = Question(chess.Board(LOCKED), None)
@@ -65,7 +66,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     return solving
 
 
-async def told(solving: Solving) -> str:
+async def said(solving: Solving) -> str:
     """All that a client is told."""
     sent: list[bytes] = []
 
@@ -81,7 +82,7 @@ async def told(solving: Solving) -> str:
 
 
 def test_intervals_and_then_the_solution(program: Program, tmp_path: Path) -> None:
-    found = events(asyncio.run(told(program("answers"))))
+    found = events(asyncio.run(said(program("answers"))))
     assert [name for name, _ in found] == ["interval", "solution"]
     assert found[0][1] == {"lower": "-G0.0", "upper": "G0.0", "cells": 1}
     words = found[1][1]["arguments"]
@@ -91,7 +92,7 @@ def test_intervals_and_then_the_solution(program: Program, tmp_path: Path) -> No
 
 
 def test_what_has_failed_is_said_without_details(program: Program) -> None:
-    found = events(asyncio.run(told(program("refuses"))))
+    found = events(asyncio.run(said(program("refuses"))))
     assert found[-1][0] == "refusal"
     assert found[-1][1]["code"] == "failed"
     assert "no such position" not in found[-1][1]["message"]
@@ -102,7 +103,7 @@ def test_what_takes_too_long_is_refused(program: Program, monkeypatch: pytest.Mo
     monkeypatch.setattr("tbgen.web.events._SILENT_SECONDS", 0.02)
     now = iter([0.0, 0.0])
     monkeypatch.setattr("tbgen.web.solving.monotonic", lambda: next(now, BUDGET.seconds + 299.5))
-    text = asyncio.run(told(program("waits")))
+    text = asyncio.run(said(program("waits")))
     found = events(text)
     assert ": nothing new" in text
     assert [name for name, _ in found] == ["interval", "refusal"]
@@ -122,11 +123,11 @@ def test_one_at_a_time_and_an_end_when_nobody_waits(
     async def run() -> None:
         one = program("waits")
         for _ in range(2):
-            first, number = asyncio.create_task(told(one)), len(begun)
+            first, number = asyncio.create_task(said(one)), len(begun)
             while len(begun) == number:
                 await asyncio.sleep(0.01)
             with pytest.raises(Refusal, match="another position"):
-                await told(one)
+                await said(one)
             first.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await first
@@ -152,11 +153,11 @@ def test_compiling_is_said_and_does_not_count(program: Program, monkeypatch: pyt
     solving._limiter = Limiter(1e-6, 2)
     monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: False)
     monkeypatch.setattr("tbgen.web.solving.COMPILE", (sys.executable, "-c", "sum(range(10**6))"))
-    found = events(asyncio.run(told(solving)))
+    found = events(asyncio.run(said(solving)))
     assert [name for name, _ in found] == ["compiling", "interval", "solution"]
     assert "about two minutes" in found[0][1]["message"]
     monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: True)
-    assert events(asyncio.run(told(solving)))[-1][0] == "solution"
+    assert events(asyncio.run(said(solving)))[-1][0] == "solution"
 
 
 @pytest.fixture
@@ -172,17 +173,17 @@ def test_what_is_not_solved(offering: TestClient) -> None:
         ("?fen=nonsense", "is not a FEN"),
         (f"?fen={LOCKED}&accrued=x", "not a G-score"),
     ):
-        answer = offering.get(f"/r/solve{query}")
-        assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")
-        assert sentence in answer.json()["message"]
-    answer = offering.head("/r/solve", params={"fen": LOCKED})
-    assert (answer.status_code, answer.content) == (200, b"")
+        told = offering.get(f"/r/solve{query}")
+        assert (told.status_code, told.json()["code"]) == (400, "bad_input")
+        assert sentence in told.json()["message"]
+    told = offering.head("/r/solve", params={"fen": LOCKED})
+    assert (told.status_code, told.content) == (200, b"")
 
 
 def test_it_is_off_unless_the_operator_says_otherwise(tmp_path: Path, offering: TestClient) -> None:
     client = TestClient(make_app(Settings((tmp_path,), limit=0)))
-    answer = client.get("/r/solve", params={"fen": LOCKED})
-    assert (answer.status_code, answer.json()["code"]) == (404, "not_offered")
+    told = client.get("/r/solve", params={"fen": LOCKED})
+    assert (told.status_code, told.json()["code"]) == (404, "not_offered")
     assert "data-solve" not in client.get("/").text
     assert "data-solve" in offering.get("/").text
 
@@ -192,23 +193,25 @@ def test_it_is_off_unless_the_operator_says_otherwise(tmp_path: Path, offering: 
 def test_a_position_of_six_men(tables: Path) -> None:
     """The same as on the command line: proved with the score that has accrued."""
     with TestClient(make_app(Settings((tables,), solve=Budget(3600, 4 << 30), limit=0))) as client:
-        answer = client.get("/r/solve", params={"fen": LOCKED, "accrued": "G4.5"})
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    found = events(answer.text)
+        told = client.get("/r/solve", params={"fen": LOCKED, "accrued": "G4.5"})
+    assert told.headers["content-type"].startswith("text/event-stream")
+    found = events(told.text)
     assert found[-1][0] == "solution"
     assert found[-1][1]["value"] == "G4.5"
     assert {name for name, _ in found[:-1]} <= {"interval"}
 
 
-@pytest.mark.slow
-def test_a_position_with_castling_rights(tables: Path) -> None:
+def test_a_position_with_castling_rights(
+    program: Program, three_men: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A look-up does not answer it, and solving does; it needs no budget, for the tables decide."""
     fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
-    with TestClient(make_app(Settings((tables,), solve=Budget(3600, 4 << 30), limit=0))) as client:
+    program("answers")
+    with TestClient(make_app(Settings((three_men,), solve=Budget(3600, 4 << 30), limit=0))) as client:
         assert client.get("/r", params={"fen": fen}).json()["code"] == "castling_rights"
-        answer = client.get("/r/solve", params={"fen": fen})
+        words = events(client.get("/r/solve", params={"fen": fen}).text)[-1][1]["arguments"]
         moves = client.get("/r/moves", params={"fen": fen}).json()["moves"]
-    name, solution = events(answer.text)[-1]
-    assert (name, solution["value"]) == ("solution", moves[0]["value"])  # each move gives up the right
+    solution = json.loads(answer(capsys, "solve", *words).splitlines()[-1])
+    assert solution["value"] == moves[0]["value"]  # each move gives up the right
     found = {move["san"]: move["lower"] for move in solution["moves"]}
     assert found == {move["san"]: move["value"] for move in moves}

@@ -54,18 +54,17 @@ def test_samples_have_the_value(rules: str, api: TestClient) -> None:
         assert board.pieces(chess.BISHOP, chess.WHITE)
         assert not side or board.turn == (side == "white")
     # King against king has 462 positions up to symmetry for either side to move.
-    seen = Counter(api.get(f"/{rules}/sample?material=KvK").json()["fen"] for _ in range(60))
-    assert len(seen) > 40
+    seen = Counter(api.get(f"/{rules}/sample?material=KvK").json()["fen"] for _ in range(25))
+    assert len(seen) > 15
     assert {fen.split()[1] for fen in seen} == {"w", "b"}
     assert api.get("/r/sample?material=KvK").headers["cache-control"] == "no-store"
 
 
-def test_samples_of_any_table(api: TestClient, own: Path) -> None:
+def test_samples_of_any_table(own: Path) -> None:
     """Only some materials have a value; without one any has a position."""
-    for value in ("-G0.0", "G8.5"):
-        assert api.get(f"/r/sample?value={value}").json()["value"] == value
-    assert len({api.get("/r/sample").json()["material"] for _ in range(6)}) > 1
     with TestClient(make_app(Settings((own,)))) as client:
+        assert client.get("/r/sample?value=G0.0").json()["value"] == "G0.0"
+        assert len({client.get("/r/sample").json()["material"] for _ in range(12)}) > 1
         refused = client.get("/r/sample?value=G60.5")
         assert (refused.status_code, refused.json()["code"]) == (404, "no_position")
 

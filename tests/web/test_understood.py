@@ -15,7 +15,6 @@ from tbgen.probe.documents import points_document
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.web import wording
 from tests.support.browsing import PHONE, Visit
-from tests.web.conftest import Opener
 
 pytestmark = pytest.mark.slow
 
@@ -98,55 +97,6 @@ def test_the_guide_is_played_by_clicking(visit: Visit, tables: Path) -> None:
         page.route("**/r/moves?*", lambda route: route.abort())
 
 
-@pytest.mark.exhaustive
-@pytest.mark.everywhere
-def test_the_guide_has_an_address_and_leads_back(opened: Opener, address: str) -> None:
-    """Other pages lead to it; each lesson has an address, and the way back goes through what was played.
-
-    When it is closed, the visitor is where he was, or at the usual position if he was nowhere.
-    """
-    visit = opened("puzzles", viewport=PHONE)
-    page = visit.page
-    label, text, value = (page.locator(each) for each in ("#guide-label", "#guide-text", "#value"))
-    page.get_by_role("link", name="How it works").click()
-    expect(label).to_have_text("1 of 5: Mate")
-    assert page.url == f"{address}/#how"
-    visit.click("#guide-on", "2 of 5: Stalemate", "#guide-label")
-    assert page.url.endswith("#how=2")
-    page.locator("#moves [data-uci=d6e6]").wait_for(state="attached")
-    visit.drag("d6", "e6")
-    expect(text).to_contain_text("Stalemate: G0.5")
-    page.reload()
-    expect(text).to_contain_text("Stalemate: G0.5")
-    page.go_back()
-    expect(text).to_contain_text("In chess stalemate is a draw.")
-    expect(page.locator("#moves")).to_be_hidden()
-    page.locator("#guide-close").click()
-    expect(value).to_have_text("G1.5")
-    expect(page.locator("#guide-link")).to_be_focused()
-    assert "#" not in page.url
-    for lesson in ("2 of 5: Stalemate", "1 of 5: Mate"):
-        page.go_back()
-        expect(label).to_have_text(lesson)
-    page.go_back()
-    expect(page).to_have_url(re.compile("puzzles"))
-    page.goto(f"{address}/{WON_BY_BLACK}")
-    expect(value).to_have_text("-G1.5")
-    for leave in (
-        lambda: page.locator("#guide-link").click(),
-        lambda: page.evaluate("location.hash = 'how=3'"),
-    ):
-        leave()
-        expect(label).to_have_text(re.compile("^[13] of 5"))
-        page.reload()
-        expect(label).to_have_text(re.compile("^[13] of 5"))
-        page.locator("#guide-close").click()
-        expect(label).to_be_hidden()
-        expect(value).to_have_text("-G1.5")
-    visit.go("#how=9")
-    expect(value).to_have_text("G1.5")
-
-
 def test_scores_are_said_as_the_server_says_them(visit: Visit) -> None:
     """Every kind of value, of either side, in sentences and in points of the exponential scoring.
 
@@ -221,57 +171,3 @@ def test_moves_and_what_has_accrued_are_seen_at_the_board(visit: Visit) -> None:
     page.locator("#swap").click()
     expect(value).to_have_text("G1.5")
     expect(value).not_to_have_class("minus")
-
-
-TERMS = {
-    f"{KBK}": {"score", "points", "accrued", "position", "depth", "resets", "material"},
-    f"play{KBK}": {"held", "position"},
-    f"embed{KBK}": {"position"},
-    "puzzles": {"score", "position"},
-}
-"""The terms that each page explains."""
-
-
-@pytest.mark.exhaustive
-def test_terms_explain_themselves(opened: Opener, address: str) -> None:
-    """Under the pointer, under a finger and by keys, within a narrow phone."""
-    visit = opened("openapi.json", viewport={"width": 360, "height": 640}, has_touch=True)
-    page = visit.page
-    for where, wanted in TERMS.items():
-        page.goto(f"{address}/{where}")
-        expect(page.locator("#mobility")).to_contain_text(re.compile(r"legal moves: -?G\d"))
-        visit.settle()
-        shown = set()
-        for each in page.locator("[data-term]:visible").all():
-            tip = each.get_attribute("data-tip")
-            assert tip
-            each.tap()
-            expect(each).to_be_focused()
-            assert tip in each.evaluate(f"each => {DRAWN}.content.replaceAll('\\\\', '')")
-            expect(each).to_have_accessible_description(tip)
-            assert not visit.too_wide()
-            shown.add(each.get_attribute("data-term"))
-        assert shown == wanted
-        visit.audit()
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("page_name", ["", "play", "puzzles"])
-def test_a_phone_held_sideways_has_the_board_beside_all_else(page_name: str, opened: Opener) -> None:
-    """The whole board, with the verdict and the buttons beside it, also when what lies below is looked at."""
-    where = page_name if page_name == "puzzles" else f"{page_name}{KBK}"
-    visit = opened(where, viewport={"width": 667, "height": 375}, has_touch=True)
-    page, box = visit.page, visit.box
-    expect(page.locator("#count")).to_contain_text("legal moves")
-    for below in (False, True):
-        if below:
-            page.locator(".answer > :last-child").last.scroll_into_view_if_needed()
-        board, mobility = box("#board"), box("#mobility")
-        assert 0 <= board["y"] < board["y"] + board["height"] <= mobility["y"]
-        assert mobility["y"] + mobility["height"] <= 376
-        assert board["height"] >= 0.85 * 375
-        beside = [".verdict"] if page_name == "puzzles" else [".verdict", "#walk"]
-        assert all(box(each)["x"] > board["x"] + board["width"] for each in beside)
-        if page_name != "puzzles":
-            assert box("#walk")["y"] + box("#walk")["height"] <= 376
-    assert not visit.too_wide()
