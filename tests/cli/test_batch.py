@@ -151,6 +151,7 @@ entry_point()
 ENDINGS = ["8/8/4k3/p7/P7/4K3/8/8 w - - 3 40 G2.0", "8/8/8/2p2k2/2P5/4K3/8/8 b - - 3 40 G2.0"]
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_is_killed_goes_on(small: Path, tmp_path: Path) -> None:
     """Real cells, with equal results, whatever is lost with a position at work."""
     file = tmp_path / "some.fen"

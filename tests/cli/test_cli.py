@@ -65,10 +65,7 @@ def test_the_help_groups_options_under_headings(capsys: Capture) -> None:
 
 @pytest.mark.parametrize(
     ("number", "told"),
-    [
-        (signal.SIGINT, "interrupted"),
-        *exhaustive([(signal.SIGTERM, "terminated"), (signal.SIGHUP, "hung up")]),
-    ],
+    [(signal.SIGTERM, "terminated"), *exhaustive([(signal.SIGINT, "interrupted")])],
 )
 def test_an_interrupt(number: signal.Signals, told: str) -> None:
     with started("tbgen", "probe", "-") as process:
@@ -86,7 +83,7 @@ from tbgen.cli import entry_point, main
 
 class Deleted:
     def __del__(self):
-        os.kill(os.getpid(), signal.{})
+        os.kill(os.getpid(), signal.SIGINT)
 
 def run(arguments):
     Deleted()
@@ -97,13 +94,10 @@ entry_point()
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "told"), [("SIGINT", "interrupted"), *exhaustive([("SIGTERM", "terminated")])]
-)
-def test_a_signal_while_an_object_is_deleted(name: str, told: str) -> None:
+def test_a_signal_while_an_object_is_deleted() -> None:
     """Python ignores what is raised there, with a complaint."""
-    with started("-c", LOSING.format(name)) as process:
-        assert end(process) == (128 + getattr(signal, name), f"tbgen: {told}\n")
+    with started("-c", LOSING) as process:
+        assert end(process) == (130, "tbgen: interrupted\n")
 
 
 IMPORTING = """
@@ -132,9 +126,6 @@ def test_output_that_nobody_reads() -> None:
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (1, b"tbgen: output: No space left on device\n")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
@@ -161,15 +152,13 @@ def closed(redirection: str, *words: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("redirection", "words", "code", "sentence"),
     [
-        ("<&-", ["probe", "-"], 1, "standard input is closed"),
         ("0>/dev/null", ["probe", "-"], 1, "standard input cannot be read: Bad file descriptor"),
         (">&-", ["probe", KBK], 1, "standard output is closed"),
-        (">&-", ["--help"], 1, "standard output is closed"),
         ("<&- >&- 2>&-", ["info"], 1, ""),
         *exhaustive(
             [
-                (">&-", ["info"], 1, "standard output is closed"),
-                (">&-", ["--version"], 1, "standard output is closed"),
+                ("<&-", ["probe", "-"], 1, "standard input is closed"),
+                (">&-", ["--help"], 1, "standard output is closed"),
                 (">&-", ["nonsense"], 2, "nonsense"),
                 ("2>&-", ["nonsense"], 2, ""),
                 ("2>/dev/full", ["nonsense"], 2, ""),
@@ -185,6 +174,7 @@ def test_closed_streams(redirection: str, words: list[str], code: int, sentence:
     assert err.startswith("tbgen: " if sentence else "")
 
 
+@pytest.mark.exhaustive
 def test_an_answer_without_stdin_and_stderr() -> None:
     code, out, err = closed("<&- 2>&-", "probe", KBK)
     assert (code, err) == (0, "")

@@ -99,6 +99,7 @@ def test_an_interrupted_fetch_ends_at_once_and_goes_on(
     assert (tmp_path / "new" / "KQvK.r.h5").read_bytes() == data
 
 
+@pytest.mark.exhaustive
 def test_a_failed_fetch_ends_at_once(published: Path, tmp_path: Path) -> None:
     """Also while the server is silent about another file."""
     asked, silence = Event(), Event()

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,31 +88,6 @@ def test_json(capsys: Capture, reference_dir: Path, tmp_path: Path) -> None:
     assert both["tables"] == [json.loads(json.dumps(report.plain()))]
     assert [entry["g"] for entry in both["records"]["r"]] == ["G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"]
     assert (tmp_path / "tables/KvK.r.html").exists()
-
-
-WITHOUT = """
-import sys
-for name in sys.argv.pop(1).split():
-    sys.modules[name] = None
-from tbgen.cli.main import main
-assert main([*sys.argv[1:], "--json"]) == 0
-sys.exit(main([*sys.argv[1:], "--out", "site"]))
-"""
-
-
-@pytest.mark.parametrize("package", ["matplotlib", *exhaustive(["jinja2"])])
-def test_a_site_needs_an_extra_and_its_data_do_not(package: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", WITHOUT, package, "report", "KvK"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 1
-    assert re.search(
-        rf"^tbgen: a (page|plot) needs {package}, which is not installed: "
-        r"install it with: pip install 'tbgen\[report\]'\n\Z",
-        done.stderr,
-        re.MULTILINE,
-    )
-    assert list(tmp_path.iterdir()) == []
-    assert [table["material"] for table in json.loads(done.stdout)["tables"]] == ["KvK"]
 
 
 @pytest.mark.parametrize("error", [MemoryError(), *exhaustive([KeyboardInterrupt()])])

@@ -164,7 +164,7 @@ def test_budgets(cells: Cells, place: Path, capsys: Capture) -> None:
     assert told[-2].endswith(": 1 not to be solved, 2 left when the time of --solve-total was over")
 
 
-@pytest.mark.parametrize("jobs", ["2", *exhaustive(["1"])])
+@pytest.mark.parametrize("jobs", ["1", *exhaustive(["2"])])
 def test_an_interrupted_run_is_carried_on(cells: Cells, place: Path, jobs: str, capsys: Capture) -> None:
     """What it has proved is not proved again, and the games come out as without the interruption."""
     games = "".join(stopped(LOCKED, f"G{rank}.0") + MATE for rank in range(2, 8))
@@ -260,14 +260,9 @@ entry_point()
 """
 
 
-@pytest.mark.parametrize(
-    ("number", "jobs"),
-    [
-        (signal.SIGTERM, "2"),
-        *exhaustive([(signal.SIGINT, "1"), (signal.SIGINT, "2"), (signal.SIGTERM, "1")]),
-        *exhaustive([(signal.SIGKILL, "1"), (signal.SIGKILL, "2")]),
-    ],
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_process_that_is_ended(place: Path, number: signal.Signals, jobs: str) -> None:
     """In the middle of a position: OUT is as it was, and what was proved before is kept."""
     source, target, kept = (place / name for name in ("in.pgn", "out.pgn", "results.jsonl"))
@@ -285,11 +280,3 @@ def test_a_process_that_is_ended(place: Path, number: signal.Signals, jobs: str)
     assert [json.loads(line)["accrued"] for line in kept.read_text().splitlines()[1:]] == [
         *("G2.0", "G3.0", "G4.0")
     ]
-
-
-@pytest.mark.usefixtures("compiled")
-def test_real_cells(small: Path, capsys: Capture) -> None:
-    words = "adjudicate", "8/8/4k3/p7/P7/4K3/8/8 w - - 3 40 G2.0", "--solve", "--solve-time", "1h"
-    text = answer(capsys, *words, "--dir", str(small), "--require-proof")
-    assert "result          G0.5  (White holds it)" in text.splitlines()
-    assert "basis           solved, 29 plies to go" in text.splitlines()

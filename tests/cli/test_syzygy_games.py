@@ -130,7 +130,7 @@ def test_a_damaged_file(games: Path, capsys: Capture) -> None:
     assert not out.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_solving_goes_on_from_files(games: Path, capsys: Capture) -> None:
     """Four men without tables: the files of three tell what captures and promotions lead to."""
     words = ("adjudicate", "4k3/3p4/8/4P3/8/8/8/4K3 b - - 1 60", "--solve", "--solve-time", "1h")

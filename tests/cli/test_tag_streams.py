@@ -32,6 +32,7 @@ def test_standard_streams(
         assert capsysbinary.readouterr().out == tagged
 
 
+@pytest.mark.exhaustive
 def test_the_name_of_standard_output(place: Path) -> None:
     words = "tag", str(place / "in.pgn"), "/dev/stdout", "--jobs", "1"
     done = subprocess.run([sys.executable, "-m", "tbgen", *words], capture_output=True)
@@ -59,31 +60,14 @@ def test_a_stream_gets_what_would_take_too_much_memory(
         assert names(place) == ["in.pgn"]
 
 
-@pytest.mark.parametrize(
-    ("redirection", "words", "code", "sentence"),
-    [
-        ("0>other", ["-", "out.pgn"], 1, "standard input cannot be read: Bad file descriptor"),
-        ("2>/dev/full", ["in.pgn", "out.pgn"], 0, ""),
-        (">/dev/full", ["in.pgn", "-"], 1, "output: No space left on device"),
-        *exhaustive([("<&-", ["-", "out.pgn"], 1, "standard input is closed")]),
-        *exhaustive([(">&-", ["in.pgn", "-"], 1, "standard output is closed")]),
-        *exhaustive([("2>&-", ["in.pgn", "out.pgn"], 0, "")]),
-    ],
-)
-def test_closed_streams(place: Path, redirection: str, words: list[str], code: int, sentence: str) -> None:
-    command = f'exec "$@" {redirection}'
-    done = subprocess.run(
-        ["sh", "-c", command, "sh", sys.executable, "-m", "tbgen", "tag", *words],
-        cwd=place,
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stdout) == (code, "")
-    assert sentence in done.stderr
-    assert done.stderr.count("\n") == bool(sentence)
-    assert ("out.pgn" in names(place)) == (code == 0)
+def test_a_full_disk_behind_standard_output(place: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "tbgen", "tag", str(place / "in.pgn"), "-"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (1, b"tbgen: output: No space left on device\n")
 
 
+@pytest.mark.exhaustive
 def test_a_reader_who_has_seen_enough(place: Path) -> None:
     (place / "in.pgn").write_bytes(DATA * 2000)
     command = f"{sys.executable} -m tbgen tag in.pgn - --jobs 2; echo $? >&2"
@@ -96,10 +80,9 @@ def test_a_reader_who_has_seen_enough(place: Path) -> None:
 @pytest.mark.parametrize(
     ("jobs", "number", "everybody"),
     [
-        *[("2", signal.SIGINT, True), ("2", signal.SIGTERM, False), ("1", signal.SIGHUP, False)],
+        *[("2", signal.SIGINT, True), ("1", signal.SIGHUP, False)],
         *exhaustive([("1", signal.SIGINT, False), ("2", signal.SIGINT, False), ("1", signal.SIGINT, True)]),
-        *exhaustive([("1", signal.SIGTERM, False), ("1", signal.SIGTERM, True), ("2", signal.SIGTERM, True)]),
-        *exhaustive([("2", signal.SIGHUP, True)]),
+        *exhaustive([("2", signal.SIGTERM, False), ("1", signal.SIGTERM, True), ("2", signal.SIGHUP, True)]),
     ],
 )
 def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody: bool) -> None:
@@ -167,8 +150,9 @@ def written(place: Path) -> bool:
     return any(path.stat().st_size for path in place.glob("out.pgn.tmp-*"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
-@pytest.mark.parametrize(("moves", "code"), [("1. e4 e5 2. Ke3", 2), *exhaustive([("1. e4 e5", 0)])])
+@pytest.mark.parametrize(("moves", "code"), [("1. e4 e5 2. Ke3", 2), ("1. e4 e5", 0)])
 def test_memory_does_not_grow_with_the_file(place: Path, moves: str, code: int) -> None:
     """Ten times the games take no more of it; broken games go on as they come too, though the file is to be
     given up if there are no others."""

@@ -58,7 +58,7 @@ def played(arbiter: SearchGame, playing: EngineTables, plies: int, words: str = 
 def test_it_comes_to_the_value_after_the_depth_and_not_before(tables: Path, truth: Tablebase) -> None:
     """Positions of which half have an accrued score: both sides are played by the engine."""
     playing, longest = EngineTables([tables], print), 0
-    for board, score in starts("engine", sample(24, 200), MATERIALS):
+    for board, score in starts("engine", sample(12, 200), MATERIALS):
         promised = truth.probe(board, score)
         arbiter = started(board, score)
         accrued = played(arbiter, playing, known(promised.depth))
@@ -81,7 +81,7 @@ def test_depths_that_are_not_stored_are_found(
 ) -> None:
     """As with packed tables, which do not store the depths of accrued scores that decide."""
     forget_depths(monkeypatch, small)
-    playing, left = EngineTables([small], print), sample(3, 12)
+    playing, left = EngineTables([small], print), sample(1, 12)
     for board, score in scored("unknown depths"):
         found = truth.probe(board, score)
         if left and 2 < known(found.depth) < 12 and found.value.rank >= score.rank:

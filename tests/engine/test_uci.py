@@ -20,7 +20,6 @@ from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.engines import Talk, talk
 from tests.support.paths import ROOT
-from tests.support.processes import started
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 INFO = re.compile(
@@ -226,15 +225,10 @@ def test_a_client_plays_with_it(small: Path) -> None:
             assert analysis.wait().move == line[0].move
 
 
-def test_the_end_of_input_ends_it_while_it_thinks() -> None:
-    with started("tbgen", "engine", env={**os.environ, "PYTHONPATH": str(ROOT)}) as running:
-        output, error = running.communicate("position startpos\ngo infinite\n", timeout=300)
-        assert (running.returncode, error, output.count("bestmove ")) == (0, "", 1)
-
-
-def test_quit_ends_it_while_it_thinks() -> None:
+@pytest.mark.parametrize("rest", [["quit", "isready"], []])
+def test_quit_and_the_end_of_input_end_it_while_it_thinks(rest: list[str]) -> None:
     engine = Talk()
-    engine.engine.run(["position startpos", "go infinite", "isready", "quit", "isready"])
+    engine.engine.run(["position startpos", "go infinite", "isready", *rest])
     assert [line for line in engine.said if line == "readyok"] == ["readyok", "readyok"]
     assert engine.said[-1].startswith("bestmove ")
 

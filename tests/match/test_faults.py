@@ -199,6 +199,7 @@ def test_a_task_that_ends_hides_no_cancellation() -> None:
     assert asyncio.run(cancelled())
 
 
+@pytest.mark.exhaustive
 def test_an_event_goes_on_when_its_terminal_is_closed_under_nohup(tmp_path: Path) -> None:
     """Until it is terminated."""
     command = event(tmp_path / "games.pgn", "--rounds", "100000")

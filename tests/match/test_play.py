@@ -86,7 +86,7 @@ def test_an_engine_without_chess960_is_refused(tmp_path: Path, capsys: pytest.Ca
         assert "B does not play Chess960" in failure(capsys, 2, *command)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_nothing_is_left_after_many_games(tmp_path: Path) -> None:
     """No process, no descriptor; a fifth of the games with processes of their own."""
     before, descriptors = children(), len(os.listdir("/proc/self/fd"))

@@ -37,7 +37,7 @@ def fuzzed(place: Path, rounds: int, name: str, *options: str) -> int:
 
 def test_damage_is_noticed(writable: Path) -> None:
     """Hundreds of flipped bytes, and some files that are cut off."""
-    assert fuzzed(writable, 150, compiler(SANITIZED)) > 150
+    assert fuzzed(writable, 60, compiler(SANITIZED)) > 60
 
 
 @pytest.mark.exhaustive

@@ -75,16 +75,7 @@ def states_of(table: Table, every: Path, flat: Path) -> int:
     return count
 
 
-def states_of_file(name: str, tables: Path, place: Path, every: Path) -> int:
-    with TableFile(table_path(tables, name, Variant.R_MOBILITY)) as file:
-        return states_of(file.read(), every, exported(tables, place, [name]) / "flat")
-
-
-def test_every_state_of_three_men(three_men: Path, every: Path, tmp_path: Path) -> None:
-    assert states_of_file("KPvK", three_men, tmp_path, every) > 10_000
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", exhaustive(material.name for material in all_materials(4)))
 def test_every_state(name: str, tables: Path, every: Path, tmp_path: Path) -> None:
-    assert states_of_file(name, tables, tmp_path, every) > 10_000
+    with TableFile(table_path(tables, name, Variant.R_MOBILITY)) as file:
+        assert states_of(file.read(), every, exported(tables, tmp_path, [name]) / "flat") > 10_000

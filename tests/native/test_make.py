@@ -36,7 +36,7 @@ def test_make(source: Path, three: Path, tmp_path: Path) -> None:
     """And then the program of the page, beside the folder, by its commands, as an engine's author would."""
     for program in ("make", "c++", "g++"):
         needs(program)
-    run("make", "-C", source, "all", "CFLAGS=-O1 -Werror", "CXXFLAGS=-O0 -Werror")
+    run("make", "-C", source, "all", "CFLAGS=-O0 -Werror", "CXXFLAGS=-O0 -Werror")
     assert run(source / "probe", three / "flat", given=f"{BISHOP}\n") == "G1.5 4\n"
     assert run(source / "example", three / "flat", BISHOP).splitlines() == [
         *("value G1.5 in 4 plies", "g5h5 keeps it", "g5h4 keeps it", "g5h6 keeps it")

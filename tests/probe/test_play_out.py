@@ -26,7 +26,7 @@ def test_best_play_reaches_the_value_when_promised(tables: Path) -> None:
     ends: Counter[Basis | None] = Counter()
     longest = replaced = 0
     with open_tablebase(tables) as tablebase:
-        for start, accrued in starts("best play", sample(40, 500), MATERIALS):
+        for start, accrued in starts("best play", sample(20, 500), MATERIALS):
             promised = tablebase.probe(start, accrued)
             value, due = promised.value, known(promised.depth)
             depth = due

@@ -226,7 +226,7 @@ def random_game(seed: int) -> Game:
 def test_a_replay_from_the_last_reset_on_is_enough() -> None:
     for rule in FiftyMoveRule:
         skipped = 0
-        for seed in range(sample(20, 60)):
+        for seed in range(sample(10, 60)):
             game = random_game(seed)
             whole = Arbiter(game.start.board, accrued=game.start.accrued, fifty_move_rule=rule)
             for move in game.moves:

@@ -279,7 +279,7 @@ def test_a_board_brings_its_moves() -> None:
     """The arbiter of a board is that of a game played from the board's first position on."""
     for rule, rules in product(FiftyMoveRule, Variant):
         ends: Counter[Basis | None] = Counter()
-        for seed in range(sample(8, 16)):
+        for seed in range(sample(4, 16)):
             board = random_play(seed)
             played = Arbiter(board.root().fen(), fifty_move_rule=rule, rules=rules)
             for move in board.move_stack:

@@ -15,7 +15,6 @@ from tbgen.games.standings import Standings, standings
 from tbgen.games.standings.page import page
 from tbgen.games.standings.tables import KEYS, overview, tables
 from tests.support.browsing import PHONE, Visit, launched
-from tests.support.exhaustive import exhaustive
 from tests.support.tournaments import game
 
 SCREEN: ViewportSize = {"width": 1300, "height": 900}
@@ -78,8 +77,8 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["dark", *exhaustive(["light"])])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_it_suits_screens_phones_and_keyboards(
     browser: Browser, tmp_path: Path, scheme: Literal["light", "dark"]
 ) -> None:
