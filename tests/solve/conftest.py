@@ -13,7 +13,8 @@ from tests.support.exhaustive import sample
 
 @pytest.fixture(autouse=True)
 def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cells take as long as was expected, and no more states are looked at than tests have time for."""
+    """Cells take as long as was expected, and no more states are looked at than tests have time for; what
+    looks at more of them has its own tests."""
     learn = Meter.learn
 
     def learned(meter: Meter, size: int, again: bool, seconds: float, sweeping: float) -> None:
@@ -21,8 +22,13 @@ def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Meter, "learn", learned)
     monkeypatch.setattr(Meter, "learn_wins", lambda *_: None)
-    monkeypatch.setattr("tbgen.solve.search._MOST_STATES", sample(300, 2_400))
-    monkeypatch.setattr("tbgen.solve.solver.MOST", sample(1_000, 32_000))
+    for name, few, full in (
+        ("search._MOST_STATES", 300, 2_400),
+        ("solver.MOST", 1_000, 32_000),
+        ("solver.AT_ONCE", 100, 1_000),
+        ("gaps._STATES", 20, 200),
+    ):
+        monkeypatch.setattr(f"tbgen.solve.{name}", sample(few, full))
 
 
 @pytest.fixture

@@ -140,14 +140,6 @@ def test_only_more_time_memory_or_tables_is_worth_another_attempt(tmp_path: Path
     ]
 
 
-def test_other_accrued_scores_are_other_states(tables: Tablebase) -> None:
-    prover = Prover({LOCKED: [proved("G4.0 G4.0")]})
-    solver = Solver(prove=prover)
-    for accrued in ("G4.0", "-G4.0", "G4.0"):
-        solver.solve(BOARD, GScore(accrued), tables)
-    assert [accrued for _, accrued in prover.asked] == ["G4.0", "-G4.0"]
-
-
 def test_the_total_time_ends_it(tables: Tablebase, clock: SimpleNamespace) -> None:
     """Positions get what is left of it; without any, what is known."""
     budgets: list[float] = []

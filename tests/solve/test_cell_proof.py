@@ -1,7 +1,6 @@
 """The proof of cells: right bounds pass, and every wrong one is found."""
 
 import random
-from dataclasses import dataclass
 from functools import cache
 from itertools import repeat
 
@@ -9,8 +8,8 @@ import chess
 import numpy as np
 import pytest
 
-from tbgen.board.score import NONE, Code, GScore
-from tbgen.cells.bounds import ENDS, Block, Bounds
+from tbgen.board.score import NONE, GScore
+from tbgen.cells.bounds import Bounds, SomeKnowledge
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
@@ -22,7 +21,7 @@ from tbgen.verify.kernels.best import NO_RANK
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_exits import MadeUp, cells
 
-SEEDS = [1, 4, *exhaustive([0, 2, 3, 5, 6, 7])]
+SEEDS = [5, 12, *exhaustive([0, 1, 2, 3, 4, 6, 7])]
 LOCKED = Cell.of_board(chess.Board("4k3/8/5p1p/7P/4K1P1/8/8/8 w - - 0 1"), [chess.E8, chess.E4])
 
 
@@ -90,7 +89,7 @@ def changed(bounds: Bounds, rng: random.Random) -> Bounds:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_wrong_entry_is_found(seed: int) -> None:
     (_, bounds, proof), rng = solved(seed), random.Random(seed)
-    for _ in range(sample(4, 12)):
+    for _ in range(sample(3, 12)):
         wrong = changed(bounds, rng)
         if np.array_equal(wrong.depth, bounds.depth) and np.array_equal(wrong.value, bounds.value):
             continue
@@ -132,57 +131,17 @@ def test_every_entry_of_a_layer_that_says_too_much_is_found(seed: int) -> None:
     assert found > sample(2, 5)
 
 
-@dataclass
-class OneBetter(MadeUp):
-    """Knowledge that takes one exit for better than it is."""
-
-    better: Cell
-
-    def block(self, route: Route, end: int) -> Block | None:
-        block = super().block(route, end)
-        if block is not None and route.destination == self.better:
-            block.value[:] = 0
-        return block
-
-
-def test_exits_that_were_taken_for_better_than_they_are_are_found() -> None:
-    found = 0
-    for seed in range(1, sample(2, 3)):
-        cell, bounds, proof = solved(seed)
-        for way in list(ways_out(cell))[: sample(2, 8)]:
-            taken = OneBetter(way.route.destination)
-            other = Games(cell, taken).solve()
-            proof.fresh(other, taken)
-            if not np.array_equal(other.value, bounds.value):
-                found += 1
-                with pytest.raises(WrongBoundError):
-                    proof.fresh(other, MadeUp())
-    assert found > sample(0, 5)
-
-
 def test_a_share_of_the_positions() -> None:
-    cell, bounds, proof = solved(1)
+    cell, bounds, proof = solved(5)
     every, some = proof.fresh(bounds, MadeUp()), CellProof(cell, share=16).fresh(bounds, MadeUp())
     assert every / 32 < some < every / 8
 
 
-class Unknown:
-    """Nothing is known of what moves out of a cell lead to."""
-
-    def block(self, route: Route, end: int) -> Block | None:
-        return None
-
-    def bound(self, route: Route, end: int) -> Code:
-        return Code(255 if end == ENDS[0] else 0)
-
-    def same_ends(self, route: Route) -> bool:
-        return False
-
-
 def test_bounds_without_values() -> None:
-    bounds = Games(LOCKED, Unknown()).solve()
-    assert CellProof(LOCKED).fresh(bounds, Unknown()) > 10_000
+    """Nothing is known of what moves out of the cell lead to."""
+    bounds = Games(LOCKED, SomeKnowledge()).solve()
+    assert CellProof(LOCKED).fresh(bounds, SomeKnowledge()) > 10_000
     better = bounds.value.copy()
     better[0][better[0] == 255] = 254
     with pytest.raises(WrongBoundError):
-        CellProof(LOCKED).fresh(Bounds(LOCKED, better, bounds.depth), Unknown())
+        CellProof(LOCKED).fresh(Bounds(LOCKED, better, bounds.depth), SomeKnowledge())

@@ -10,7 +10,6 @@ import chess
 import pytest
 
 import tbgen
-from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell
 from tbgen.cells.position import CellPosition
 from tbgen.solve.budget import Budget, SolvingInterruptedError
@@ -49,23 +48,6 @@ def found(fen: str, tables: Path, cells: int | None = None, *, verify: bool = Fa
 def test_what_lies_ahead_is_solved_at_one_end_and_proved(small: Path, wanted: list[ToSolve]) -> None:
     assert found(RACE, small, 8, verify=True).proof is not None
     assert len({each.cell for each in wanted if len(each.ends) == 1}) > 3
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    "fen", [RACE, "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1", "5K2/1p5P/8/1k6/8/8/8/8 b - - 0 1"]
-)
-def test_what_lies_ahead_changes_no_result(
-    fen: str, small: Path, wanted: list[ToSolve], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is solved afterwards is the same."""
-    with_it = found(fen, small, verify=True)
-    whole = {each.cell for each in wanted if each.ends == ENDS}
-    wanted.clear()
-    monkeypatch.setattr("tbgen.solve.choices._MUCH", NEVER)
-    without = found(fen, small, verify=True)  # for all scores, too
-    assert whole <= {each.cell for each in wanted}
-    assert (with_it.lower, with_it.upper) == (without.lower, without.upper)
 
 
 @pytest.mark.usefixtures("wanted")

@@ -6,14 +6,11 @@ from pathlib import Path
 import chess
 import pytest
 
-from tbgen.board.material import Material
-from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.estimate import SolveEstimate, squares_of
 from tbgen.solve.meter import memory_needed
-from tbgen.store.format import tables_in
-from tests.solve.test_structures import reached
+from tests.solve.test_structures import below_by_moves, reached
 
 PAWNS = "4k3/8/8/1p6/8/P7/8/4K3 w - - 0 1"
 OTHER = "4k3/8/8/1p6/P7/8/8/4K3 b - - 0 1"
@@ -27,12 +24,7 @@ def root(fen: str, still: int = chess.BB_E8) -> Cell:
 
 def by_moves(start: Cell, held: int) -> set[Cell]:
     """The cells that are reached without promotions, those with so many men left out."""
-    found, left = {start}, [start]
-    while left:
-        new = {cell for cell in reached(left.pop(), promotions=False) - found if cell.men > held}
-        found |= new
-        left += new
-    return found
+    return below_by_moves(start, lambda cell: cell.men <= held)
 
 
 def test_cells_that_matter(tmp_path: Path) -> None:
@@ -61,18 +53,6 @@ def test_what_tables_hold_does_not_count(own: Path) -> None:
     assert SolveEstimate.of([[root(PAWNS)]], tables, 1, 100).cells == by_moves(root(PAWNS), 3)
     nothing = SolveEstimate.of([[root("4k3/8/8/8/8/P7/8/4K3 w - - 0 1")]], tables, 1, 100)
     assert (nothing.cells, nothing.seconds_of(nothing.sizes), nothing.disk) == (frozenset(), 0, 0)
-
-
-def test_the_directory_is_listed_once(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed: list[Path] = []
-
-    def noted(directory: Path, variant: Variant) -> list[Material]:
-        listed.append(directory)
-        return tables_in(directory, variant)
-
-    monkeypatch.setattr("tbgen.probe.tablebase.tables_in", noted)
-    SolveEstimate.of([[root(PAWNS)]], Tablebase(own), 1, 100)
-    assert listed == [own]
 
 
 def test_counting_ends(tmp_path: Path) -> None:

@@ -72,9 +72,3 @@ def test_a_plan_is_how_a_line_begins(fen: str, lengths: tuple[int | None, int], 
         assert [(ply.move, ply.san, ply.accrued) for ply in plan] == [
             (ply.move, ply.san, ply.accrued) for ply in line[: len(plan)]
         ]
-
-
-@pytest.mark.parametrize("fen", ["7k/5KQ1/8/8/8/8/8/8 b - - 0 1", "k7/2Q5/2K5/8/8/8/8/8 b - - 0 1"])
-def test_nothing_is_open_at_the_end_of_a_game(fen: str, tmp_path: Path) -> None:
-    solution = solved(fen, tmp_path)
-    assert (solution.gaps, solution.narrowing, solution.plans) == ((), None, ((), ()))

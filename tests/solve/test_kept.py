@@ -1,7 +1,6 @@
 """Cells on disk."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
@@ -17,15 +16,11 @@ import tbgen
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import ENDS, WORST, Bounds, SomeKnowledge
 from tbgen.cells.cell import Cell
-from tbgen.cells.file import PackedBounds, file_name, name_of
+from tbgen.cells.file import PackedBounds
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.sharing import WORTH_THREADS
 from tbgen.errors import TbgenError, UsageError
-from tbgen.exchange.cells import MenOfCells, plan_cells, publish_cells
-from tbgen.exchange.fetch import fetch, read_list
-from tbgen.exchange.published import PublishedFile
-from tbgen.exchange.sources import DirectorySource
 from tbgen.solve import solved_cells
 from tbgen.solve.budget import Budget
 from tbgen.solve.kept import KeptCells
@@ -203,26 +198,6 @@ def test_where_no_more_cells_can_be_kept_what_is_there_stays(
         assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_two_writers_do_no_harm(tmp_path: Path) -> None:
-    """Whoever reads meanwhile finds one of the two, whole."""
-    either = [bounds(cell(), seed) for seed in (1, 2)]
-    put(KeptCells(tmp_path), either[0])
-
-    def write(each: Bounds) -> None:
-        kept = KeptCells(tmp_path)
-        for _ in range(4):
-            put(kept, each)
-
-    with ThreadPoolExecutor(2) as writers:
-        writing = [writers.submit(write, each) for each in either]
-        kept = KeptCells(tmp_path)
-        while not all(future.done() for future in writing):
-            found = got(kept, cell())
-            assert any(same(found, each) for each in either)
-    assert [future.result() for future in writing] == [None, None]
-    assert len(list(tmp_path.iterdir())) == 1
-
-
 def test_what_others_have_proved_since_counts(tmp_path: Path) -> None:
     solved, here, there = SolvedCells(KeptCells(tmp_path)), bounds(cell(), 1), bounds(cell(), 2)
     best = np.stack([np.minimum(here.value[0], there.value[0]), np.maximum(here.value[1], there.value[1])])
@@ -257,21 +232,6 @@ def test_layers_are_made_again_where_others_have_proved_more_since(tmp_path: Pat
         assert not layers.is_made(of, accrued)
 
 
-def test_a_cell_that_alone_is_left_is_gone_on_from(small: Path, tmp_path: Path) -> None:
-    """It was solved when more was known of where its moves lead than now: small cells are not kept."""
-    fen, cells = "7k/p7/P7/8/8/8/2B5/K7 w - - 0 1", tmp_path / "cells"
-    first = tbgen.solve(fen, "-G3.0", tables=small, kept=KeptCells(cells))
-    assert first.value is not None
-    board = chess.Board(fen)
-    root = Cell.of_board(board, [chess.A1, chess.C2, chess.H8]).canonical()[0]
-    alone = tmp_path / "alone"
-    budget = Budget(cells=4)  # three small ones first
-    tbgen.solve(fen, "-G3.0", tables=small, kept=KeptCells(alone), budget=budget)
-    assert [path.name for path in alone.iterdir()] == [file_name(name_of(root))]
-    again = tbgen.solve(fen, "-G3.0", tables=small, kept=KeptCells(alone))
-    assert again.value == first.value
-
-
 @pytest.mark.parametrize("end", ENDS)
 def test_a_cell_kept_at_one_end_is_solved_at_both(end: int, four_men: Path, tmp_path: Path) -> None:
     """A run that was stopped may have found out no more; no cell below tells that there is more to do."""
@@ -289,22 +249,12 @@ def test_a_cell_kept_at_one_end_is_solved_at_both(end: int, four_men: Path, tmp_
     assert again.value == first.value is not None
 
 
-class Silence:
-    """Says nothing of what is fetched."""
-
-    def came(self, size: int) -> None:
-        pass
-
-    def done(self, file: PublishedFile) -> None:
-        pass
-
-
 def test_a_cell_is_known_while_it_is_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is packed and kept meanwhile; what goes wrong then is told by who waits for it."""
+    """It is packed and kept meanwhile."""
     go_on = Event()
 
     def slowly(bounds: Bounds) -> PackedBounds:
-        assert go_on.wait(60)
+        assert go_on.wait(600)
         return pack(bounds)
 
     monkeypatch.setattr(solved_cells, "pack", slowly)
@@ -321,15 +271,6 @@ def test_a_cell_is_known_while_it_is_packed(tmp_path: Path, monkeypatch: pytest.
     assert solved.nbytes == 0 < there.nbytes < at_work
     assert same(solved.get(cell()), there)
 
-    def fails(bounds: Bounds) -> PackedBounds:
-        raise MemoryError("no room")
-
-    monkeypatch.setattr(solved_cells, "pack", fails)
-    solved.add(bounds(cell(chess.A4)))
-    with pytest.raises(MemoryError, match="no room"):
-        solved.settle()
-    solved.settle()
-
 
 def test_what_is_not_kept_on_disk_is_packed_when_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not each time that it is solved again, and it is known meanwhile."""
@@ -337,7 +278,7 @@ def test_what_is_not_kept_on_disk_is_packed_when_it_is_closed(monkeypatch: pytes
 
     def noted(bounds: Bounds) -> PackedBounds:
         packed.append(bounds)
-        assert go_on.wait(60)
+        assert go_on.wait(600)
         return pack(bounds)
 
     monkeypatch.setattr(solved_cells, "pack", noted)
@@ -394,17 +335,10 @@ def test_what_cannot_be_packed_is_known_and_counted(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_next_position_goes_on_from_them(own: Path, tmp_path: Path) -> None:
-    """Also where somebody else has fetched them."""
-    budget, kept = Budget(cells=4), tmp_path / "cells"
-    first = tbgen.solve(FEN, tables=own, budget=budget, kept=KeptCells(kept))
+    first = tbgen.solve(FEN, tables=own, budget=Budget(cells=4), kept=KeptCells(tmp_path / "cells"))
     assert first.cells
-    assert list(kept.iterdir())
     none = Budget(cells=0)
-    new, everything = tmp_path / "new", MenOfCells([])
-    publish_cells(kept, tmp_path / "set", everything)
-    source = DirectorySource(tmp_path / "set")
-    fetch(plan_cells(read_list(source), new, everything, place=""), source, report=Silence())
-    again = tbgen.solve(FEN, tables=own, budget=none, kept=KeptCells(new))
+    again = tbgen.solve(FEN, tables=own, budget=none, kept=KeptCells(tmp_path / "cells"))
     assert (again.cells, again.lower, again.upper) == (0, first.lower, first.upper)
     alone = tbgen.solve(FEN, tables=own, budget=none)
     assert alone.lower < again.lower or alone.upper > again.upper

@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Window]:
     return windows
 
 
-@pytest.mark.parametrize("material", [*MATERIALS[:3], *exhaustive([*MATERIALS[3:], *DEARER])])
+@pytest.mark.parametrize("material", [*MATERIALS[1:3], *exhaustive(["KPPvK", *MATERIALS[3:], *DEARER])])
 def test_intervals_contain_what_tables_say(
     material: str, tables: Path, small: Path, asked: list[Window]
 ) -> None:
@@ -56,7 +56,10 @@ def test_intervals_contain_what_tables_say(
 
 @pytest.mark.parametrize(
     ("fen", "accrued"),
-    [("8/8/1K6/4p3/8/3k4/3P4/8 w - - 9 50", "-G4.0"), ("8/8/6p1/8/4k3/8/5P1K/8 w - - 9 50", "-G3.5")],
+    [
+        ("8/8/6p1/8/4k3/8/5P1K/8 w - - 9 50", "-G3.5"),
+        *exhaustive([("8/8/1K6/4p3/8/3k4/3P4/8 w - - 9 50", "-G4.0")]),
+    ],
 )
 def test_intervals_only_narrow(
     fen: str, accrued: str, tmp_path: Path, asked: list[Window], monkeypatch: pytest.MonkeyPatch

@@ -12,8 +12,7 @@ from tbgen.solve.budget import Budget
 from tbgen.solve.sets import is_shut_in, sets_worth_trying
 from tests.support.exhaustive import sample
 
-FINE = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1"
-LOCKED = "7k/8/p1p1p1p1/P1P1P1P1/8/8/8/K7 w - - 0 1"
+LOCKED = "7k/8/p1p1p1p1/P1P1P1P1/8/p1p1p1p1/P1P1P1P1/K7 w - - 0 1"
 pytestmark = pytest.mark.usefixtures("compiled")
 
 

@@ -17,6 +17,7 @@ from tbgen.solve.settled import settled_play
 from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.states import States
 from tbgen.solve.tables import Tables
+from tests.support.exhaustive import exhaustive
 
 LOCKED = "8/4k3/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/4K3/8 w - - 0 1"
 BLOCKED = "8/8/4k3/3p4/3P4/4K3/8/8 w - - 0 1"
@@ -45,7 +46,7 @@ def test_what_is_open_can_be_reached(small: Path, tmp_path: Path) -> None:
     assert settled(RACE, small)[:2] == (False, False)
 
 
-@pytest.mark.parametrize("most", [100, 10_000])
+@pytest.mark.parametrize("most", [100, *exhaustive([10_000])])
 def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then all values are known, however many positions there are to look at."""
     monkeypatch.setattr("tbgen.solve.settled._POSITIONS", most)

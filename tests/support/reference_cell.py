@@ -9,7 +9,6 @@ bounds. Both are solved for all accrued scores by `reference_game`, with ranks a
     cell = solve_cell(board, [chess.E1, chess.E8, chess.C4], worth)
     cell.lower, cell.upper        # value code and depth in plies of the board, of either game
     cell.fresh(board, "lower")    # the same for any position of the cell, with its own score
-    certify(cell)                 # the proof of both games, over all states
 
 Codes: White's score of rank R is R, Black's 255 - R; a smaller code is better for White.
 """
@@ -26,8 +25,6 @@ from tests.support.reference_game import (
     ExitOf,
     Fresh,
     Game,
-    Key,
-    certify_game,
     explore,
     folded,
     score_of,
@@ -122,21 +119,3 @@ def _exits(frozen: chess.SquareSet, worth: Worth, end: End) -> ExitOf:
         return lambda accrued: known(own if zeroing else folded(accrued, own))
 
     return exit_of
-
-
-def certify(cell: Cell) -> int:
-    """Check the conditions that prove values and depths at every state of both games; returns their number.
-
-    :raises AssertionError: naming the condition and the state that break it, or a state that is missing.
-    """
-    total = 0
-    for end, game in cell.games.items():
-        states: set[tuple[Key, int]] = set()
-        for key, position in game.positions.items():
-            if position.right or position.rank < 2:
-                states.add((key, position.score))
-            else:
-                states |= {(key, code) for rank in range(2, position.rank + 1) for code in (rank, 255 - rank)}
-        assert game.values.keys() == states, f"{end}: not every state"
-        total += certify_game(game)
-    return total
