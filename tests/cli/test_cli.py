@@ -52,17 +52,6 @@ def test_what_the_help_says(capsys: Capture) -> None:
             assert sentence in " ".join(text.split())
 
 
-def test_the_help_groups_options_under_headings(capsys: Capture) -> None:
-    lines = answer(capsys, "match", "--help").splitlines()
-    headings = [line for line in lines if line.endswith(":") and line[0] != " "]
-    assert headings[-6:] == ["Players:", "Event:", "Openings:", "Ends:", "Output:", "Options:"]
-    found = {
-        name: next(at for at, line in enumerate(lines) if name in line) for name in ("--play-on", "--json")
-    }
-    assert lines.index("Ends:") < found["--play-on"] < lines.index("Output:") < found["--json"]
-    assert found["--json"] < lines.index("Options:")
-
-
 @pytest.mark.parametrize(
     ("number", "told"),
     [(signal.SIGTERM, "terminated"), *exhaustive([(signal.SIGINT, "interrupted")])],

@@ -157,16 +157,6 @@ def test_pairs_in_json(capsys: Capture) -> None:
     assert 0 < test["llr"] < test["upper"]
 
 
-def test_an_unbeaten_side_is_tested(capsys: Capture, tmp_path: Path) -> None:
-    path = tmp_path / "x.pgn"
-    path.write_text('[White "A"]\n[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n' * 30)
-    words = (str(path), "--sprt", "0", "50", "--sprt-model")
-    for model, verdict in (("logistic", "H0"), ("normalized", "H0"), ("bayesian", "continue")):
-        assert standings(capsys, *words, model)["sprt"]["verdict"] == verdict
-    told = " ".join(scored(capsys, *words, "bayesian").split())
-    assert "There is no ratio before one win and one loss; the other models have one." in told
-
-
 def test_the_table_of_a_test(capsys: Capture) -> None:
     words = (MATCH, "--sprt", "0", "50", "--sprt-model", "bayesian")
     test = standings(capsys, *words)["sprt"]

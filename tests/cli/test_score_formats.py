@@ -5,7 +5,6 @@ import io
 import json
 import re
 from base64 import b64decode
-from itertools import pairwise
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree
@@ -124,26 +123,6 @@ def test_one_format_to_a_file(capsys: Capture, tmp_path: Path) -> None:
         words = MATCH, "--format", form
         assert scored(capsys, *words, "--out", str(tmp_path)) == f"{tmp_path / name}\n"
         assert (tmp_path / name).read_text() == scored(capsys, *words)
-
-
-def test_many_players_fit_the_terminal(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = [f"Engine {number:02}" for number in range(32)]
-    games = (
-        f'[White "{one}"]\n[Black "{other}"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n' for one, other in pairwise(names)
-    )
-    path = tmp_path / "x.pgn"
-    path.write_text("\n".join(games))
-    for columns in (80, 110):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        lines = scored(capsys, str(path)).splitlines()
-        assert columns - 20 < max(map(len, lines)) <= columns
-        heads = [
-            line.split() for line in lines if re.fullmatch(r" +player +sum( +\d+)+| +player( +\d+)+", line)
-        ]
-        numbers = [word for head in heads for word in head if word.isdecimal()]
-        assert numbers == 2 * [str(number) for number in range(1, 33)]
 
 
 def test_every_format_says_what_is_not_proved(capsys: Capture, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import io
 import json
 import re
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from tbgen.solve.budget import Budget
 from tests.support.commands import Capture, answer, document, said
 from tests.support.exhaustive import exhaustive
-from tests.support.processes import end, started, wait_for
 from tests.support.solving import CASTLING, FEW, LOCKED, PIECES, WALL, Cells
 
 MATE = '[White "A"]\n[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
@@ -241,42 +239,3 @@ def test_progress(cells: Cells, place: Path, monkeypatch: pytest.MonkeyPatch, ca
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(GAMES.encode()))))
     assert "solving game 3 (A - B): not known, 0 cells solved" in told("tag", "-", names[2])
     assert Path(names[2]).read_bytes() == Path(names[1]).read_bytes()
-
-
-SLOW = """
-import sys, time
-from tbgen.cli import entry_point
-from tbgen.solve import solution, solver
-from tbgen.board.score import GScore
-
-def solve(board, accrued, **_):
-    if str(accrued) == "G5.0":
-        print("slow", flush=True)
-        time.sleep(600)
-    return solution.Solution(accrued, accrued, accrued, accrued, 0, (), 1)
-
-solver.solve = solve
-entry_point()
-"""
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_a_process_that_is_ended(place: Path, number: signal.Signals, jobs: str) -> None:
-    """In the middle of a position: OUT is as it was, and what was proved before is kept."""
-    source, target, kept = (place / name for name in ("in.pgn", "out.pgn", "results.jsonl"))
-    source.write_text("".join(stopped(LOCKED, f"G{rank}.0") for rank in range(2, 8)) + MATE * 50)
-    target.write_text("old")
-    words = ["tag", str(source), str(target), "--solve", "--solve-results", str(kept), "--jobs", jobs]
-    with started("-c", SLOW, *words) as running:
-        wait_for(running, "slow")
-        running.send_signal(number)
-        code, told = end(running)
-    assert code == (-number if number is signal.SIGKILL else 128 + number)
-    assert ("the same command goes on from there" in told) == (number is not signal.SIGKILL)
-    assert "Traceback" not in told
-    assert target.read_text() == "old"
-    assert [json.loads(line)["accrued"] for line in kept.read_text().splitlines()[1:]] == [
-        *("G2.0", "G3.0", "G4.0")
-    ]

@@ -32,14 +32,6 @@ def test_standard_streams(
         assert capsysbinary.readouterr().out == tagged
 
 
-@pytest.mark.exhaustive
-def test_the_name_of_standard_output(place: Path) -> None:
-    words = "tag", str(place / "in.pgn"), "/dev/stdout", "--jobs", "1"
-    done = subprocess.run([sys.executable, "-m", "tbgen", *words], capture_output=True)
-    assert (done.returncode, done.stdout) == (0, expected())
-    assert done.stderr.endswith(b"tbgen: 2 games tagged (1 mate, 1 with a table missing)\n")
-
-
 def test_a_stream_gets_what_would_take_too_much_memory(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
@@ -65,16 +57,6 @@ def test_a_full_disk_behind_standard_output(place: Path) -> None:
         command = [sys.executable, "-m", "tbgen", "tag", str(place / "in.pgn"), "-"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (1, b"tbgen: output: No space left on device\n")
-
-
-@pytest.mark.exhaustive
-def test_a_reader_who_has_seen_enough(place: Path) -> None:
-    (place / "in.pgn").write_bytes(DATA * 2000)
-    command = f"{sys.executable} -m tbgen tag in.pgn - --jobs 2; echo $? >&2"
-    done = subprocess.run(["sh", "-c", f"({command}) | head -1"], cwd=place, capture_output=True, text=True)
-    assert done.stdout == '[Event "1"]\n'
-    assert done.stderr.splitlines()[-1] == str(128 + signal.SIGPIPE)
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,12 @@ def test_a_file_that_is_not_what_the_set_says(
         get(str(spoilt), tmp_path / "new", "KQvK")
 
 
-@pytest.mark.parametrize("jobs", [1, 4])
-def test_files_that_cannot_be_had_keep_no_others_away(jobs: int, spoilt: Path, tmp_path: Path) -> None:
+def test_files_that_cannot_be_had_keep_no_others_away(spoilt: Path, tmp_path: Path) -> None:
     tampered(spoilt / "KBvK.r.h5")
     (spoilt / KQVK).write_bytes((spoilt / KQVK).read_bytes()[:-5])
     (spoilt / "KRvK.r.h5").unlink()
     with serving(spoilt) as server, pytest.raises(TbgenError) as error:
-        get(server.address, tmp_path / "new", jobs=jobs)
+        get(server.address, tmp_path / "new", jobs=4)
     names, reason = str(error.value).split(" could not be fetched; the first: ")
     assert sorted(names.split(", ")) == BAD
     assert f"/{names.split(', ')[0]}" in reason
@@ -102,19 +101,14 @@ def test_a_list_that_lies(
         (lambda d: d | {"format": "junk"}, "Invalid enum value 'junk'"),
         (lambda d: d | {"version": 2}, "newer tbgen"),
         (lambda d: d | {"version": 2, "tables": [{"name": "otherwise"}]}, "newer tbgen"),
-        (lambda d: [d], "Expected `object`, got `array`"),
         (lambda d: {"format": "tbgen set"}, "missing required field `version`"),
         (lambda d: changed(d, file="../KvK.r.h5"), "is not the file of KvK"),
-        (lambda d: changed(d, file="/etc/passwd"), "is not the file of KvK"),
         (lambda d: changed(d, material="../K"), "no list of tables"),
         (lambda d: changed(d, rules="x"), "Invalid enum value 'x'"),
         (lambda d: changed(d, bytes=-1), r"Expected `int` >= 1 - at `\$.tables\[0\].bytes`"),
-        (lambda d: changed(d, bytes=True), "Expected `int`, got `bool`"),
         (lambda d: changed(d, bytes=1 << 50), "Expected `int` <"),
         (lambda d: changed(d, sha256="00"), "matching regex"),
-        (lambda d: changed(d, digest=7), "Expected `str`, got `int`"),
         (lambda d: d | {"tables": d["tables"] * 2}, "twice"),
-        (lambda d: d | {"tables": 7}, "Expected `array`, got `int`"),
     ],
 )
 def test_a_list_that_means_nothing(
@@ -135,10 +129,7 @@ def test_no_list_at_all() -> None:
         (b"", "Input data was truncated"),
         (b"junk", "JSON is malformed"),
         (b"[" * 100_000, "Expected `object`, got `array`"),
-        (b"\xff\xfe", "JSON is malformed"),
         (b'{"bytes": ' + b"9" * 10_000 + b"}", "Object missing required field `format`"),
-        (b"null", "Expected `object`, got `null`"),
-        (b"{}", "Object missing required field `format`"),
     ):
         with pytest.raises(TbgenError, match=f"the list is no list of tables that can be used: {sentence}"):
             PublishedSet.parse(text, "the list")

@@ -1,7 +1,6 @@
 """Where games start, what engines are told, and what becomes of komi and accrued scores; real engines."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from tbgen.cli.main import main
 from tests.match.engines import PAWNS, words
 from tests.support.commands import failure
-from tests.support.matches import OFTEN, children, event, games_of, last_words, played, tagged
+from tests.support.matches import event, games_of, last_words, played, tagged
 
 STOCKFISH = shutil.which("stockfish") or shutil.which("stockfish", path="/usr/games")
 
@@ -84,20 +83,6 @@ def test_an_engine_without_chess960_is_refused(tmp_path: Path, capsys: pytest.Ca
     for more in (("--variant", "chess960"), ("--openings", f"file={book}")):
         command = event(tmp_path / "a.pgn", *more, players=players)
         assert "B does not play Chess960" in failure(capsys, 2, *command)
-
-
-@pytest.mark.exhaustive
-def test_nothing_is_left_after_many_games(tmp_path: Path) -> None:
-    """No process, no descriptor; a fifth of the games with processes of their own."""
-    before, descriptors = children(), len(os.listdir("/proc/self/fd"))
-    players = [words("A"), words("B", "twice")]
-    again = [[*player, "restart=on"] for player in players]
-    count = 0
-    for name, rounds, engines in (("a", 8 * OFTEN, players), ("b", 2 * OFTEN, again)):
-        more = ("--rounds", str(rounds), "--concurrency", "2", "--maxmoves", "1")
-        count += len(played(tmp_path / f"{name}.pgn", *more, players=engines))
-    assert count == 20 * OFTEN
-    assert (children(), len(os.listdir("/proc/self/fd"))) == (before, descriptors)
 
 
 @pytest.mark.skipif(

@@ -65,12 +65,6 @@ def test_plots_have_whole_names_and_the_points_that_the_order_goes_by() -> None:
         assert f">{share}<" in found
 
 
-def test_a_page_without_standings_has_no_plots_of_them() -> None:
-    found = made({"endings"})
-    assert "<h2>How games ended</h2>" in found
-    assert "<img" not in found
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with launched() as found:
