@@ -4,17 +4,14 @@ import json
 import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.cli.progress import TableProgress
 from tbgen.costs import BASE_MEMORY, Cost
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import layout_of
-from tbgen.progress import TimedProgress
 from tbgen.report import ReportPlan, plan_report, read_report, report_document, write_report
 from tbgen.report.plan import Task
 from tests.support.narrator import Narrator
@@ -91,30 +88,3 @@ def test_tables_of_a_material_are_held_together() -> None:
     found = ReportPlan(Path(), tasks, {}, saved=False).memory
     assert found == BASE_MEMORY + 1000 + 2 * 3 * layout_of(large).size
     assert ReportPlan(Path(), tasks[3:], {}, saved=False).memory == 0, "saved data take little"
-
-
-def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    shown: list[str] = []
-    steps = {"unpacking": 3.0, "counted": 1.0}
-    names = map(Material.parse, ("KQvK", "KRvK"))
-    plan = ReportPlan(
-        Path(), tuple(Task(name, Variant.R_MOBILITY, Cost(steps)) for name in names), {}, saved=False
-    )
-    reporter = TableProgress()
-    monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append))
-    timed = TimedProgress(reporter, plan.seconds, plan.materials)
-    first, second = plan.tasks
-    timed.begin(first.material, first.cost.steps, "r")
-    timed.progress("unpacking", 0, 10)
-    timed.progress("counted", 5, 10)
-    now = 30.0
-    timed.finish()
-    timed.begin(second.material, second.cost.steps, "r")
-    timed.progress("unpacking", 1, 2)
-    assert shown == [
-        "KQvK (1 of 2): r, unpacking 0%, about 8.0 s left",
-        "KQvK (1 of 2): r, counted 50%, about 3.8 s left",
-        "KRvK (2 of 2): r, unpacking 50%, about 4.9 s left",
-    ]

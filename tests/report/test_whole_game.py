@@ -1,19 +1,11 @@
 """Reports on whole-game mobility: published numbers, and beside those on r-mobility."""
 
 import io
-from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 
 import chess.pgn
-import pytest
 
-from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.report.facts.difference import difference
-from tbgen.report.scan.source import open_source
-from tests.support.exhaustive import exhaustive
-from tests.support.report_positions import positions
 from tests.support.reports import report_table, report_with_lines
 
 KNVK_WHITE = {
@@ -53,21 +45,3 @@ def test_no_accrued_score_is_wiped_out(whole_game_tables: Path) -> None:
     for counts in (*view.board.white, *view.board.black):
         assert counts.states
         assert counts.wiped_out == 0
-
-
-@pytest.mark.parametrize("name", ["KvK", *exhaustive(["KNvK"])])
-def test_where_the_rules_differ(name: str, whole_game_tables: Path) -> None:
-    with ExitStack() as opened:
-        found = difference(
-            *(
-                opened.enter_context(open_source(whole_game_tables, Material.parse(name), variant))
-                for variant in Variant
-            )
-        )
-    resets = {position.board.fen(): position.value for position in positions(whole_game_tables, name)}
-    other: Counter[int] = Counter()
-    for position in positions(whole_game_tables, name, Variant.WHOLE_GAME):
-        if position.value != resets[position.board.fen()]:
-            other[position.side] += position.images
-    assert [side.differing for side in found.sides] == [other[0], other[1]]
-    assert (name == "KvK") == (other.total() == 0)

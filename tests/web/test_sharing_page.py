@@ -4,7 +4,6 @@ import io
 import sys
 from pathlib import Path
 
-import chess
 import pytest
 from PIL import Image, ImageChops, ImageStat
 from playwright.sync_api import Browser, expect
@@ -13,7 +12,6 @@ from tbgen.html.cards import MEN_FILE
 from tests.support.browsing import Visit
 from tests.support.paths import ROOT
 from tests.support.static_host import hosting
-from tests.web.conftest import Opener
 
 sys.path.append(str(ROOT / "scripts"))
 
@@ -76,29 +74,6 @@ def test_a_frame_of_another_site(browser: Browser, address: str, tmp_path: Path)
         assert all("frame-ancestors 'none'" in said for said in visit.wrong)
         visit.wrong.clear()
         visit.close()
-
-
-@pytest.mark.exhaustive
-@pytest.mark.everywhere
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_for_frames_fits_its_frame(scheme: str, opened: Opener, address: str) -> None:
-    """Where best play is refused it says the value, and why there is no more."""
-    query = f"embed?fen={KBK}&line=Kh5"
-    visit = opened(query, viewport={"width": 420, "height": 600}, color_scheme=scheme)
-    page = visit.page
-    expect(page.locator("#sentence")).to_contain_text("in 3 plies")
-    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
-    assert not visit.too_wide()
-    assert visit.violations() == []
-    page.goto(f"{address}/embed?fen={chess.STARTING_FEN.replace(' ', '_')}&line=e4")
-    expect(page.locator("#mobility")).to_have_text("Black has 20 legal moves: G20.5")
-    if visit.is_served():
-        refusal = {"code": "missing_layer", "message": "no depths are stored"}
-        page.route("**/r/mainline*", lambda route: route.fulfill(status=404, json=refusal))
-        page.goto(f"{address}/{query}")
-        expect(page.locator("#problem")).to_have_text(refusal["message"])
-        expect(page.locator("#value")).to_have_text("G1.5")
-        expect(page.locator("#sentence")).to_contain_text("in 3 plies")
 
 
 def test_the_men_of_pictures_are_those_of_the_page(browser: Browser) -> None:
