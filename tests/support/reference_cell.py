@@ -7,8 +7,7 @@ which a function tells: in the *lower* game exits are worth their lower bounds, 
 bounds. Both are solved for all accrued scores by `reference_game`, with ranks and checks of the whole board.
 
     cell = solve_cell(board, [chess.E1, chess.E8, chess.C4], worth)
-    cell.lower, cell.upper        # value code and depth in plies of the board, of either game
-    cell.fresh(board, "lower")    # the same for any position of the cell, with its own score
+    cell.fresh(board, "lower")    # value code and depth of a position of the cell, with its own score
 
 Codes: White's score of rank R is R, Black's 255 - R; a smaller code is better for White.
 """
@@ -49,21 +48,6 @@ class Cell:
     board: chess.Board
     accrued: int  # code, of the board's own score or one of no greater rank
     games: dict[End, Game]
-
-    @property
-    def positions(self) -> int:
-        """Number of positions that the board reaches in the cell, itself included."""
-        return len(self.games["lower"].positions)
-
-    @property
-    def lower(self) -> Fresh:
-        """Value and depth of the asked state in the lower game."""
-        return self.state(self.board, self.accrued, "lower")
-
-    @property
-    def upper(self) -> Fresh:
-        """Value and depth of the asked state in the upper game."""
-        return self.state(self.board, self.accrued, "upper")
 
     def fresh(self, board: chess.Board, end: End) -> Fresh:
         """Value and depth of a position of the cell with its own score."""
