@@ -167,7 +167,7 @@ def test_an_interrupted_run_is_carried_on(cells: Cells, place: Path, jobs: str, 
     """What it has proved is not proved again, and the games come out as without the interruption."""
     games = "".join(stopped(LOCKED, f"G{rank}.0") + MATE for rank in range(2, 8))
     source, kept = place / "in.pgn", place / "results.jsonl"
-    source.write_text(games + MATE * 50)
+    source.write_text(games + MATE * 5)
     (place / "out.pgn").write_text("old")
     words = "tag", source, place / "out.pgn", "--solve", "--jobs", jobs
     cells.interrupted_after = 4

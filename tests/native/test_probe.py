@@ -15,7 +15,6 @@ from tbgen.store.format import table_path
 from tests.native.conftest import FOUR, PACKED, THREE
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.native import (
-    FAST,
     SANITIZED,
     answers,
     compiled,
@@ -78,7 +77,7 @@ def test_en_passant_rights_that_are_no_captures_or_reset_the_score(probe: Path, 
 def test_a_probe_allocates_nothing(few: Path, tmp_path: Path) -> None:
     wrapped = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
     source = Path(__file__).with_name("allocations.c")
-    program = compiled(tmp_path / "allocations", source, FAST, linked=wrapped)
+    program = compiled(tmp_path / "allocations", source, ("-O0",), linked=wrapped)
     asked = states("allocations", 100, [*THREE, "KPvKP"])
     answered, during = map(int, run(program, few / "flat", given="\n".join(asked)).split())
     assert during == 0
