@@ -69,10 +69,9 @@ def blocked_board(rng: random.Random) -> chess.Board:
 
 def test_lines_end_in_the_value_after_as_many_plies_as_the_depth(small: Path) -> None:
     rng, kinds = random.Random(1), Counter[str]()
-    for number in range(sample(4, 28)):
+    for number in range(sample(5, 21)):
         material = Material.parse(MATERIALS[number % len(MATERIALS)])
-        makers = random_board, blocked_board, blocked_board, en_passant_board
-        board = makers[number % 4](rng, *([material] if number % 4 == 0 else []))
+        board = blocked_board(rng) if number % 3 else random_board(rng, material)
         board.halfmove_clock = 9
         score = GScore(rng.randrange(2, 14), rng.random() < 0.5) if number % 2 else None
         found = solve(board, score, tables=small, budget=of_cells(sample(6, 25)), line=True)
@@ -80,6 +79,15 @@ def test_lines_end_in_the_value_after_as_many_plies_as_the_depth(small: Path) ->
             kinds["depth" if found.depth else "none"] += 1
             check_exact(board, score, found)
     assert kinds["depth"] > sample(1, 9)
+
+
+def test_en_passant(small: Path) -> None:
+    rng = random.Random(3)
+    for _ in range(sample(2, 6)):
+        board = en_passant_board(rng)
+        found = solve(board, tables=small, budget=of_cells(25), line=True)
+        if found.value is not None:
+            check_exact(board, None, found)
 
 
 def test_lines_of_positions_in_tables_are_those_of_the_tables(small: Path) -> None:
