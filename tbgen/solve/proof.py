@@ -16,6 +16,7 @@ import numpy as np
 
 from tbgen.board.kinds import KING
 from tbgen.board.score import NONE, Code, GScore
+from tbgen.board.signed import code_of
 from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Knowledge, SomeKnowledge, side_after
 from tbgen.cells.cell import Cell
 from tbgen.cells.interval import Interval
@@ -192,6 +193,10 @@ class _ProvedExits:
         board.ep_square = route.passed
         position = CellPosition(board, mobile)
         known = self._known.worth(position)
+        # Packed tables keep back what only promotions lead to; a capture may lead to the same position.
+        value = self._known.tables.fresh_value(board)
+        if value is not None:
+            known = known.within(Interval(code_of(value), code_of(value)))
         if claimed < known.lower if end == LOWER else claimed > known.upper:
             raise WrongExitError(position, claimed, known)
 

@@ -202,7 +202,8 @@ def test_play_leads_to_what_packed_tables_hold(
 
     opened = Tables.open
     monkeypatch.setattr(Tables, "open", open_)
-    found = tbgen.solve(CAPTURE, tables=promoted, budget=Budget())
+    found = tbgen.solve(CAPTURE, tables=promoted, budget=Budget(), verify=True)
     expected = tbgen.solve(CAPTURE, tables=tables, budget=Budget())
     assert found.value == expected.value is not None
+    assert found.proof is not None
     assert asked
