@@ -17,7 +17,7 @@ from tbgen.compiler import cache as kernel_cache
 from tbgen.generator import build
 from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path
-from tests.support.builds import Silent
+from tests.support.builds import Silent, whole_game_materials
 from tests.support.exhaustive import FEW
 from tests.support.packed_tables import PackedTables
 from tests.support.paths import DATA, ROOT
@@ -181,8 +181,8 @@ def four_men(built_dir: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def whole_game_tables(tables: Path) -> Path:
-    """The same directory with the 36 tables for whole-game mobility beside the others."""
-    build(all_materials(4), tables, Silent(), threads=os.cpu_count() or 1, variant=Variant.WHOLE_GAME)
+    """The same directory with tables for whole-game mobility beside the others."""
+    build(whole_game_materials(), tables, Silent(), threads=os.cpu_count() or 1, variant=Variant.WHOLE_GAME)
     return tables
 
 

@@ -11,36 +11,12 @@ from tbgen.cli.main import main
 from tbgen.cli.streams import prepare_streams
 from tests.support.commands import Capture, answer, document, failure, said
 from tests.support.depths import forget_depths
+from tests.support.paths import DATA
 
 pytestmark = pytest.mark.usefixtures("default_directory")
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
-GAMES = f"""\
-[White "A"]
-[Black "B"]
-[Result "1/2-1/2"]
-[FEN "{BISHOP}"]
-
-1... Kh5 2. Kf4 {{Draw by adjudication}} 1/2-1/2
-
-[White "C"]
-[Black "D"]
-[Result "1-0"]
-[Komi "G1.25"]
-
-1. e4 {{Black resigns}} 1-0
-
-[White "E"]
-[Black "F"]
-
-1. e4 e4 *
-
-[White "G"]
-[Black "H"]
-[FEN "8/8/8/4KRk1/8/8/8/8 b - - 0 1"]
-
-*
-"""
+GAMES = (DATA / "stopped.pgn").read_text()
 MATE = "1. f3 e5 2. g4 Qh4# 0-1\n\n"
 
 

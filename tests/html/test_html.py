@@ -15,22 +15,11 @@ from tbgen.html.diagrams import diagram, sprites
 from tbgen.html.environment import environment, prose
 from tbgen.html.plots import FIRST, embedded, figure, logarithmic, png, svg
 from tbgen.html.style import men, style_sheet
+from tests.support.paths import DATA
 
 SVG = "{http://www.w3.org/2000/svg}"
 
-PAGE = """{% extends "base.html.jinja" %}
-{% block style %}
-<style>{{ style_sheet() }}</style>
-{% endblock %}
-{% block main %}
-{{ sprites }}
-<h1>{{ title }}</h1>
-<p>{{ 1234 | n }} {{ 1 | part(4) }} {{ 0.5 | share }} {{ 1 | counted("table") }} {{ 2 | plies }}
-{{ 40000 | size }} {{ 95 | duration }} {{ "It is -G3.5 & lost." | prose }}</p>
-{{ plot }}
-{{ board }}
-{% endblock %}
-"""
+PAGE = (DATA / "page.html.jinja").read_text()
 
 
 def render(source: str, **context: object) -> str:

@@ -8,27 +8,12 @@ import chess
 from tbgen.board.variant import Variant
 from tbgen.games.settings import GameOptions
 from tbgen.match.openings import ChessVariant, OpeningOrder, OpeningPolicy, Openings, OpeningSettings
+from tests.support.paths import DATA
 from tests.support.refusals import refusal
 
 OPTIONS = GameOptions(Variant.R_MOBILITY)
-EPD = """\
-# two positions, the second with an accrued score
-8/8/8/4KBk1/8/8/8/8 b - - hmvc 3; fmvn 9; id "one";
-
-8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5
-rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
-"""
-PGN = """\
-[Event "?"]
-[Komi "G3.75"]
-
-1. e4 {best} (1. d4 d5) e5 2. Nf3 Nc6 *
-
-[FEN "8/8/8/4KBk1/8/8/8/8 b - - 3 9"]
-[FENAccrued "G4.0"]
-
-9... Kh5 10. Kf6 *
-"""
+EPD = (DATA / "openings.epd").read_text()
+PGN = (DATA / "openings.pgn").read_text()
 
 
 def openings(file: Path | None = None, seed: int = 0, variant: str = "standard", **more: object) -> Openings:

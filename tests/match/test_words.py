@@ -20,6 +20,7 @@ from tbgen.words import struct_of
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.matches import event, games_of
+from tests.support.paths import DATA
 from tests.support.refusals import refusal
 
 CMD = f"cmd={sys.executable}"
@@ -138,28 +139,7 @@ def test_the_other_options() -> None:
         assert sentence in refusal(processors_of, text, range(4)), text
 
 
-TOML = """
-rounds = 2
-recover = false
-scoring = "harmonic"
-verify_adjudications = 0.5
-
-[each]
-nodes = 5
-options = { Hash = 4, "Own Book" = false }
-
-[[engine]]
-cmd = "a"
-arg = ["x", "y"]
-
-[[engine]]
-cmd = "b"
-options = { Hash = 8 }
-
-[sprt]
-elo0 = 0
-elo1 = 5.5
-"""
+TOML = (DATA / "event.toml").read_text()
 
 
 def test_a_toml_file_stands_for_a_command_line(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_histories_count(rules: str, whole_game_tables: Path) -> None:
     resets = kept = 0
     with open_tablebase(whole_game_tables, rules=rules) as tables:
         for number in range(sample(15, 150)):
-            board = en_passant_board(rng) if number % 10 == 0 else random_board(rng, Material.parse("KRPvK"))
+            board = en_passant_board(rng) if number % 10 == 0 else random_board(rng, Material.parse("KRvKP"))
             board.clear_stack()
             if tables.get(board) is None or board.is_game_over():
                 continue

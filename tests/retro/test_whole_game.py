@@ -25,13 +25,14 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.format import table_path
 from tbgen.verify.proof import Proof, verify_table
 from tbgen.verify.report import VerifyResult, board_at
+from tests.support.builds import whole_game_materials
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.one_ply import by_probing, folded, one_ply
 from tests.support.packed_tables import plain
 from tests.support.random_boards import en_passant_board, random_board
 from tests.support.solved_tables import sub_tables_of
 
-MATERIALS = all_materials(4)
+MATERIALS = whole_game_materials()
 THREE_MEN = [material.name for material in all_materials(3)]
 
 Start = tuple[chess.Board, GScore | None]

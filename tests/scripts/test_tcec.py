@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.games.standings import ORDERS, standings
-from tests.support.paths import ROOT
+from tests.support.paths import DATA, ROOT
 from tests.support.script_modules import load_script
 
 tcec = load_script("tcec")
@@ -53,23 +53,7 @@ def test_who_went_on_is_who_the_rules_name() -> None:
             ) == 1
 
 
-ARCHIVE = """[Event "TCEC Season 18 - League 1"]
-[Round "1.1"]
-[White "A 1"]
-[Black "B 2"]
-[Result "1/2-1/2"]
-[FEN "7k/5B1P/8/6K1/8/8/8/8 b - - 0 153"]
-
-153... Kxh7 1/2-1/2
-
-[Event "TCEC Season 18 - League 1"]
-[Round "1.2"]
-[White "B 2"]
-[Black "A 1"]
-[Result "1-0"]
-
-1. e4 f6 2. d4 g5 3. Qh5# 1-0
-"""
+ARCHIVE = (DATA / "archive.pgn").read_text()
 
 
 def test_data_are_collected_from_an_archive(three_men: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tbgen.board.material import Material
+from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.generator import Built, build, estimate
 from tbgen.index.table import AccruedForm
@@ -17,6 +17,7 @@ from tbgen.progress import SilentReporter
 from tbgen.store import form
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tests.support.exhaustive import sample
 
 
 class Silent(SilentReporter):
@@ -96,3 +97,12 @@ def logged(error: str) -> list[str]:
     found = [LOGGED.fullmatch(line) for line in error.splitlines(keepends=True)]
     assert all(found), error
     return [line[1] for line in found if line]
+
+
+def whole_game_materials() -> list[Material]:
+    """The materials of tables for whole-game mobility, of up to four men.
+
+    Without exhaustive tests those of four with a pawn and a bare king are left out: they take long.
+    """
+    pawn_and_bare_king = [each for each in all_materials(4) if each.men == 4 and each.name.endswith("PvK")]
+    return [each for each in all_materials(4) if each not in pawn_and_bare_king[: sample(5, 0)]]

@@ -21,7 +21,7 @@ from tests.support.commands import answer
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board
 
-MATERIALS = ["KvK", "KBvK", "KPvK", "KQvKR", "KBNvK", "KPvKP", "KRvKP", "KPPvK"]
+MATERIALS = ["KvK", "KBvK", "KPvK", "KQvKR", "KBNvK", "KPvKP", "KRvKP"]
 
 
 def random_fens(seed: str, number: int) -> list[str]:

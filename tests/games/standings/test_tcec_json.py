@@ -10,51 +10,12 @@ from tbgen.games.pgn.splitter import split_games
 from tbgen.games.standings import ORDERS, GameRecord, standings
 from tbgen.games.standings.tcec_json import TcecEvent
 from tbgen.games.tagging import TaggedGame, tag_games
-from tests.support.paths import ROOT
+from tests.support.paths import DATA, ROOT
 from tests.support.script_modules import load_script
 
 BONUS: Final = "TCEC_Season_18_-_Top_of_The_Top_Bonus"
 RATINGS: Final = {"AllieStein": 3771, "LCZero": 3805, "Stockfish": 3807, "Stoofvlees": 3749}
-GAMES: Final = """[Event "TCEC Season 99 - League 1"]
-[White "One 1"]
-[Black "Two 2"]
-[Result "1-0"]
-[ECO "B00"]
-[Opening "King's pawn"]
-[Variation "Odd"]
-[GameDuration "00:01:02"]
-[GameStartTime "2026-07-05T15:11:55.262 UTC"]
-[TerminationDetails "White mates"]
-[WhiteElo "3000"]
-[BlackElo "2600"]
-
-{WhiteEngineOptions: none}
-1. e4 {book, mb=+0} f6 {d=9, wv=0.50, R50=50} 2. d4 {d=9, wv=0.70, R50=50} g5 {d=9, wv=250.00,}
-3. Qh5# {d=9, wv=M1, R50=49, White mates} 1-0
-
-[Event "TCEC Season 99 - League 1"]
-[White "Two 2"]
-[Black "One 1"]
-[WhiteElo "unrated"]
-[Result "1/2-1/2"]
-
-1. e4 {book} e5 {-0.35/12 3.4s} 2. Nf3 {+0.20/12 1s} Nc6 {-0.15/11 1s, Draw by adjudication: TCEC draw rule}
-1/2-1/2
-
-[Event "TCEC Season 99 - League 1"]
-[White "One 1"]
-[Black "Two 2"]
-[Result "1-0"]
-
-1. e4 e4 1-0
-
-[Event "TCEC Season 99 - League 1"]
-[White "Two 2"]
-[Black "One 1"]
-[Result "*"]
-
-1. e4 *
-"""
+GAMES: Final = (DATA / "event.pgn").read_text()
 
 
 def documents(text: str) -> dict[str, Any]:
