@@ -97,3 +97,32 @@ def test_an_interrupted_fetch_ends_at_once_and_goes_on(
         said(capsys, 0, *words)
         assert ("KQvK.r.h5", "bytes=20000-") in server.asked
     assert (tmp_path / "new" / "KQvK.r.h5").read_bytes() == data
+
+
+@pytest.mark.exhaustive
+def test_a_failed_fetch_ends_at_once(published: Path, tmp_path: Path) -> None:
+    """Also while the server is silent about another file."""
+    asked, silence = Event(), Event()
+    waited = []
+
+    def misbehave(handler: Handler, name: str) -> bool:
+        if name == "KRvK.r.h5":
+            asked.wait(300)
+            (tmp_path / name / "other").mkdir(parents=True)
+        if name != "KQvK.r.h5":
+            return False
+        asked.set()
+        waited.append(not silence.wait(300))
+        handler.close_connection = True
+        return True
+
+    with serving(published, misbehave=misbehave) as server:
+        words = "fetch", "KQvK", "KRvK", "--from", server.address, "--dir", str(tmp_path)
+        with started("tbgen", *words) as running:
+            code, error = end(running)
+        assert waited == []
+        silence.set()
+    assert (code, error.splitlines()[-1]) == (
+        1,
+        f"tbgen: {tmp_path}/KRvK.r.h5.part could not be written: Is a directory",
+    )

@@ -25,6 +25,7 @@ from tests.support.native import (
     with_score,
 )
 from tests.support.packed_tables import PackedTables
+from tests.support.paths import rows
 from tests.support.random_boards import en_passant_board, random_board
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
@@ -85,31 +86,7 @@ def test_a_probe_allocates_nothing(few: Path, tmp_path: Path) -> None:
 
 
 def test_what_has_no_value_is_an_error(probe: Path, three: Path) -> None:
-    cases = [
-        ("", "not a FEN"),
-        ("8/8/8/4KBk1/8/8/8/8", "not a FEN"),
-        ("8/8/8/4KBk11/8/8/8/8 w - - 0 1", "not a FEN"),
-        ("8/8/8/8/4KBk1/8/8/8/8 w - - 0 1", "not a FEN"),
-        ("8/8/8/4KXk1/8/8/8/8 w - - 0 1", "not a FEN"),
-        ("8/8/8/4KBk1/8/8/8/8 x - - 0 1", "not a FEN"),
-        ("8/8/8/4KBk1/8/8/8/8 b z - 0 1", "not a FEN"),
-        ("8/8/8/4KBk1/8/8/8/8 b - e9 0 1", "not a FEN"),
-        ("8/8/8/4KBk1/8/8/8/8 b - - x 1", "not a FEN"),
-        ("8/8/8/4KBk1/8/8/8/8 b - - 1 1 G3.5 G3.5", "not a FEN"),
-        ("8/8/8/4KBk1/8/8/8/8 b - - 1 1 3.5", "not a G-score"),
-        ("8/8/8/4KBk1/8/8/8/8 b - - 1 1 G3.7", "not a G-score"),
-        ("8/8/8/4KBk1/8/8/8/8 b - - 1 1 G1000.0", "not a G-score"),
-        ("8/8/8/4KBk1/8/8/8/8 b - - 1 1 G0.5", "ends the game"),
-        ("8/8/8/4KBk1/8/8/8/QQQQ4 b - - 0 1", "more than five men"),
-        ("8/8/8/5Bk1/8/8/8/8 b - - 0 1", "exactly one king"),
-        ("P7/8/8/4K1k1/8/8/8/8 b - - 0 1", "first or last rank"),
-        ("8/8/8/4KBk1/8/8/8/6R1 w - - 0 1", "in check"),
-        ("8/8/8/4Kk2/8/8/8/8 w - - 0 1", "in check"),
-        ("8/8/8/4KBk1/8/8/8/8 b - d3 0 1", "en passant"),
-        ("8/8/8/8/8/8/6k1/4K2R w K - 0 1", "castling"),
-        ("8/8/8/8/8/6k1/4K3/7R w K - 0 1", "castling"),
-        ("8/8/8/4KBk1/8/8/8/Q7 b - - 0 1", "KQBvK: a table that this takes is missing"),
-    ]
+    cases = rows("refused_in_c.txt", " -> ")
     told = answers(probe, three / "flat", [fen for fen, _ in cases])
     for (fen, words), sentence in zip(cases, told, strict=True):
         assert sentence.startswith("error: "), fen

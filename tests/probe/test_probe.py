@@ -34,6 +34,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.format import table_path
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive, sample
+from tests.support.paths import rows
 from tests.support.random_boards import random_board
 from tests.support.reference import solve
 from tests.support.reference_game import rank_of
@@ -147,42 +148,12 @@ def check_line(tables: Tablebase, board: chess.Board, result: ProbeResult, line:
     assert accrued == result.value
 
 
-REFUSED = [
-    ("8/8/8/3Kk3/8/8/8/8 w - - 0 1", "the kings stand next to each other"),
-    ("8/8/8/3K4/8/8/8/8 w - - 0 1", "Black has no king"),
-    ("8/8/8/3K1k1k/8/8/8/8 w - - 0 1", "Black has 2 kings"),
-    ("8/8/8/3K1k2/8/8/8/5R2 w - - 0 1", "Black is in check although White is to move"),
-    ("8/8/8/3K1k2/8/8/8/3r4 b - - 0 1", "White is in check although Black is to move"),
-    ("P7/8/8/3K1k2/8/8/8/8 b - - 0 1", "first or last rank"),
-    ("8/8/8/3K1k2/8/8/8/RRRR4 b - - 0 1", "6 men"),
-    ("4k3/8/8/8/8/8/8/4K3 w K - 0 1", "castling rights without"),
-    ("4k3/8/8/8/4P3/8/8/4K3 b - e6 0 1", "passed e6"),
-    ("4k3/8/8/8/8/8/8/4K3 b - e3 0 1", "passed e3"),
-    ("4k3/8/8/8/4P3/4K3/8/8 b - e3 0 1", "passed e3"),
-    ("junk", "not a FEN"),
-    ("8/8/8/3K1k2/8/8/8/8 x - - 0 1", "not a FEN"),
-    (f"{KINGS} x - 0 1", "not a FEN"),
-    (f"{KINGS} - e9 0 1", "not a FEN"),
-    (f"{KINGS} - - x 1", "halfmove clock"),
-    (f"{KINGS} - - 0 -1", "move number"),
-    (f"{KINGS} - - 0 99999999999", "the move number '99999999999' is too large"),
-    (f"{KINGS} - - 1234567890 1", "the halfmove clock '1234567890' is too large"),
-    ("8/8/8/3K1k2/8/8/8 w - - 0 1", "8 rows"),
-    ("8/8/8/3K1k3/8/8/8/8 w - - 0 1", "8 columns"),
-    ("8/8/8/3K1x2/8/8/8/8 w - - 0 1", "not a FEN"),
-    (f"{KINGS} - - 0 1 G1.5 G1.5", "not a FEN"),
-    (f"{KINGS} - - 3 1 G218.3", "not a G-score"),
-    (f"{KINGS} - - 0 1 nonsense", "not a G-score"),
-    (f"{KINGS} - - 3 1 -G0.5", "ends the game"),
-]
-
-
 def test_refused_positions(tables: Tablebase) -> None:
     def probe(fen: str) -> None:
         parsed = parse_fen(fen)
         tables.probe(parsed.board, parsed.accrued)
 
-    for fen, sentence in REFUSED:
+    for fen, sentence in rows("refused_positions.txt", " -> "):
         assert sentence in refusal(probe, fen), fen
     for fen in (
         "R3k2R/8/8/8/8/8/8/4K3 b - - 0 1",  # two rooks give check at once

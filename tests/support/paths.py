@@ -1,4 +1,4 @@
-"""Where the tests and the repository lie."""
+"""Where the tests and the repository lie, and what the data of tests say."""
 
 from pathlib import Path
 
@@ -9,3 +9,9 @@ ROOT = TESTS.parent
 MATCH = str(DATA / "g01_exp_default.pgn")
 KOMI = str(DATA / "g04_komi_pgn.pgn")
 """Games that cuteRMob has tagged, the latter ones with a komi."""
+
+
+def rows(name: str, separator: str) -> list[list[str]]:
+    """The rows of a text in the data of tests, each in parts; lines that begin with ``# `` are comments."""
+    lines = (DATA / name).read_text().splitlines()
+    return [line.split(separator) for line in lines if not line.startswith("# ")]

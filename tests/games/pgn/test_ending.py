@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.ending import Ending, read_ending
 from tests.support.exhaustive import sample
-from tests.support.paths import DATA
+from tests.support.paths import rows
 
 WHITE, BLACK = chess.WHITE, chess.BLACK
 DRAW = "1/2-1/2"
@@ -29,9 +29,9 @@ def tags(*values: str) -> dict[str, str]:
     return {name: value for name, value in zip(TAGS, values, strict=False) if value}
 
 
-def row(line: str) -> tuple[dict[str, str], str, Ending]:
+def row(parts: list[str]) -> tuple[dict[str, str], str, Ending]:
     """A row of tests/data/endings.txt as tags, comment and ending."""
-    first, comment, ended, *told = (part.strip() for part in line.partition("  # ")[0].split(" |"))
+    first, comment, ended, *told = (part.partition("  # ")[0].strip() for part in parts)
     result, *others = first.split("; ") if first != "-" else [""]
     given = tags({"=": DRAW}.get(result, result), *map(str.strip, others))
     program, _, sentence = comment.partition(" ")
@@ -43,15 +43,11 @@ def row(line: str) -> tuple[dict[str, str], str, Ending]:
         text = {"tag": tag, "-": ""}.get(told[0], told[0])
     cause, winner = ended.split(", ")
     basis = None if cause == "stopped" else Basis(cause)
-    return (
-        given,
-        comment,
-        Ending(basis, {"White": WHITE, "Black": BLACK, "nobody": None}[winner], text.strip()),
-    )
+    won = {"White": WHITE, "Black": BLACK, "nobody": None}[winner]
+    return given, comment, Ending(basis, won, text.strip())
 
 
-LINES = (DATA / "endings.txt").read_text().splitlines()
-ROWS = [row(line) for line in LINES if not line.startswith("# ")]
+ROWS = [row(parts) for parts in rows("endings.txt", " |")]
 
 
 def test_what_programs_write() -> None:

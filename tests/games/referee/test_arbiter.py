@@ -17,7 +17,7 @@ from tbgen.errors import UsageError
 from tbgen.games.referee import Basis, FiftyMoveRule
 from tbgen.games.referee.arbiter import Arbiter
 from tests.support.exhaustive import sample
-from tests.support.paths import DATA
+from tests.support.paths import DATA, rows
 from tests.support.refusals import refusal
 
 GAMES = [json.loads(row) for row in (DATA / "referee_games.jsonl").read_text().splitlines()]
@@ -110,11 +110,9 @@ FIFTY = Basis.FIFTY_MOVES
 
 
 def test_single_rules() -> None:
-    rows = [row for row in (DATA / "rules.txt").read_text().splitlines() if not row.startswith("# ")]
-    for row in rows:
-        fen, moves, rule, expected = row.split(" | ")
+    for fen, moves, rule, expected in rows("rules.txt", " | "):
         value, clock, reason = told(after(fen, moves, fifty_move_rule=rule))
-        assert f"{value} {clock} {reason or ''}".rstrip() == expected, row
+        assert f"{value} {clock} {reason or ''}".rstrip() == expected, (fen, moves, rule)
     # Improvements at the cutoff count, but are no progress.
     for cutoff, clock, reason in (("G5.5", 100, FIFTY), ("G6", 0, None), ("G3", 100, FIFTY)):
         assert told(after(f"{BISHOP} 99 80 G9.0", "a1b2", cutoff=cutoff)) == ("G5.5", clock, reason)

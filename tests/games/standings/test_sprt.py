@@ -127,6 +127,8 @@ def test_an_unbeaten_side_gets_on() -> None:
         assert 0 < ratios[0] < ratios[1] < ratios[2] < ratios[3] < ratios[4] < 100
         assert sprt([1.0] * 100, 0, 50, model=model, pairs=pairs).verdict == "H1"
         assert sprt([0.0] * 100, 0, 50, model=model, pairs=pairs).verdict == "H0"
+    unbeaten = sprt([1.0] * 30, 0, 50, model="bayesian")  # it has no ratio before one win and one loss
+    assert (unbeaten.llr, unbeaten.verdict) == (0, "continue")
 
 
 lopsided = st.lists(st.sampled_from([0, 0, 0, 1, 3, 50, 20_000]), min_size=5, max_size=5)
