@@ -146,7 +146,7 @@ def test_what_nobody_waits_for_is_not_finished() -> None:
         game.solve(stopped)
 
 
-@pytest.mark.parametrize("seed", [4, 5, *exhaustive([0, 1, 2, 3, 6, 7])])
+@pytest.mark.parametrize("seed", [4, 5, *exhaustive([1, 3])])
 def test_against_the_slow_solver(seed: int) -> None:
     for board, mobile in boards(seed, sample(1, 2)):
         cell = Cell.of_board(board, mobile)

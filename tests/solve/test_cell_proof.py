@@ -21,7 +21,7 @@ from tbgen.verify.kernels.best import NO_RANK
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_exits import MadeUp, cells
 
-SEEDS = [5, 12, *exhaustive([0, 1, 2, 3, 4, 6, 7])]
+SEEDS = [5, 12, *exhaustive([1, 6])]
 LOCKED = Cell.of_board(chess.Board("4k3/8/5p1p/7P/4K1P1/8/8/8 w - - 0 1"), [chess.E8, chess.E4])
 
 

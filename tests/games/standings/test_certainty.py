@@ -67,7 +67,7 @@ LONG = (0, 8, 16, 21)
 """Seeds of events with so many values that the daily tests leave them out."""
 
 
-@pytest.mark.parametrize("first", [0, *exhaustive(range(30, 600, 190))])
+@pytest.mark.parametrize("first", [0, *exhaustive([30])])
 def test_places_and_sums_are_those_of_all_values(first: int) -> None:
     daily = [seed for seed in range(15) if seed not in LONG]
     for seed in [*LONG, *range(first, first + 190)] if first else daily:
