@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import tbgen
+from tbgen.cli import main
 from tests.support.paths import MATCH
+from tests.test_extras import PACKAGES
 
 PACKAGE = Path(tbgen.__file__).parent
 
@@ -68,19 +70,14 @@ LIGHT = {
 """Modules of tbgen, and what they load at no price."""
 
 
-ALONE = "build probe verify adjudicate tag score info report solve export engine match"
-"""Commands that begin without the packages of extras."""
-EXTRAS = "jinja2 matplotlib PIL zstandard distributed caissify_pairings starlette uvicorn"
-
-
 def test_light_modules_load_nothing_heavy() -> None:
     """Nor does the proof load anything of the solver, nor a command what only an extra brings."""
     assert {"numba", "numpy", "tbgen.retro.kernels"} <= loaded("tbgen.retro.solver")
     for name, heavy in LIGHT.items():
         assert f"tbgen{name}" in loaded(f"tbgen{name}")
         assert loaded(f"tbgen{name}") & heavy == set(), name
-    for name in ALONE.split():
-        assert loaded(f"tbgen.cli.{name}").isdisjoint(EXTRAS.split()), name
+    for name in main.COMMANDS:
+        assert loaded(f"tbgen.cli.{name}").isdisjoint({*PACKAGES, "PIL"}), name
     for name in ("tbgen.verify.tables", "tbgen.verify.warmup"):
         assert "numba" in loaded(name)
         assert not [module for module in loaded(name) if module.startswith("tbgen.retro")]

@@ -10,8 +10,8 @@ from tbgen.cli.main import main
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tests.support.builds import whole_game_materials
-from tests.support.digests import digest_of, right_digests
-from tests.support.paths import DATA, ROOT
+from tests.support.digests import digest_of, lines_of, published_lines, right_digests
+from tests.support.paths import DATA
 
 
 @pytest.mark.slow
@@ -20,9 +20,8 @@ def test_tables_up_to_four_men_have_the_published_digests(
     variant: Variant, whole_game_tables: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["info", "--manifest", "--rules", variant, "--dir", str(whole_game_tables)]) == 0
-    own = _lines(capsys.readouterr().out)
-    published = _lines((ROOT / "docs" / "tables" / f"manifest.{variant}.txt").read_text())
-    assert own.items() <= published.items()
+    own = lines_of(capsys.readouterr().out)
+    assert own.items() <= published_lines(variant).items()
     built = whole_game_materials() if variant is Variant.WHOLE_GAME else all_materials(4)
     assert {material.name for material in built} <= own.keys()
     for name in own:  # so far these are the digests that the files state
@@ -34,8 +33,3 @@ def test_tables_of_described_men_in_the_data_of_tests_are_those_of_the_slow_solv
     for path in (DATA / "described").glob("*.r.h5"):
         with TableFile(path) as file:
             assert digest_of(file.read()) == right_digests(Variant.R_MOBILITY)[file.info.material]
-
-
-def _lines(manifest: str) -> dict[str, str]:
-    """The lines of a manifest by the names of their materials."""
-    return {line.split()[0]: line for line in manifest.splitlines() if not line.startswith(("#", "set "))}

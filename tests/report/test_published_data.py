@@ -11,6 +11,7 @@ import pytest
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.report.data.saved import SavedData
+from tests.support.digests import published_digests
 from tests.support.paths import ROOT
 
 PUBLISHED = ROOT / "docs" / "tables"
@@ -66,8 +67,7 @@ def test_mate_and_stalemate_are_worth_the_same_by_both_rules() -> None:
 def test_data_are_of_the_tables_whose_digests_stand_beside_them() -> None:
     data = SavedData(PUBLISHED)
     for variant in Variant:
-        lines = (PUBLISHED / f"manifest.{variant}.txt").read_text().splitlines()
-        digests = {line.split()[0]: line.split()[-1] for line in lines if line.startswith("K")}
+        digests = published_digests(variant)
         materials = data.tables(variant)
         assert len(materials) == 146
         for material in materials:

@@ -22,8 +22,20 @@ def digest_of(table: Table) -> str:
 @cache
 def right_digests(variant: Variant) -> dict[str, str]:
     """By material: those of proved tables, and for r-mobility those of described men."""
-    lines = (ROOT / "docs" / "tables" / f"manifest.{variant}.txt").read_text().splitlines()
-    if variant.resets:
-        lines += DESCRIBED.read_text().splitlines()
-    rows = (line.split() for line in lines if not line.startswith(("#", "set ")))
-    return {name: digest for name, *_, digest in rows}
+    described = lines_of(DESCRIBED.read_text()) if variant.resets else {}
+    return published_digests(variant) | {name: line.split()[-1] for name, line in described.items()}
+
+
+def published_digests(variant: Variant) -> dict[str, str]:
+    """By material: those of all proved tables."""
+    return {name: line.split()[-1] for name, line in published_lines(variant).items()}
+
+
+def published_lines(variant: Variant) -> dict[str, str]:
+    """The lines of the manifest of all proved tables, by material."""
+    return lines_of((ROOT / "docs" / "tables" / f"manifest.{variant}.txt").read_text())
+
+
+def lines_of(manifest: str) -> dict[str, str]:
+    """The lines of a manifest, by material."""
+    return {line.split()[0]: line for line in manifest.splitlines() if not line.startswith(("#", "set "))}

@@ -6,14 +6,12 @@ from pathlib import Path
 import chess
 import pytest
 
-from tbgen.board.variant import Variant
 from tbgen.index.position import locate
 from tbgen.index.table import Table
-from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at
 from tests.support.exhaustive import exhaustive
+from tests.support.packed_tables import plain
 from tests.support.solved_tables import solved, sub_tables_of
 
 
@@ -22,14 +20,9 @@ def proof_of(table: Table) -> VerifyResult:
     return verify_table(table, sub_tables_of(table.layout, below))
 
 
-def read(directory: Path, name: str) -> Table:
-    with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
-        return file.read()
-
-
 @pytest.mark.parametrize("name", ["K[WD]vK", *exhaustive(["K[RD]vK", "K[BDD]vK", "K[NN]vK", "K[WHHG]vK"])])
 def test_tables_are_proved_and_a_wrong_depth_is_named(name: str, described_dir: Path) -> None:
-    table = read(described_dir, name) if name == "K[WD]vK" else deepcopy(solved(name))
+    table = plain(described_dir, name) if name == "K[WD]vK" else deepcopy(solved(name))
     result = proof_of(table)
     assert result.ok
     assert result.positions == sum(table.positions)
