@@ -9,9 +9,10 @@ a condition negated. A digest of seed, function and change chooses the mutants, 
 another commit has the same ones wherever the code is the same. Nothing is written into the checkout: the
 tests run in copies of it. First all daily tests run once with coverage, except those with a browser. Then
 each mutant runs the tests whose coverage reaches it, cheapest modules first, until one fails. A mutant of a
-compiled function runs the tests that reach a call of it. This takes the time of the tests twice, and then a
-minute or two for each mutant, more for a compiled one. Exit code 0, whatever survives; 1 if the tests
-cannot be run.
+compiled function runs the tests that reach a call of it. A mutant of another function takes the kernels that
+are there first, and compiles its own if it survives, for kernels can rest on what it returns. This takes the
+time of the tests twice, and then a minute for each mutant, five for one that compiles. Exit code 0, whatever
+survives; 1 if the tests cannot be run.
 """
 
 import argparse
@@ -347,12 +348,16 @@ class Copy:
         source = path.read_bytes()
         chosen = self._directory.with_name(f"{self._directory.name}-chosen")
         chosen.write_text("\n".join(tests))
-        modules = dict.fromkeys(_module(test) for test in tests)
+        words = ("-x", *dict.fromkeys(_module(test) for test in tests))
+        limit = min(limit, 600 + 10 * usual)
+        environment = {"TBGEN_CHOSEN": str(chosen)}
         self._write(path, mutant.apply(source))
         try:
-            code, said = self.run(
-                "-x", *modules, limit=min(limit, 600 + 10 * usual), environment={"TBGEN_CHOSEN": str(chosen)}
-            )
+            code: int | None = 0
+            if kept := _kernels_kept(mutant):
+                code, said = self.run(*words, limit=limit, environment=environment | {"TBGEN_KEPT": kept})
+            if code == 0:
+                code, said = self.run(*words, limit=limit, environment=environment)
         finally:
             self._write(path, source)
         seconds = time.monotonic() - begun
@@ -378,6 +383,21 @@ def _kernels() -> Path:
     from tbgen.compiler.cache import home
 
     return home()
+
+
+def _kernels_kept(mutant: Mutant) -> str:
+    """Return what tells the tests of a mutant to take the kernels of the module without it; nothing if it is
+    one of a compiled function, or none that a kernel's module imports."""
+    from tbgen.compiler.cache import _source_digest, closure
+
+    path = ROOT / mutant.path
+    compiled = {name for name, node in functions_of(ast.parse(path.read_bytes())) if is_compiled(node)}
+    kernels = (each.relative_to(ROOT) for each in (ROOT / "tbgen").rglob("kernels/*.py"))
+    if mutant.function in compiled or not any(
+        path in closure(".".join(each.with_suffix("").parts)) for each in kernels
+    ):
+        return ""
+    return f"{mutant.path}={_source_digest(path).hex()}"
 
 
 def _link(source: str, target: str) -> None:

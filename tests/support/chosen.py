@@ -1,7 +1,8 @@
 """A plugin of pytest for ``scripts/mutate``: it runs chosen tests, and records what the tests of a run cover.
 
 ``pytest -p tests.support.chosen``: with ``$TBGEN_CHOSEN``, a file of names, it runs only these tests, in this
-order. With ``$TBGEN_OBSERVED`` it writes duration, outcome and fixtures of every test to that file, and has
+order. With ``$TBGEN_KEPT``, a module and a digest, compiled kernels count as made from a module of that
+digest. With ``$TBGEN_OBSERVED`` it writes duration, outcome and fixtures of every test to that file, and has
 the coverage that ``--cov-context=test`` measures tell fixtures of several tests from the tests themselves.
 """
 
@@ -16,6 +17,7 @@ import coverage
 import pytest
 
 CHOSEN = "TBGEN_CHOSEN"
+KEPT = "TBGEN_KEPT"
 OBSERVED = "TBGEN_OBSERVED"
 
 LEFT_OUT = "browser"
@@ -24,6 +26,16 @@ LEFT_OUT = "browser"
 _seconds: defaultdict[str, float] = defaultdict(float)
 _outcomes: dict[str, str] = {}
 _fixtures: dict[str, list[str]] = {}
+
+
+if KEPT in os.environ:
+    from tbgen.compiler import cache
+
+    _kept, _, _digest = os.environ[KEPT].partition("=")
+    _digest_of = cache._source_digest
+    cache._source_digest = lambda path: (  # type: ignore[assignment]
+        bytes.fromhex(_digest) if path.match(_kept) else _digest_of(path)
+    )
 
 
 @pytest.hookimpl(trylast=True)
