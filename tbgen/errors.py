@@ -6,7 +6,6 @@ import os
 import reprlib
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from os import PathLike
@@ -152,29 +151,6 @@ class NoTablesError(TbgenError):
         return f"there are no {what} in {self.directory}: build some, as with: {command}"
 
 
-@dataclass(eq=False, repr=False)
-class MissingExtraError(TbgenError):
-    """Something needs a package that only one of tbgen's extras brings.
-
-    :ivar purpose: what needs it.
-    :ivar package: what is not installed.
-    :ivar extra: which extra of pyproject.toml brings it.
-
-    >>> print(MissingExtraError("a report", "jinja2", "report"))
-    a report needs jinja2, which is not installed: install it with: pip install 'tbgen[report]'
-    """
-
-    code = "missing_extra"
-
-    purpose: str
-    package: str
-    extra: str
-
-    def __str__(self) -> str:
-        command = shlex.join(["pip", "install", f"tbgen[{self.extra}]"])
-        return f"{self.purpose} needs {self.package}, which is not installed: install it with: {command}"
-
-
 class DamagedTableError(TbgenError, OSError):
     """A file that cannot serve as a table: truncated, altered, foreign or of a future format version."""
 
@@ -222,27 +198,6 @@ def result_or_error(function: Callable[..., Result], *arguments: Any) -> Result 
         return function(*arguments)
     except TbgenError as error:
         return error.with_traceback(None)
-
-
-@contextmanager
-def needs_extra(purpose: str, extra: str) -> Iterator[None]:
-    """Say what is to be installed if an import of the block fails.
-
-    :param purpose: what needs the import.
-    :param extra: which extra of pyproject.toml brings it.
-    :raises MissingExtraError: for a package that is not there; a missing module of tbgen itself is a fault of
-        tbgen and stays the error it is.
-
-    >>> with needs_extra("a report", "report"):
-    ...     import jinja2
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package in ("", "tbgen"):
-            raise
-        raise MissingExtraError(purpose, package, extra) from error
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

@@ -1,8 +1,6 @@
 """Errors: their sentences, exit codes and the built-in errors they can be caught as."""
 
-import importlib
 import pickle
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,14 +8,13 @@ import pytest
 from tbgen.errors import (
     DamagedTableError,
     GameError,
-    MissingExtraError,
     MissingTableError,
     NoTablesError,
     TbgenError,
     UsageError,
-    needs_extra,
     quote,
 )
+from tbgen.extras import MissingExtraError
 
 
 @pytest.mark.parametrize(
@@ -28,7 +25,7 @@ from tbgen.errors import (
         (NoTablesError("data"), TbgenError, 3, "no_tables"),
         (DamagedTableError("no"), OSError, 1, "damaged_table"),
         (TbgenError("no"), Exception, 1, "failed"),
-        (MissingExtraError("a report", "jinja2", "report"), TbgenError, 1, "missing_extra"),
+        (MissingExtraError("a report", "matplotlib", "report"), TbgenError, 1, "missing_extra"),
         (GameError("game 3", DamagedTableError("no")), TbgenError, 1, "damaged_table"),
         (GameError("game 3", MissingTableError("KBvK")), TbgenError, 3, "missing_table"),
     ],
@@ -52,13 +49,3 @@ def test_quotes_are_escaped_and_short() -> None:
     assert quote("a\nb\x1b[31m") == r"'a\nb\x1b[31m'"
     assert quote("\ud800") == r"'\ud800'"
     assert len(quote("x" * 10_000_000)) == 60
-
-
-def test_a_missing_package_of_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named by what an import lacks; a module that tbgen itself lacks is another matter."""
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    sentence = r"^a \.zst needs zstandard, .*: pip install 'tbgen\[zstd\]'$"
-    with pytest.raises(MissingExtraError, match=sentence), needs_extra("a .zst", "zstd"):
-        importlib.import_module("zstandard")
-    with pytest.raises(ModuleNotFoundError), needs_extra("a report", "report"):
-        importlib.import_module("tbgen.absent")

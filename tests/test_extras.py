@@ -1,8 +1,10 @@
 """Without its extras tbgen builds, probes, verifies, adjudicates, tags and scores."""
 
+import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tbgen import extras
+from tbgen.extras import MissingExtraError, installing, needs_extra
+from tests.support.exhaustive import exhaustive
 from tests.support.paths import DATA, ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -67,21 +72,75 @@ def test_what_tbgen_does_alone(tmp_path: Path) -> None:
 
 
 def test_what_needs_an_extra(three_men: Path, tmp_path: Path) -> None:
-    """One sentence with the command that brings it, and nothing is left behind."""
+    """One sentence with the command that brings it, and nothing is left behind; a page is without plots."""
     (tmp_path / "tables").symlink_to(three_men)
-    match = ["match", "--pgn", "games.pgn"]
+    scheduler = ["--scheduler", "tcp://127.0.0.1:1"]
     needed = [
         ("report", ["report", "KvK", "--out", "site"]),
-        ("report", ["score", GAMES, "--format", "html"]),
         ("zstd", ["tag", GAMES, "out.pgn.zst"]),
-        ("cluster", ["build", "KBvK", "--scheduler", "tcp://127.0.0.1:1"]),
-        ("web", ["serve", "--dir", "tables", "--port", "0"]),
-        ("match", [*match, "--tournament", "swiss", *ENGINES]),
-        ("web", [*match, "--live", "0", *ENGINES]),
+        ("zstd", ["score", "games.pgn.zst"]),
+        ("cluster", ["build", "KBvK", *scheduler]),
+        ("cluster", ["solve", KBK, *scheduler]),
+        ("match", ["match", "--pgn", "games.pgn", "--tournament", "swiss", *ENGINES]),
     ]
-    answers = run(tmp_path, [words for _, words in needed])
+    (tmp_path / "games.pgn.zst").touch()
+    page = ["score", GAMES, "--format", "html"]
+    *answers, (_, code, printed, said) = run(tmp_path, [*(words for _, words in needed), page])
+    assert (code, "<h2>Standings</h2>" in printed, "<figure" in printed) == (0, True, False)
+    assert re.fullmatch(r"tbgen: the page is without plots: a plot needs matplotlib .*\n", said)
     for (extra, _), (words, code, printed, said) in zip(needed, answers, strict=True):
         assert (code, printed) == (1, ""), words
-        pattern = rf"tbgen: .* needs \w+, .* install it with: pip install 'tbgen\[{extra}\]'\n"
-        assert re.fullmatch(pattern, said), said
-    assert [path.name for path in tmp_path.iterdir()] == ["tables"]
+        assert f" of the extra {extra}, which is not installed: " in said
+        assert said.endswith(f": {installing(EXTRAS[extra])}\n")
+        assert said.count("\n") == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"tables", "games.pgn.zst"}
+
+
+@pytest.mark.parametrize("tool", exhaustive(["venv", "venv --without-pip", "uv venv"]))
+def test_the_command_that_is_named_installs(tool: str, tmp_path: Path) -> None:
+    """In an environment of each kind, by a shell that has not activated it."""
+    if not shutil.which(tool.partition(" ")[0]) and tool.startswith("uv"):
+        pytest.skip("needs uv")
+    make = tool.split() if tool.startswith("uv") else [sys.executable, "-m", *tool.split()]
+    subprocess.run([*make, str(tmp_path / "own one")], check=True, capture_output=True)
+    python, environment = tmp_path / "own one" / "bin" / "python", os.environ | {"PYTHONPATH": str(ROOT)}
+
+    def answer(program: str) -> str:
+        said = subprocess.run([python, "-c", program], capture_output=True, text=True, env=environment)
+        return said.stdout.strip()
+
+    command = answer("from tbgen.extras import installing; print(installing(['zstandard>=0.23']))")
+    subprocess.run(command, shell=True, check=True, capture_output=True, cwd=tmp_path)
+    assert answer("import zstandard; print(zstandard.__file__)").startswith(str(tmp_path))
+
+
+def test_which_tool_installs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"pipx", "uv", "pip", "ensurepip"}
+    monkeypatch.setattr(extras, "find_spec", lambda name: name if name in there else None)
+    monkeypatch.setattr(shutil, "which", lambda name: name if name in there else None)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", "/a b/python")
+    (tmp_path / "pipx_metadata.json").touch()
+    for tool, command in {
+        "pipx": "pipx inject tbgen 'x>=1'",
+        "pip": "'/a b/python' -m pip install 'x>=1'",
+        "uv": "uv pip install --python '/a b/python' 'x>=1'",
+        "ensurepip": "'/a b/python' -m ensurepip && '/a b/python' -m pip install 'x>=1'",
+        "": "python3 -m pip --python '/a b/python' install 'x>=1'",
+    }.items():
+        assert installing(["x>=1"]) == command
+        there.discard(tool)
+
+
+def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named by what an import lacks; a module that tbgen itself lacks is another matter."""
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with (
+        pytest.raises(MissingExtraError, match=r"^a \.zst needs zstandard of"),
+        needs_extra("a .zst", "zstd"),
+    ):
+        importlib.import_module("zstandard")
+    with pytest.raises(ModuleNotFoundError), needs_extra("a report", "report"):
+        importlib.import_module("tbgen.absent")
+    monkeypatch.setattr(extras.metadata, "requires", lambda _: None)
+    assert str(MissingExtraError("a file", "zstandard", "zstd")).endswith(" zstandard")

@@ -21,7 +21,8 @@ from tbgen.cli.options import (
     material_list,
 )
 from tbgen.cli.streams import fields, print_json
-from tbgen.errors import UsageError, needs_extra
+from tbgen.errors import UsageError
+from tbgen.extras import needs_extra
 from tbgen.generator import Built, Estimate, build, check_memory, missing
 from tbgen.generator.runner import limits_of, schedule_of
 from tbgen.generator.schedule import Outlook

@@ -1,7 +1,6 @@
 """``tbgen publish``: tables or solved cells to be fetched, and the page for hosts of static files."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,7 @@ from tbgen.cli.options import (
     material_list,
 )
 from tbgen.cli.progress import ProgressLine
-from tbgen.errors import UsageError, needs_extra
+from tbgen.errors import UsageError
 from tbgen.exchange.cells import MenOfCells, publish_cells
 from tbgen.exchange.publish import publish
 from tbgen.exchange.published import PublishedFile, PublishedSet
@@ -80,19 +79,13 @@ def run(
             published = publish_cells(cells, target, men_of_cells(names, men, variants), done=done)
         else:
             materials = material_list(map(Material.parse, names), men)
-            write = partial(site_writer(), event=live) if site else publish
-            published = write(directory, target, variants, materials, done=done)
+            if site:
+                from tbgen.web.site import write_site
+
+                published = write_site(directory, target, variants, materials, event=live, done=done)
+            else:
+                published = publish(directory, target, variants, materials, done=done)
     print(published.text().decode() if json else f"{target}: {_summary(published)}\n", end="")
-
-
-def site_writer() -> Callable[..., PublishedSet]:
-    """Return what writes a site.
-
-    :raises UsageError: if the packages of the page are not installed.
-    """
-    with needs_extra("a site", "web"):
-        from tbgen.web.site import write_site
-    return write_site
 
 
 def men_of_cells(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> MenOfCells:

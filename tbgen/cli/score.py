@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
@@ -15,6 +15,7 @@ from tbgen.cli.games import Adjudication, AdjudicationOptions, place_in
 from tbgen.cli.options import AsJson, Directory, Parsed, Setting, WordList, command
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.extras import MissingExtraError
 from tbgen.files import make_directory, write_file
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.files import matching, reading
@@ -29,6 +30,9 @@ from tbgen.games.standings.tables import tables as all_tables
 from tbgen.games.standings.tcec_json import TcecEvent
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Lead, names
 from tbgen.text import counted
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _WIDTH: Final = 132
 """Letters in a line where nobody says how wide the terminal is."""
@@ -140,8 +144,6 @@ def run(
     event = TcecEvent() if "tcec-json" in forms else None
     if explorer is not None and "html" not in forms:
         raise UsageError("--explorer is for the links of a page: add --format html")
-    if "html" in forms:
-        from tbgen.games.standings import page  # noqa: F401  # what it lacks is told now, not after all games
     if (pairs or sprt_player) and sprt is None:
         raise UsageError(f"--{'pairs' if pairs else 'sprt-player'} needs a test: add --sprt elo0=0 elo1=5")
     if sprt is not None:
@@ -254,7 +256,7 @@ def _rendered(
         case "html":
             from tbgen.games.standings.page import page
 
-            return page(result, shown, title)
+            return page(result, shown, title, _plots(result))
         case "json":
             return json_text(document(result) | more)
         case "csv":
@@ -262,6 +264,16 @@ def _rendered(
         case "markdown":
             return "\n".join(markdown(shown))
     return standings_text(shown)
+
+
+def _plots(result: Standings) -> "Mapping[str, Sequence[Markup]]":
+    """Return the plots of the page; where the package that draws them is missing, say so and return none."""
+    try:
+        from tbgen.games.standings.plots import plots
+    except MissingExtraError as error:
+        say(f"tbgen: the page is without plots: {error}")
+        return {}
+    return plots(result)
 
 
 def _make(directory: Path) -> None:

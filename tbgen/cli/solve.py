@@ -32,7 +32,8 @@ from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine, stage_text
 from tbgen.cli.solving import Means
 from tbgen.cli.streams import print_json
-from tbgen.errors import TbgenError, UsageError, needs_extra, quote
+from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.extras import needs_extra
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.solve.kept import DEFAULT_BYTES, KeptCells
 from tbgen.solve.plan import roots_of

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import chess
+from PIL import Image, ImageDraw, ImageFont
 
-from tbgen.errors import needs_extra
 from tbgen.html.style import style_sheet
-
-with needs_extra("a picture", "web"):
-    from PIL import Image, ImageDraw, ImageFont
 
 MEN: Final = "kqrbnp"
 """The order of the men in their file, White's in the upper row."""

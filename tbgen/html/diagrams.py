@@ -7,12 +7,9 @@ from typing import Final
 
 import chess
 import chess.svg
+from markupsafe import Markup, escape
 
-from tbgen.errors import needs_extra
 from tbgen.html.style import corner
-
-with needs_extra("a page", "report"):
-    from markupsafe import Markup, escape
 
 _INNER: Final = re.compile(r"<desc>.*?</desc>|<defs ?/>|</?svg[^>]*>", re.DOTALL)
 

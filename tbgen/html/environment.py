@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tbgen.errors import needs_extra
+import jinja2
+from markupsafe import Markup, escape
+
 from tbgen.html.style import style_sheet
 from tbgen.text import counted, duration, number, part_of, plies, share, size_text
-
-with needs_extra("a page", "report"):
-    import jinja2
-    from markupsafe import Markup, escape
 
 _SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from tbgen.errors import needs_extra
+from tbgen.extras import needs_extra
 
 with needs_extra("a plot", "report"):
     from markupsafe import Markup, escape

@@ -13,7 +13,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from tbgen.errors import UsageError, needs_extra
+from tbgen.errors import UsageError
+from tbgen.extras import needs_extra
 from tbgen.match.schedule import Plan, Results, Schedule
 
 

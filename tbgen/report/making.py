@@ -116,7 +116,7 @@ def write_report(
     :param explorer: the address of an explorer, or the way there from the first page: diagrams lead to it.
     :param address: where the site will be, for the pictures of previews.
 
-    :raises MissingExtraError: without jinja2 or matplotlib, before anything is read.
+    :raises MissingExtraError: without matplotlib, before anything is read.
     :raises TbgenError: if the site cannot be written; what was there under a final name is whole.
     """
     plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)

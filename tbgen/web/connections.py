@@ -1,10 +1,10 @@
 """Connections of a server process: how many there may be, and how long one may take to ask."""
 
 import resource
-from asyncio import BaseTransport, TimerHandle
+from asyncio import TimerHandle, Transport
 from typing import Final
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 ACCEPTED_TOGETHER: Final = 128
 """Connections that one turn of the event loop accepts, before those that are too many are closed."""
@@ -28,8 +28,8 @@ def most_connections() -> int:
     return min(_MOST, soft // 2)
 
 
-class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """uvicorn's protocol, but a connection waits for the head of a request for a while only.
+class Connection(H11Protocol):
+    """uvicorn's protocol in Python, but a connection waits for the head of a request for a while only.
 
     Where there are too many connections, the one that has been waiting for longest makes room. So idle
     connections shut nobody out, whether they come from one client or through a proxy.
@@ -37,13 +37,13 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
     _deadline: TimerHandle
 
-    def connection_made(self, transport: BaseTransport) -> None:
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Wait for the first request, and make room if need be."""
         super().connection_made(transport)
         self._wait()
-        if len(self.connections) >= self.limit_concurrency:
-            waiting = filter(Connection.waits, self.connections)
-            longest = min(waiting, key=lambda each: each._deadline.when())
+        if len(self.connections) >= (self.limit_concurrency or 0):
+            ours = (each for each in self.connections if isinstance(each, Connection))
+            longest = min(filter(Connection.waits, ours), key=lambda each: each._deadline.when())
             self.connections.discard(longest)
             longest.transport.close()
 

@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from tbgen.errors import UsageError, quote
 from tbgen.games.live_file import EventStart
-from tbgen.web.server import address_of, listening, require_web, serve_at
+from tbgen.web.server import address_of, listening, serve_at
 from tbgen.web.settings import Settings
 
 _LOCAL: Final = "127.0.0.1"
@@ -33,7 +33,6 @@ class LiveServer:
     :param directory: the tables that the explorer beside the page reads.
     :param note: receives a sentence if the server ends before the event.
 
-    :raises MissingExtraError: if the extra ``web`` is not installed.
     :raises UsageError: if the address is none of this machine.
     :raises TbgenError: if the address is taken.
     """
@@ -42,7 +41,6 @@ class LiveServer:
         self, address: str, pgn: Path, directory: Path | None, note: Callable[[str], object]
     ) -> None:
         host, port = _host_and_port(address)
-        require_web("tbgen match --live")
         self._listener = listening(host, port, "--live HOST:PORT")
         self.address = f"{address_of(self._listener)}/live"
         """The address of the page."""

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from tbgen.compiler.cache import substitute
-from tbgen.errors import TbgenError, UsageError, needs_extra, quote
+from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.web.settings import Settings
 
 _WAITING: Final = 1024
@@ -30,25 +30,13 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
     :param port: 0 for one that is free.
     :param workers: processes.
     :param ready: is told the address.
-    :raises MissingExtraError: if the extra ``web`` is not installed.
     :raises UsageError: if there is no such address or directory.
     :raises TbgenError: if the server cannot begin.
     """
-    require_web("tbgen serve")
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # which uvicorn knows
     with listening(host, port) as listener:
         serve_at(listener, settings, workers, lambda: ready(address_of(listener)))
-
-
-def require_web(command: str) -> None:
-    """Check that a command has what it serves by.
-
-    :raises MissingExtraError: if the extra ``web`` is not installed.
-    """
-    with needs_extra(command, "web"):
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
 
 
 def serve_at(
@@ -68,6 +56,7 @@ def serve_at(
         partial(make_app, settings) if workers > 1 else make_app(settings),
         factory=workers > 1,
         workers=workers,
+        loop="asyncio",  # uvloop would be taken where it is installed, which no test runs
         http=Connection,
         ws="none",
         backlog=ACCEPTED_TOGETHER,

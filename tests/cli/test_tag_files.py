@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import sys
 import zipfile
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from tests.support.tagging import (
     DECOMPRESS,
     DRAW,
     MATE,
-    ZSTD,
     expected,
     fails,
     names,
@@ -124,17 +122,6 @@ def test_archives_and_other_encodings_are_named(place: Path, capsys: Capture) ->
         source.write_bytes(data)
         assert fails(capsys, 2, source, target) == f"tbgen: {source} {sentence}\n"
         assert names(place) == ["in.pgn"]
-
-
-def test_zstd_is_an_extra(place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    (place / "in.zst").write_bytes(ZSTD.compress(DATA))
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    for source, target in (("in.zst", "out.pgn"), ("in.pgn", "out.zst")):
-        assert fails(capsys, 1, place / source, place / target) == (
-            "tbgen: a file compressed by zstd needs zstandard, which is not installed: "
-            "install it with: pip install 'tbgen[zstd]'\n"
-        )
-    assert names(place) == ["in.pgn", "in.zst"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

@@ -1,8 +1,6 @@
 """What pages share: one environment that is strict and escapes, one look, plots that come out the same."""
 
-import importlib
 import re
-import sys
 from base64 import b64decode
 from xml.etree import ElementTree
 
@@ -10,7 +8,6 @@ import html5lib
 import jinja2
 import pytest
 
-from tbgen.errors import MissingExtraError
 from tbgen.html.diagrams import diagram, sprites
 from tbgen.html.environment import environment, prose
 from tbgen.html.plots import FIRST, embedded, figure, logarithmic, png, svg
@@ -75,20 +72,6 @@ def test_plots_come_out_the_same() -> None:
         bitmap = png(drawing)
         assert bitmap == png(drawing)
     assert bitmap.startswith(b"\x89PNG")
-
-
-def test_a_missing_extra_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, package in (("environment", "jinja2"), ("plots", "matplotlib"), ("diagrams", "markupsafe")):
-        with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, package, None)
-            patch.delitem(sys.modules, f"tbgen.html.{module}")
-            with pytest.raises(MissingExtraError) as error:
-                importlib.import_module(f"tbgen.html.{module}")
-        assert re.fullmatch(
-            rf"a (page|plot) needs {package}, which is not installed: "
-            r"install it with: pip install 'tbgen\[report\]'",
-            str(error.value),
-        )
 
 
 def test_men_as_a_file() -> None:

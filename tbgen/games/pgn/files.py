@@ -15,7 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, Protocol, cast
 
-from tbgen.errors import TbgenError, UsageError, needs_extra, quote
+from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.extras import needs_extra
 from tbgen.files import write_errors, written_aside
 
 if TYPE_CHECKING:

@@ -20,12 +20,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_MOST_HISTOGRAMS: Final = 32
+"""The most players that have a histogram of their results, the best first."""
 _LAST: Final = 17
 """Rank of the last bar of a histogram, G8.5 and more: what a lone king gives at the least."""
 _NAME: Final = 26
 """Letters of a name that have room beside a plot."""
 _ROW: Final = 0.3
 """Inches for a player."""
+
+
+def plots(result: Standings) -> dict[str, list[Markup]]:
+    """Return the plots of a page: those of the whole field, and those beside a table by the key of it."""
+    return {
+        "field": [points_plot(result), *elo_plot(result)],
+        "given": [histogram_plot(player) for player in result.players[:_MOST_HISTOGRAMS]],
+    }
 
 
 def points_plot(result: Standings) -> Markup:

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, ViewportSize
 
 from tbgen.games.standings import Standings, standings
 from tbgen.games.standings.page import page
+from tbgen.games.standings.plots import plots
 from tbgen.games.standings.tables import KEYS, overview, tables
 from tests.support.browsing import PHONE, Visit, launched
 from tests.support.tournaments import game
@@ -23,7 +24,7 @@ SCREEN: ViewportSize = {"width": 1300, "height": 900}
 @pytest.fixture(autouse=True)
 def _one_histogram(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take long to draw."""
-    monkeypatch.setattr("tbgen.games.standings.page._MOST_HISTOGRAMS", 1)
+    monkeypatch.setattr("tbgen.games.standings.plots._MOST_HISTOGRAMS", 1)
 
 
 @cache
@@ -37,7 +38,7 @@ def played() -> Standings:
 
 def made(keys: set[str]) -> str:
     """The page of these players."""
-    return page(played(), list(tables(played(), keys)), "Twelve players")
+    return page(played(), list(tables(played(), keys)), "Twelve players", plots(played()))
 
 
 def test_standings_come_first_then_crosstables_then_plots() -> None:
@@ -58,7 +59,7 @@ def test_plots_have_whole_names_and_the_points_that_the_order_goes_by() -> None:
     games = [game("iCE 4.0.853", "Minic 2.17", value) for value in ("G1.5", "G0.0")]
     for order, share in (("tcec", "75.0%"), ("points", "78.1%")):
         result = standings(games, order=order)
-        root = html5lib.parse(page(result, list(tables(result, {"standings"})), "Two players"))
+        root = html5lib.parse(page(result, list(tables(result, {"standings"})), "Two players", plots(result)))
         image = next(part for part in root.iter() if part.tag.endswith("}img"))
         found = b64decode(image.get("src", "").partition(",")[2]).decode()
         assert ">iCE 4.0.853<" in found

@@ -4,7 +4,6 @@ import contextlib
 import importlib
 import json
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -183,18 +182,6 @@ def test_addresses_where_no_scheduler_is(
     sentence = failure(capsys, 1, *words, "tcp://127.0.0.1:1")
     assert sentence.startswith("tbgen: no scheduler answers at tcp://127.0.0.1:1: start one with: ")
     assert os.listdir(tmp_path) == []
-
-
-def test_without_dask(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "tbgen.generator.cluster.client")
-    words = ["build", "KBvK", "--scheduler", "tcp://127.0.0.1:1", "--dir", str(tmp_path)]
-    assert failure(capsys, 1, *words) == (
-        "tbgen: a build with --scheduler needs distributed, which is not installed: "
-        "install it with: pip install 'tbgen[cluster]'\n"
-    )
 
 
 # Who gets which table
