@@ -1,5 +1,6 @@
 """A scheduler and a worker as processes, started as docs/cluster.md says, and what may happen to them."""
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -75,8 +76,10 @@ def test_the_only_worker_or_the_scheduler_is_gone(
         class Murderer(Diary):
             def begin(self, *_: object) -> None:
                 if dies == "worker":
-                    worker.kill()
-                    os.kill(pid_of_worker(address), signal.SIGKILL)
+                    pid = pid_of_worker(address)
+                    worker.kill()  # its nanny, after which it may end by itself
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
                 else:
                     scheduler.kill()
 
