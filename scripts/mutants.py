@@ -8,11 +8,11 @@ A mutant is the package with one change in the body of one function: another ope
 a condition negated. A digest of seed, function and change chooses the mutants, as many of each package, so
 another commit has the same ones wherever the code is the same. Nothing is written into the checkout: the
 tests run in copies of it. First all daily tests run once with coverage, except those with a browser. Then
-each mutant runs the tests whose coverage reaches it, cheapest modules first, until one fails. A mutant of a
-compiled function runs the tests that reach a call of it. A mutant of another function takes the kernels that
-are there first, and compiles its own if it survives, for kernels can rest on what it returns. This takes the
-time of the tests twice, and then a minute for each mutant, five for one that compiles. Exit code 0, whatever
-survives; 1 if the tests cannot be run.
+each mutant runs the tests whose coverage reaches it, those of its own package first, until one fails. A
+mutant of a compiled function runs the tests that reach a call of it. A mutant of another function takes the
+kernels that are there first, and compiles its own if it survives, for kernels can rest on what it returns.
+This takes the time of the tests twice, and then a minute for each mutant, five for one that compiles. Exit
+code 0, whatever survives; 1 if the tests cannot be run.
 """
 
 import argparse
@@ -266,8 +266,8 @@ class Observed:
             name: used for each in workers for name, used in each["fixtures"].items()
         }
 
-    def tests(self, lines: dict[str, set[int]]) -> list[str]:
-        """Return the tests that reach lines of modules, those of cheap modules first."""
+    def tests(self, lines: dict[str, set[int]], package: str) -> list[str]:
+        """Return the tests that reach lines of modules: those of a package, then those of cheap modules."""
         contexts: set[str] = set()
         for file in self._data.measured_files():
             wanted = next((numbers for path, numbers in lines.items() if file.endswith(f"/{path}")), set())
@@ -280,7 +280,10 @@ class Observed:
         seconds: defaultdict[str, float] = defaultdict(float)
         for test in tests:
             seconds[_module(test)] += self._seconds.get(test, 0)
-        return sorted(tests & self._passed, key=lambda each: (seconds[_module(each)], each))
+        return sorted(
+            tests & self._passed,
+            key=lambda each: (not each.startswith(f"tests/{package}/"), seconds[_module(each)], each),
+        )
 
     def seconds(self, tests: Sequence[str]) -> float:
         """Return how long tests took."""
@@ -468,7 +471,7 @@ def main(words: Sequence[str] | None = None) -> int:
             places.put(Copy(Path(directory, f"checkout-{number}"), sys.executable))
 
         def work(mutant: Mutant) -> Outcome:
-            place, tests = places.get(), observed.tests(calls.lines(mutant))
+            place, tests = places.get(), observed.tests(calls.lines(mutant), mutant.path.split("/")[1])
             try:
                 return place.test(mutant, tests, observed.seconds(tests), options.limit)
             finally:
