@@ -5,9 +5,11 @@ import doctest
 import io
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,18 +22,25 @@ from tests.support.builds import Silent
 from tests.support.exhaustive import exhaustive
 from tests.support.paths import ROOT
 
+Capture = pytest.CaptureFixture[str]
 README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
 
-PAGES = "\n".join(
-    [README, *((DOCS / name).read_text() for name in ("tour.md", "referee.md", "scoring.md", "report.md"))]
-)
+PAGES = "\n".join((DOCS / name).read_text() for name in ("tour.md", "referee.md", "scoring.md", "report.md"))
+
+
+def examples(text: str) -> Iterator[tuple[str, str]]:
+    """Commands and what they print; ``...`` stands for anything."""
+    for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, printed = example.partition("\n")
+            yield command, printed
+
+
 SHOWN: defaultdict[str, list[str]] = defaultdict(list)
-"""Commands and what they print, wherever they are shown; ``...`` stands for anything."""
-for block in re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL):
-    for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
-        command, _, printed = example.partition("\n")
-        SHOWN[command].append(printed)
+"""Those of pages of docs, wherever they are shown."""
+for command, printed in examples(PAGES):
+    SHOWN[command].append(printed)
 
 COMMAND = re.compile(r"((?P<before>.*) \| )?tbgen (?P<words>.*?)( (?P<joint>\||&&) (?P<after>.*))?")
 """One of ours, and what the shell does before and after it."""
@@ -56,13 +65,35 @@ def same(shown: str, printed: str) -> bool:
     return doctest.OutputChecker().check_output(*masked, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
 
 
-DEAR = {command for command in SHOWN if re.match(r"tbgen (solve|report KBBvK)", command)}
-"""Some seconds each; their answers are those of other tests."""
+def is_dear(command: str) -> bool:
+    """Whether a command takes seconds; its answers are those of other tests."""
+    return bool(re.match(r"tbgen (solve|report KBBvK)", command))
+
+
+@pytest.fixture(autouse=True)
+def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of reports draw them."""
+    monkeypatch.setattr("tbgen.report.site.site.plots", lambda *_: [])
+
+
+@pytest.mark.parametrize("whole", [False, *exhaustive([True])])
+def test_readme_from_top_to_bottom(
+    whole: bool, directory: Path, tables: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """In a directory that holds what the demo and the commands before have made."""
+    demo = re.findall(r"^show (tbgen build .*)$", (ROOT / "scripts" / "demo").read_text(), re.MULTILINE)
+    assert len(demo) == 1
+    for command, shown in [*((each, "...") for each in demo), *examples(README)]:
+        if command == "tbgen build --men 4" and not whole:  # these are its tables
+            shutil.rmtree(directory / "data")
+            (directory / "data").symlink_to(tables)
+        elif whole or not is_dear(command):
+            check(command, [shown], monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(
     "command",
-    [*(each for each in SHOWN if each not in DEAR), *exhaustive(sorted(DEAR))],
+    [*(each for each in SHOWN if not is_dear(each)), *exhaustive(sorted(filter(is_dear, SHOWN)))],
     ids=lambda command: command[:40],
 )
 def test_commands(
@@ -70,15 +101,18 @@ def test_commands(
     directory: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
-    """Ours run in this process, and what stands before and after them in the shell."""
     if not command.startswith("tbgen build"):
         if "--rules wg" in command:
             build([Material.parse("KPvK")], directory / "data", Silent(), variant=Variant.WHOLE_GAME)
         else:
             (directory / "data").symlink_to(request.getfixturevalue("tables"))
-    monkeypatch.setattr("tbgen.report.site.site.plots", lambda *_: [])  # which tests of reports draw
+    check(command, SHOWN[command], monkeypatch, capsys)
+
+
+def check(command: str, shown: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """Our commands run in this process, and what stands before and after them in the shell."""
     parts = COMMAND.fullmatch(command)
     assert parts, command
     monkeypatch.setattr(sys, "stdin", io.StringIO(shell(parts["before"] or "")))
@@ -88,8 +122,8 @@ def test_commands(
     if parts["after"]:
         after = shell(parts["after"], printed)
         printed = after if parts["joint"] == "|" else printed + after
-    for shown in SHOWN[command]:
-        assert same(shown, printed), printed + said
+    for text in shown:
+        assert same(text, printed), printed + said
 
 
 def shell(command: str, sent: str = "") -> str:
@@ -99,7 +133,7 @@ def shell(command: str, sent: str = "") -> str:
 
 def test_python(directory: Path, tables: Path) -> None:
     (directory / "data").symlink_to(tables)
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```python\n(.*?)^```$", README + PAGES, re.MULTILINE | re.DOTALL)
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README.md", None, None)
     assert test.examples
     said: list[str] = []
@@ -112,6 +146,6 @@ def test_every_command_has_an_example() -> None:
 
 
 def test_no_example_is_lost() -> None:
-    assert sum(map(len, SHOWN.values())) == PAGES.count("\n$ ") >= 10
+    assert len([*examples(README + PAGES)]) == (README + PAGES).count("\n$ ") >= 10
     assert same("about 3 s\n", "about 4.2 s\n")
     assert not same("3 positions, 3 s\n", "4 positions, 3 s\n")

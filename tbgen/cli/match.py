@@ -242,7 +242,7 @@ def run(
     :param file: file of settings; options on the command line override them
     :param play_on: do not stop games when tables hold their positions, or Syzygy files prove their points
     :param tbpieces: most men on the board with which Syzygy files stop a game (default: 7)
-    :param live: show the event on a page while it is played (extra tbgen[web]; default: 127.0.0.1:8043, for
+    :param live: show the event on a page while it is played (default: 127.0.0.1:8043, for
         this machine only)
     :param quiet: print nothing before the end
     :param json: print the results as one JSON document
