@@ -40,6 +40,7 @@ def served(*directories: Path, **settings: Any) -> Iterator[str]:
     """The address of a server in a thread, by default without a limit for its clients."""
     config = Config(
         make_app(Settings(directories, **{"limit": 0, **settings})),
+        loop="asyncio",
         http=Connection,
         ws="none",
         log_config=None,

@@ -18,6 +18,7 @@ import pytest
 from tbgen.web.server import address_of, listening
 from tests.support.commands import failure
 from tests.support.exhaustive import exhaustive
+from tests.support.paths import ROOT
 from tests.support.processes import end
 from tests.support.serving import served, serving
 
@@ -48,11 +49,16 @@ def exchange(host: str, port: int, data: bytes) -> bytes:
 def test_it_starts_and_answers_and_ends(
     workers: str, number: signal.Signals, three_men: Path, tmp_path: Path
 ) -> None:
-    """It opens a browser; what is under way is answered when the body comes after the signal to end."""
+    """It opens a browser; what is under way is answered when the body comes after the signal to end.
+
+    No other protocol or event loop is loaded, though it is installed.
+    """
+    for name in ("uvloop", "httptools"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(__name__)")
     script, opened = tmp_path / "browser", tmp_path / "opened"
     script.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n')
     script.chmod(0o700)
-    environment = {**os.environ, "BROWSER": f"{script} %s"}
+    environment = {**os.environ, "BROWSER": f"{script} %s", "PYTHONPATH": f"{tmp_path}:{ROOT}"}
     body = b'{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1"]}'
     head = f"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     patient = "import tbgen.web.server as server\nserver._SECONDS_TO_END = server._SECONDS_TO_ANSWER = 3600"
