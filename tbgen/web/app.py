@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, Final
 
@@ -31,6 +31,7 @@ from tbgen.web.opponent import Opponent
 from tbgen.web.page_files import Page
 from tbgen.web.pool import WorkerPool
 from tbgen.web.previews import Previews
+from tbgen.web.queue import Queue
 from tbgen.web.reports import Reports
 from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import Solving
@@ -58,6 +59,7 @@ class _Service:
         }
         self._quick = WorkerPool("quick", settings.quick_threads, settings.waiting)
         self._slow = WorkerPool("slow", settings.slow_threads, settings.waiting)
+        self._queue = Queue(settings.slow_threads, settings.waiting)
         self._compiler = WorkerPool("compiler", 1, 0, compiles=True)
         self._tasks: set[asyncio.Task[None]] = set()
         self._limiter = limiter = Limiter(settings.limit, settings.burst)
@@ -143,7 +145,9 @@ class _Service:
                 given: dict[str, Any] = parameters_of(request, parameters)
                 if endpoint.body is not None:
                     given["body"] = await body_of(request, endpoint.body.most)
-                return answer(request, await pool.run(partial(find, **given), bill), endpoint.caching)
+                async with self._queue.turn(request) if endpoint.queued else nullcontext():
+                    found = await pool.run(partial(find, **given), bill)
+                return answer(request, found, endpoint.caching)
 
         return handler
 

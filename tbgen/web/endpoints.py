@@ -47,6 +47,8 @@ class Endpoint:
     """None if it is asked by GET."""
     quick: bool = False
     """Whether it takes so little time that it shall not wait for what takes longer."""
+    queued: bool = False
+    """Whether a client may wait for few answers at a time, since each takes long."""
     caching: str = KEPT
     """The header ``Cache-Control``."""
     missing: bool = True
@@ -101,7 +103,9 @@ _OF_VARIANT: Final = (
     Endpoint("/{}/mainline", "Best play in {}", lookups.line),
     Endpoint("/{}/accrued", "A position in {} with every accrued score", lookups.accrued_scores),
     Endpoint("/{}/sample", "A random position of a table for {}", lookups.sample, caching=NOT_KEPT),
-    Endpoint("/{}/puzzle", "A puzzle in {}: only one move keeps the value", puzzle, caching=NOT_KEPT),
+    Endpoint(
+        "/{}/puzzle", "A puzzle in {}: only one move keeps the value", puzzle, queued=True, caching=NOT_KEPT
+    ),
     Endpoint("/{}/challenge", "A random position to play in {}", challenge, caching=NOT_KEPT),
     Endpoint("/{}/stats/{{material}}", "What a table for {} holds", lookups.statistics, caching=ASKED_AGAIN),
     Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH, caching=NOT_KEPT),

@@ -26,13 +26,14 @@ from tbgen.web.exchange import NOT_KEPT, answer, body_of
 from tbgen.web.games import only_game
 from tbgen.web.limits import Limiter, client_of
 from tbgen.web.pool import WorkerPool
+from tbgen.web.queue import Queue
 
 _MARGIN_SECONDS: Final = 10.0
 """What a move may take beyond its time: the machine may be busy."""
 _REST_SECONDS: Final = 300.0
 """After which an engine ends that nobody has asked for a move."""
-_MOST_ASKED: Final = 8
-"""Moves that may be asked for, those that wait included."""
+_MOST_WAITING: Final = 7
+"""Moves that may wait to be made."""
 _OWN: Final = (sys.executable, "-P", "-m", "tbgen", "engine")
 """``-P``: nothing is imported from the directory that the server is started in."""
 
@@ -74,8 +75,8 @@ class Opponent:
         self._control = None if seconds is None else TimeControl(per_move=seconds, margin=_MARGIN_SECONDS)
         self._settings = _settings(command, directories)
         self._limiter, self._pool = limiter, pool
-        self._turn = asyncio.Lock()
-        self._asked = 0
+        self._queue = Queue(1, _MOST_WAITING)
+        self._resting_or_moving = asyncio.Lock()
         self._guard: Guard | None = None
         self._engine: Engine | None = None
         self._game: tuple[str, ...] = ()
@@ -93,16 +94,9 @@ class Opponent:
         client = client_of(request)
         with self._limiter.charged(client) as bill:
             asked = await self._pool.run(partial(_asked, await body_of(request)), bill)
-            if self._asked >= _MOST_ASKED:
-                sentence = "the server has many moves to make: try again soon"
-                raise Refusal(503, "busy", sentence, {"Retry-After": "5"})
-            self._asked += 1
-            try:
-                async with self._turn:
-                    with bill.timed():
-                        move = await self._move(asked, self._control, client)
-            finally:
-                self._asked -= 1
+            async with self._queue.turn(request), self._resting_or_moving:
+                with bill.timed():
+                    move = await self._move(asked, self._control, client)
         document = ReplyDocument(uci=move.uci(), san=asked.board.san(move))
         return answer(request, document, NOT_KEPT)
 
@@ -147,7 +141,7 @@ class Opponent:
     async def _rest(self) -> None:
         """End the engine after a while."""
         await asyncio.sleep(_REST_SECONDS)
-        async with self._turn:
+        async with self._resting_or_moving:
             await self._end()
 
     async def _end(self) -> None:

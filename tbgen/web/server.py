@@ -61,7 +61,7 @@ def serve_at(
         ws="none",
         backlog=ACCEPTED_TOGETHER,
         log_config=None,
-        log_level=logging.WARNING,
+        log_level=logging.ERROR,  # not a line for every request that is none
         access_log=False,
         server_header=False,
         limit_concurrency=most_connections(),

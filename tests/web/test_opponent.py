@@ -1,25 +1,20 @@
 """Moves where no table holds the position: by engines that do as they are told, and by tbgen's own."""
 
-import asyncio
 import os
 import signal
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 from time import perf_counter
 from typing import Any
 
-import chess
 import pytest
 from starlette.testclient import TestClient
 
 from tbgen.match.engine import Engine
 from tbgen.web.app import make_app
 from tbgen.web.limits import Bill
-from tbgen.web.opponent import Opponent
 from tbgen.web.settings import Settings
 from tests.match import engines
 from tests.support.matches import children, gone
@@ -96,25 +91,6 @@ def test_one_engine_that_rests_and_ends_with_the_server(
     assert len(begun) == 3
     assert gone(begun[2])
     assert children() <= before
-
-
-def test_moves_that_wait_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, going_on = Event(), Event()
-
-    async def move(*_: object) -> chess.Move:
-        begun.set()
-        await asyncio.to_thread(going_on.wait)
-        return chess.Move.from_uci("g1f3")
-
-    monkeypatch.setattr("tbgen.web.opponent._MOST_ASKED", 1)
-    monkeypatch.setattr(Opponent, "_move", move)
-    with client(tmp_path) as server, ThreadPoolExecutor(1) as threads:
-        first = threads.submit(server.post, "/r/reply", content="*")
-        begun.wait()
-        told = server.post("/r/reply", content="*")
-        assert (told.status_code, told.json()["code"]) == (503, "busy")
-        going_on.set()
-        assert first.result().status_code == 200
 
 
 def test_time_for_moves_is_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from threading import Event
 
 import chess
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from tbgen.board.variant import Variant
@@ -19,6 +20,7 @@ from tbgen.web.app import make_app
 from tbgen.web.errors import Refusal
 from tbgen.web.limits import Bill, Limiter
 from tbgen.web.pool import WorkerPool
+from tbgen.web.queue import Queue
 from tbgen.web.settings import MOST_BATCH, MOST_BODY_BYTES, Settings
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
@@ -225,6 +227,45 @@ def test_many_clients_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> No
     ask(limiter, "a", 0)
     with pytest.raises(Refusal):
         ask(limiter, "e", 0)
+
+
+def test_turns_are_fair() -> None:
+    """Three of a client may wait, and so many in all; who has gone does not hold up the others."""
+
+    def request(client: str, gone: asyncio.Event) -> Request:
+        async def receive() -> dict[str, str]:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        return Request({"type": "http", "client": (client, 1), "headers": []}, receive)
+
+    async def main() -> None:
+        queue, there, left, served = Queue(1, 4), asyncio.Event(), asyncio.Event(), []
+
+        async def ask(client: str, gone: asyncio.Event = there) -> None:
+            async with queue.turn(request(client, gone)):
+                served.append(client)
+
+        async with queue.turn(request("192.0.2.1", there)):
+            waiting = [
+                asyncio.create_task(ask(f"192.0.2.{n}", left if n == 2 else there)) for n in (2, 1, 1, 1)
+            ]
+            await asyncio.sleep(0)
+            with pytest.raises(Refusal) as refusal:
+                await ask("192.0.2.4")
+            assert refusal.value.code == "busy"
+            left.set()
+            with pytest.raises(Refusal, match="broke off"):
+                await waiting[0]
+            with pytest.raises(Refusal) as refusal:
+                await ask("192.0.2.1")
+            assert refusal.value.code == "too_much"
+            waiting.append(asyncio.create_task(ask("192.0.2.3")))
+        await asyncio.gather(*waiting[1:])
+        assert served == [*3 * ["192.0.2.1"], "192.0.2.3"]
+        await ask("192.0.2.2", left)
+
+    asyncio.run(main())
 
 
 def test_work_that_waits_is_bounded() -> None:
