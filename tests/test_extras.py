@@ -83,7 +83,7 @@ def test_what_needs_an_extra(three_men: Path, tmp_path: Path) -> None:
         ("cluster", ["solve", KBK, *scheduler]),
         ("match", ["match", "--pgn", "games.pgn", "--tournament", "swiss", *ENGINES]),
     ]
-    (tmp_path / "games.pgn.zst").touch()
+    (tmp_path / "games.pgn.zst").write_bytes(b"(\xb5/\xfd")
     page = ["score", GAMES, "--format", "html"]
     *answers, (_, code, printed, said) = run(tmp_path, [*(words for _, words in needed), page])
     assert (code, "<h2>Standings</h2>" in printed, "<figure" in printed) == (0, True, False)
@@ -142,5 +142,5 @@ def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
         importlib.import_module("zstandard")
     with pytest.raises(ModuleNotFoundError), needs_extra("a report", "report"):
         importlib.import_module("tbgen.absent")
-    monkeypatch.setattr(extras.metadata, "requires", lambda _: None)
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: None)
     assert str(MissingExtraError("a file", "zstandard", "zstd")).endswith(" zstandard")
