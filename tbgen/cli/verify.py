@@ -41,8 +41,8 @@ def run(
     plain copies beside the tables, a few hundred MiB each, if there is room for them. If the proof takes
     long, the command first prints its time and memory.
 
-    With --proofs FILE, each proved table is added to a list, and tables whose digest is in the list are not
-    proved again. So an interrupted run can be resumed, also on another machine.
+    With --proofs FILE, each proved table is added to a list. A table of the list is read and compared with
+    its digest, and not proved again. So an interrupted run can be resumed, also on another machine.
 
     \b
     For example:

@@ -40,10 +40,10 @@ class ProofTask:
 
     material: Material
     earlier: ProofDone | None = None
-    """An earlier proof, which will do."""
+    """An earlier proof, which will do if the table is still what was proved."""
     cost: Cost = field(default_factory=Cost)
-    """Nothing where the table is proved or cannot be read. Memory is without tables proved before and held
-    since; disk is for plain copies that are left for later tables."""
+    """Nothing where the table cannot be read, nor for plain ones that are proved. Memory is without tables
+    proved before and held since; disk is for plain copies that are left for later tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +107,26 @@ def plan_proofs(
         material: None if info is None else proofs.of(material, variant, info.digest, sample)
         for material, info in infos.items()
     }
-    later = [material for material, done in earlier.items() if done is None]
+    later = list(infos)
     at_hand = {material for material, info in infos.items() if info is None or _is_at_hand(directory, info)}
     tasks = []
     for material, info in infos.items():
         later = [each for each in later if each != material]
-        if earlier[material] is not None or info is None:
-            tasks.append(ProofTask(material, earlier[material]))
+        done = earlier[material]
+        if info is None or (done is not None and not info.packed):
+            tasks.append(ProofTask(material, done))
             continue
         unpacked = to_unpack(material.successors(), at_hand.__contains__)
         unpacked += [material] if info.packed else []
         steps = {unpacking(each): seconds_of("unpacking", layout_of(each).size, threads) for each in unpacked}
-        steps[STATES] = seconds_of(f"proof {variant}", info.size, threads)
+        memory = [_memory_to_unpack(each, material) for each in unpacked]
+        if done is None:
+            steps[STATES] = seconds_of(f"proof {variant}", info.size, threads)
+            memory.append(_memory(material, info))
         kept = {each for each in unpacked if each not in at_hand and has_successor(later, each)}
         at_hand |= kept
-        memory = max([_memory(material, info), *(_memory_to_unpack(each, material) for each in unpacked)])
-        cost = Cost(steps, memory, sum(copy_size(each, variant) for each in kept))
-        tasks.append(ProofTask(material, None, cost))
+        cost = Cost(steps, max(memory), sum(copy_size(each, variant) for each in kept))
+        tasks.append(ProofTask(material, done, cost))
     return ProofPlan(directory, tuple(tasks))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +66,8 @@ def verify(
     other arguments after the star are those of :func:`tbgen.verify.proof.verify_table`.
 
     :param tables: those of the directory, open.
-    :param proofs: those done before, by digest, which are not done again; what is proved is added.
+    :param proofs: those done before, by digest, which are not done again: such a table is read and compared
+        with its digest. What is proved is added.
     :raises MissingTableError: before anything is proved, if one of all these tables is missing.
     :raises TbgenError: if a proof cannot be added.
     """
@@ -86,7 +87,7 @@ def verify(
         verify_table, sample=sample, seed=seed, threads=threads, limit=limit, progress=timed.progress
     )
     with passing_copies(directory):
-        proved = ProvedTables(tables, plan.to_do, threads, timed)
+        proved = ProvedTables(tables, order, threads, timed)
         for task in plan.tasks:
             material = task.material
             timed.begin(material, task.cost.steps)
@@ -100,7 +101,7 @@ def verify(
                     file = tables.table(material)
                     # The file may have changed since the plan was made.
                     earlier = proofs.of(material, variant, file.info.digest, sample)
-                    result = None if earlier else _prove(file, proved, prove)
+                    result = _prove(file, proved, None if earlier else prove)
                     proof = TableProof(material, result, earlier)
             except TbgenError as error:
                 proof = TableProof(material, error=error)
@@ -111,17 +112,22 @@ def verify(
             yield proof
 
 
-def _prove(file: AnyTable, proved: ProvedTables, prove: Callable[..., VerifyResult]) -> VerifyResult:
-    """Prove one table whose sub-tables are proved, and keep it if it is right.
+def _prove(
+    file: AnyTable, proved: ProvedTables, prove: Callable[..., VerifyResult] | None
+) -> VerifyResult | None:
+    """Read one table whose sub-tables are proved, and prove it; keep it if it is right.
 
-    :raises TbgenError: if it, or one of them, cannot be read.
+    :param prove: None for a table that was proved before, of which only the bytes are in question.
+    :raises TbgenError: if it, or one of them, cannot be read, or is not what its digest promises.
     """
-    around = proved.around(file.layout.material)
-    table = read_sound(file, lambda: around, proved.threads, proved.reporter)
-    made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
-    with _layers(table, around, proved) if made else nullcontext() as layers:
-        result = prove(table, around, layers=layers, reader=file if file.info.packed else None)
-    if result.ok:
+    around = cache(partial(proved.around, file.layout.material))
+    table = read_sound(file, around, proved.threads, proved.reporter)
+    result = None
+    if prove is not None:
+        made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
+        with _layers(table, around(), proved) if made else nullcontext() as layers:
+            result = prove(table, around(), layers=layers, reader=file if file.info.packed else None)
+    if result is None or result.ok:
         proved.keep(table)
     return result
 

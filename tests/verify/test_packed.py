@@ -6,6 +6,7 @@ from copy import deepcopy
 from functools import cache, partial
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -128,6 +129,21 @@ def test_one_wrong_entry_is_refused(
     lines, error = verify(name, code=1)
     assert error.endswith(f"tables is wrong: {name}\n")
     assert any(line.startswith(f"{name}       wrong: ") for line in lines)
+
+
+def test_a_proved_digest_is_compared_with_what_the_file_unpacks_to(
+    ready: Callable[[str], Ready], put: Put, tables: Path, verify: Verify
+) -> None:
+    table, needed = deepcopy(ready("KNvK"))
+    words = ("KNvK", "--sample", "100", "--proofs", str(verify.directory / "proofs.txt"))
+    with h5py.File(put(table, needed)) as file:
+        stated = {name: file.attrs[name] for name in ("digest", "manifest")}
+    verify(*words)
+    assert "earlier sample" in verify(*words)[0][-1]
+    wrong_value(table, needed)
+    with h5py.File(put(content(put(table, needed), tables), needed), "a") as file:
+        file.attrs.update(stated)
+    assert "does not match its digest" in verify(*words, code=1)[1]
 
 
 def test_what_a_wrong_function_is_said_to_be(ready: Callable[[str], Ready], put: Put, verify: Verify) -> None:

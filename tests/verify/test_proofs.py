@@ -87,6 +87,18 @@ def test_another_table_is_proved_anew(proofs: Path, verify: Verify) -> None:
     assert earlier(verify.tables(*words)) == [("KvK", True)]
 
 
+def test_one_flipped_bit_in_a_proved_table_is_found(directory: Path, proofs: Path, verify: Verify) -> None:
+    words = ("--proofs", str(proofs))
+    verify.tables("KBvK", *words)
+    path = table_path(directory, "KBvK", Variant.R_MOBILITY)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    lines, error = verify("KBvK", *words, code=1)
+    assert lines[0] == "KvK        proved earlier: 924 positions"
+    assert f"{path} cannot be used" in error
+
+
 def test_a_table_that_is_replaced_meanwhile_does_not_count_as_proved(directory: Path) -> None:
     """What was read first is what was proved, whatever its file says afterwards."""
 
