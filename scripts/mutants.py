@@ -352,15 +352,15 @@ class Copy:
         chosen = self._directory.with_name(f"{self._directory.name}-chosen")
         chosen.write_text("\n".join(tests))
         words = ("-x", *dict.fromkeys(_module(test) for test in tests))
-        limit = min(limit, 600 + 10 * usual)
+        most = min(limit, 600 + 10 * usual)
         environment = {"TBGEN_CHOSEN": str(chosen)}
         self._write(path, mutant.apply(source))
         try:
             code: int | None = 0
             if kept := _kernels_kept(mutant):
-                code, said = self.run(*words, limit=limit, environment=environment | {"TBGEN_KEPT": kept})
+                code, said = self.run(*words, limit=most, environment=environment | {"TBGEN_KEPT": kept})
             if code == 0:
-                code, said = self.run(*words, limit=limit, environment=environment)
+                code, said = self.run(*words, limit=most, environment=environment)
         finally:
             self._write(path, source)
         seconds = time.monotonic() - begun
