@@ -106,11 +106,11 @@ def test_lines_and_batches(three_men: Path) -> None:
         assert list(tables.probe_many([fen, plain])) == [result, tables.probe(plain)]
 
 
-@pytest.mark.parametrize("men_and_rights", ["k K", *exhaustive(["kP K", "KN k", "k KQ", "Kp k", " Kk"])])
+@pytest.mark.parametrize("men_and_rights", ["k K", "KN k", *exhaustive(["kP K", "k KQ", "Kp k", " Kk"])])
 def test_packed_tables_say_the_same(men_and_rights: str, packed: PackedTables, tmp_path: Path) -> None:
     """Values with every accrued score, from functions of one side, and from runs of both."""
     men, rights = men_and_rights.split(" ")
-    count = 2 if "p" in men.lower() else sample(12, 40)  # each place of a pawn has cells of its own
+    count = 2 if "p" in men.lower() else sample(5, 40)  # each place of a pawn has cells of its own
     boards = [
         board for _, board in zip(range(count), with_rights(men, rights, random.Random(men)), strict=False)
     ]
