@@ -43,6 +43,7 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
     if len(right["uci"]) == 4:
         play(right["uci"])
         expect(said).to_contain_text(f"Right: {right['san']}. Best play goes on")
+        expect(page.locator(".solution .step")).to_have_count(puzzle["depth"])
         visit.sees({"#board .marker-square": 2, "#solved": "1"})
         page.reload()
         expect(page.locator("#solved")).to_have_text("1")

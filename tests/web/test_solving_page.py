@@ -53,7 +53,7 @@ def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
     solve.click()
     expect(page.locator("#value")).to_have_text("G4.5")
     expect(page.locator("#sentence")).to_contain_text("White keeps G4.5")
-    expect(page.locator("#problem")).to_contain_text("Proved: best play comes to G4.5, 0.501-0.499.")
+    expect(page.locator("#problem")).to_contain_text("Proved: best play comes to G4.5, 0.5010-0.4990.")
     expect(page.locator("#problem li").last).to_have_text("g5 -G0.0 to -G0.5")
     expect(page.locator(".ends figure")).to_have_text("White can force G4.5 (Black has 4 moves): Kd3 Kd7")
     assert page.locator(".ending use").count() == 6

@@ -27,10 +27,10 @@ LESSONS = """async () => {
     return JSON.stringify(LESSONS)
 }"""
 SAID = """async answers => {
-    const {pointsOf, sentence} = await import("/page/score.js")
+    const {pointsOf, pointsText, sentence} = await import("/page/score.js")
     return answers.map(each => {
         const points = pointsOf(each.value)
-        return [sentence({...each, points}), points]
+        return [sentence({...each, points}), points, pointsText(points)]
     })
 }"""
 
@@ -122,11 +122,12 @@ def test_scores_are_said_as_the_server_says_them(visit: Visit) -> None:
     for name in shares:
         add(chess.WHITE, GScore("G9.5"), GScore("G9.5"), GScore(name), 3)
     said = visit.page.evaluate(SAID, asked)
-    assert [sentence for sentence, _ in said] == expected
+    assert [sentence for sentence, *_ in said] == expected
     assert len(set(expected)) > 100
-    for (sentence, _), share in zip(said[-len(shares) :], shares.values(), strict=True):
+    for (sentence, *_), share in zip(said[-len(shares) :], shares.values(), strict=True):
         assert sentence.endswith(f" in 3 plies{share}.")
-    for each, (_, points) in zip(asked, said, strict=True):
+    for each, (_, points, text) in zip(asked, said, strict=True):
+        assert text == EXPONENTIAL.text(GScore(str(each["value"])))
         truth = points_document(EXPONENTIAL, GScore(str(each["value"])))
         assert (points["white"], points["black"]) == pytest.approx((truth.white, truth.black))
     rows = visit.page.locator("#scale tbody tr").all_inner_texts()

@@ -1,6 +1,6 @@
 // The moves, grouped by what they keep, and what becomes of them under the pointer.
 
-import {h, refill, score} from "./dom.js"
+import {$, h, refill, score} from "./dom.js"
 import {isView} from "./state.js"
 import {plies, pointsText} from "./score.js"
 
@@ -23,6 +23,7 @@ export function showMoves(element, answer, rules, does) {
         h("ul", {}, moves.map(move => h("li", {}, button(move, rules, does))))))
     const none = h("p", {class: "note"}, "No moves: the game is over.")
     refill(element, lists.length ? lists : [none])
+    $("moves-reset").hidden = rules !== "r"
 }
 
 function heading(move, index, rules, {accrued, beyond}) {
@@ -44,7 +45,7 @@ function button(move, rules, does) {
     ].filter(Boolean).join(", ")
     return h("button", {
         type: "button",
-        class: move.zeroing ? "move zeroing" : "move",
+        class: move.zeroing && rules === "r" ? "move zeroing" : "move",
         "data-uci": move.uci,
         title: said,
         onclick: () => does.play(move),

@@ -10,7 +10,6 @@ import {leaves, moverOf, otherSide, rankOf, sideOf} from "./score.js"
 import {count, counted} from "./solved.js"
 import {term} from "./terms.js"
 
-const SHOWN = 8
 const board = new Board($("board"), move => attempt($("problem"), () => answer(move)), () => {})
 const mobility = new Mobility(board)
 
@@ -105,7 +104,7 @@ async function answer(move) {
     answered = move
     const line = await lineAfter(move)
     if (answered !== move) return
-    const text = numbered(puzzle.fen, [san, ...line.map(ply => ply.san)].slice(0, SHOWN))
+    const text = numbered(puzzle.fen, [san, ...line.map(ply => ply.san)])
         .map(([label, each]) => label ? `${label} ${each}` : each).join(" ")
     $("said").replaceChildren("Not ", h("b", {}, san), ": it leads to ", score(move.value), `, by ${text}. Try again.`)
     restore([{uci, kind: "info"}, ...line.slice(0, 1).map(ply => ({uci: ply.uci, kind: "secondary"}))])
@@ -133,7 +132,7 @@ async function finish(said, solved) {
     go(1)
     const line = await lineAfter(move)
     if (answered !== move || !line.length) return
-    for (const ply of line.slice(0, SHOWN - 1)) solution.push({...ply, fen: after(solution.at(-1).fen, ply.uci)})
+    for (const ply of line) solution.push({...ply, fen: after(solution.at(-1).fen, ply.uci)})
     $("said").append(" Best play goes on: ", told)
     go(made)
 }

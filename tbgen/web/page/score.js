@@ -46,13 +46,21 @@ export function pointsOf(score) {
     return {white: (1 + lead) / 2, black: (1 - lead) / 2}
 }
 
-/** Return points as text, "0.5625-0.4375". */
-export function pointsText(points) {
-    return `${short(points.white)}-${short(points.black)}`
+/**
+ * Return points as the commands print them, "0.5625-0.4375": White's with four digits, a half to even, and what they
+ * leave of 1; with more digits where four would hide the better part.
+ */
+export function pointsText({white, black}) {
+    const excess = Math.abs(white - black) / 2
+    let digits = 4
+    if (Math.round(excess * 10 ** digits) === 0) while (excess && excess * 10 ** digits < 10) digits++
+    const whole = 10 ** digits
+    const share = even(white * whole)
+    return [share, whole - share].map(part => (part / whole).toFixed(digits)).join("-")
 }
 
-/** Four digits behind the point, as the commands have it; fewer where these are all. */
-const short = number => number === Number(number.toFixed(4)) ? String(number) : number.toFixed(4)
+/** Round a number; a half to the even neighbour. */
+const even = number => number % 2 === 0.5 ? Math.floor(number) : Math.round(number)
 
 /** What is said where no table says a value: what has accrued is known all the same. */
 export const unknown = accrued => `No table says what this is worth. ${accrued} has accrued so far.`

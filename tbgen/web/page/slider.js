@@ -3,7 +3,7 @@
 import {$, h} from "./dom.js"
 import {isWhite} from "./score.js"
 
-/** Return neighbouring stops of one kind: of one value, or where what has accrued is kept. */
+/** Return neighbouring stops of one kind: of one value, or where one side keeps what has accrued. */
 export function stretches(stops) {
     const found = []
     for (const stop of stops) {
@@ -15,7 +15,7 @@ export function stretches(stops) {
     for (const stretch of found) {
         const kept = stretch.stops.length === 1 && stretch.stops[0].accrued === stretch.value
         const last = merged.at(-1)
-        if (kept && last?.kept) last.stops.push(...stretch.stops)
+        if (kept && last?.kept && isWhite(last.value) === isWhite(stretch.value)) last.stops.push(...stretch.stops)
         else merged.push({...stretch, kept})
     }
     return merged
