@@ -37,6 +37,15 @@ from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import Solving
 from tbgen.web.stock import Stock
 
+_NO_REPORT: Final = "this server shows no report: tbgen serve --report DIR does"
+_NOT_OFFERED: Final = {
+    "/live": "this server shows no event: tbgen serve --live EVENT.pgn does",
+    "/report": _NO_REPORT,
+    "/report/{name:path}": _NO_REPORT,
+}
+"""What is said at the addresses of pages that the operator has not chosen."""
+_OF_PAGES: Final = ("not_found", "not_offered")
+"""Refusals that a browser gets as a page."""
 _SWITCH_SECONDS: Final = 0.001
 """Time after which a thread that computes gives way to others, such as the one that answers."""
 
@@ -133,6 +142,8 @@ class _Service:
         for page in self._pages:
             for path, handler in page.endpoints().items():
                 yield Route(path, handler, include_in_schema=False)
+        for path, sentence in _NOT_OFFERED.items():
+            yield Route(path, partial(_refuse_offer, sentence), include_in_schema=False)
 
     def _handler(self, endpoint: Endpoint) -> Handler:
         """Return what answers at an endpoint, by work in a pool that is charged to the client."""
@@ -151,11 +162,14 @@ class _Service:
 
         return handler
 
-    async def _refuse(self, _: Request, error: Exception) -> Response:
+    async def _refuse(self, asked: Request, error: Exception) -> Response:
         """Answer a request with what is wrong, and compile if that is what it waits for."""
         if isinstance(error, KernelsMissingError):
             self._compile()
-        return refusal_answer(refusal_of(error))
+        refusal = refusal_of(error)
+        return refusal_answer(
+            refusal, refusal.code in _OF_PAGES and "text/html" in asked.headers.get("accept", "")
+        )
 
     def _compile(self) -> None:
         """Compile the kernels that the tables take, unless that is under way."""
@@ -173,3 +187,7 @@ class _Service:
 
     async def _answer_openapi(self, request: Request) -> Response:
         return answer(request, self._openapi, KEPT)
+
+
+async def _refuse_offer(sentence: str, _: Request) -> Response:
+    raise Refusal(404, "not_offered", sentence)

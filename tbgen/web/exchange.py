@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import html
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -20,6 +21,10 @@ ASKED_AGAIN: Final = "no-cache"
 """For answers that new tables change: caches ask whether theirs still holds."""
 NOT_KEPT: Final = "no-store"
 
+_PAGE: Final = (
+    '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Nothing here - tbgen</title>\n'
+    '<p>{}</p>\n<p><a href="/">To the explorer</a></p>\n</html>\n'
+)
 JSON: Final = "application/json"
 PGN: Final = "application/x-chess-pgn"
 _TYPES: Final = {
@@ -116,7 +121,13 @@ def answer_file(request: Request, name: str, content: bytes, policy: str, **head
     return answer_content(request, content, _TYPES.get(name.rpartition(".")[2], "text/plain"), headers)
 
 
-def refusal_answer(refusal: Refusal) -> Response:
-    """Return the answer that says what is wrong with a request."""
+def refusal_answer(refusal: Refusal, to_read: bool = False) -> Response:
+    """Return the answer that says what is wrong with a request.
+
+    :param to_read: as a page, for people; else as a document.
+    """
+    if to_read:
+        page = _PAGE.format(html.escape(str(refusal)))
+        return Response(page, refusal.status, {"Cache-Control": NOT_KEPT, **refusal.headers}, "text/html")
     content = json.dumps(refusal.document().plain(), separators=(",", ":"))  # whatever letters it quotes
     return Response(content, refusal.status, {"Cache-Control": NOT_KEPT, **refusal.headers}, JSON)

@@ -13,7 +13,7 @@ import tbgen.web
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 
-MOST_BYTES = 406 << 10
+MOST_BYTES = 408 << 10
 PLACE = Path(tbgen.web.__file__).parent / "page"
 NAMES = [
     name
@@ -92,7 +92,14 @@ def test_headers(page: TestClient) -> None:
 
 
 def test_without_an_event_and_a_report_nothing_leads_there(api: TestClient) -> None:
-    assert api.get("/live").status_code == 404
+    for path, sentence in (
+        ("/live", "no event"),
+        ("/report/x.html", "no report"),
+        ("/nothing", "is nothing here"),
+    ):
+        told = api.get(path, headers={"Accept": "text/html,*/*"})
+        assert (told.status_code, told.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert sentence in told.text
     assert not re.search("data-(live|report)", api.get("/").text)
 
 

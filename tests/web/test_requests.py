@@ -83,7 +83,7 @@ def test_what_is_not_there(api: TestClient) -> None:
     for path, status, code in (
         ("/page/", 404, "not_found"),
         ("/page/../app.py", 404, "not_found"),
-        ("/report/", 404, "not_found"),
+        ("/report/", 404, "not_offered"),
         ("/r/", 404, "not_found"),
         ("/r/stats/", 404, "not_found"),
         ("/r/stats/../../etc/passwd", 404, "not_found"),
