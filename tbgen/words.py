@@ -1,21 +1,32 @@
-"""Settings as words ``key=value``, as Cute Chess has them, read as structs."""
+"""Settings as words ``key=value``, as Cute Chess has them: read as structs, and as options of engines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from tbgen.errors import NamedChoice, UsageError, quote
+from tbgen.errors import NamedChoice, UsageError, printable, quote
+
+if TYPE_CHECKING:
+    from chess.engine import Option
 
 _KINDS: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
 _EXPECTED: Final = re.compile(r"Expected `(\w+)[^`]*`(?: >= (\d+))?")
 """How msgspec says which type, and which least number, a value should have had."""
+
+MANAGED_OPTIONS: Final[Mapping[str, tuple[str, str]]] = {
+    "Ponder": ("false", "engines think in their own time only"),
+    "MultiPV": ("1", "the number of lines is set for each move"),
+    "UCI_Chess960": ("", "it is set as the start position of each game has it"),
+    "UCI_Variant": ("", "it is rmobility for an engine that knows this, otherwise chess"),
+}
+"""Options of engines that are set without the user: the value that changes nothing, and what is so anyway."""
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
@@ -85,3 +96,58 @@ def naming(option: str) -> Iterator[None]:
 def _read(kind: type, text: str) -> Any:
     """Return a value of a type that msgspec does not know: a path, or what a class itself reads."""
     return Path(text).expanduser() if kind is Path else kind.parse(text)  # type: ignore[attr-defined]
+
+
+def unmanaged(
+    options: Iterable[tuple[str, str]], managed: Mapping[str, tuple[str, str]], note: Callable[[str], object]
+) -> dict[str, str]:
+    """Return the options that are left to the user, each once: the last value counts.
+
+    Names are the same in letters of any case, as UCI has it, and with any blanks between their words.
+
+    :param managed: others, in the form of :data:`MANAGED_OPTIONS`.
+    :param note: is told which of them have no effect, and why.
+    """
+    known = {name.lower(): said for name, said in managed.items()}
+    found: dict[str, tuple[str, str]] = {}
+    for spelled, value in options:
+        name = " ".join(spelled.split())
+        usual, why = known.get(name.lower(), (None, ""))
+        if usual is None:
+            found[name.lower()] = name, value.strip()
+        elif value.strip().lower() != usual:
+            note(f"option.{printable(name)}={printable(value)} has no effect: {why}")
+    return dict(found.values())
+
+
+def options_for(known: Mapping[str, Option], wanted: Mapping[str, str]) -> dict[str, str | None]:
+    """Return by the engine's own names what is to be set; None for a button, which is pressed.
+
+    :param known: the options of an engine, found in letters of any case.
+    :raises UsageError: if it has no such option, or the option has no such value.
+    """
+    found: dict[str, str | None] = {}
+    for name, value in wanted.items():
+        option = known.get(name)
+        if option is None:
+            names = printable(", ".join(known))
+            raise UsageError(f"there is no option {quote(name)}: expected some of {names}")
+        words = {"check": ("true", "false"), "combo": option.var or ()}.get(option.type)
+        if words is not None:
+            own = next((word for word in words if word.lower() == value.lower()), None)
+            if own is None:
+                raise UsageError(
+                    f"{printable(option.name)} is one of {printable(', '.join(words))}, not {quote(value)}"
+                )
+            value = own
+        found[option.name] = None if option.type == "button" else value
+    return found
+
+
+def spaced(line: bytes) -> bytes:
+    """Return a line of UCI with one blank between its words, where any white space may be.
+
+    >>> spaced(b"\\tbestmove \\t e2e4 ")
+    b'bestmove e2e4'
+    """
+    return b" ".join(line.split())

@@ -7,6 +7,8 @@ from typing import Final
 
 from chess.engine import UciProtocol
 
+from tbgen.words import spaced
+
 _LINE: Final = re.compile(rb"info(?! string )(?=.* score ).* pv ")
 _PART: Final = re.compile(rb"info.* (string|score|pv) ")
 _PLACE: Final = re.compile(rb" multipv (\d+)")
@@ -35,7 +37,7 @@ class LastLines(UciProtocol):
             super().pipe_data_received(fd, data)
             return
         *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
+        for line in map(spaced, lines):
             if _LINE.match(line):
                 place = _PLACE.search(line)
                 self._since = self._since if self._last else time.perf_counter()

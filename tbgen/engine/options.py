@@ -56,8 +56,7 @@ _PAIRS: Final = OptionKind(
 
 
 def _pairs(text: str) -> dict[str, str]:
-    found = {name.strip(): value.strip() for name, _, value in _parts(text)}
-    return {name: value.lower() if _YES_NO.takes(value.lower()) else value for name, value in found.items()}
+    return {name.strip(): value.strip() for name, _, value in _parts(text)}
 
 
 class EngineOption(NamedTuple):

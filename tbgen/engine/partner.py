@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import chess
 import chess.engine
@@ -22,7 +22,8 @@ from tbgen.engine.advice import Candidate
 from tbgen.engine.game import SearchGame
 from tbgen.engine.last_lines import LastLines
 from tbgen.engine.limits import Timer
-from tbgen.errors import TbgenError, quote
+from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.words import options_for
 
 _START_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 5.0
@@ -107,7 +108,7 @@ class Partner:
 
     :param command: its program, with arguments as for a shell.
     :param hash_mebibytes: what it may take for its transposition table.
-    :param options: what else is set of its options.
+    :param options: what else is set of its options; managed ones are left out already.
     :raises PartnerError: if it does not start, or does not take these options.
     """
 
@@ -124,15 +125,13 @@ class Partner:
             raise PartnerError(f"the partner {self._name} does not start{_because(error)}") from None
         known = self._engine.options
         self._lines = min(_LINES, (known[_MULTI_PV].max or 1) if _MULTI_PV in known else 1)
-        own: dict[str, Any] = {"Hash": hash_mebibytes, "UCI_ShowWDL": True}
+        own = {"Hash": str(hash_mebibytes), "UCI_ShowWDL": "true"}
         if _OVERHEAD in known:  # what its clock loses is taken off before
-            own[_OVERHEAD] = known[_OVERHEAD].min or 0
-        # Names are the same in letters of any case, and what is set by the user comes last.
-        wanted = chess.engine.UciOptionMap((name, value) for name, value in own.items() if name in known)
-        wanted.update(options)
+            own[_OVERHEAD] = str(known[_OVERHEAD].min or 0)
+        wanted = {name: value for name, value in own.items() if name in known}
         try:
-            self._engine.configure(wanted)
-        except (chess.engine.EngineError, TimeoutError) as error:
+            self._engine.configure(options_for(known, wanted) | options_for(known, options))
+        except (UsageError, chess.engine.EngineError, TimeoutError) as error:
             self._engine.close()
             raise PartnerError(f"the partner {self._name} takes other options{_because(error)}") from None
         self._waiting = ThreadPoolExecutor(1)

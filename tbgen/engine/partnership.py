@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tbgen.engine.loading import Loading
+from tbgen.words import MANAGED_OPTIONS, unmanaged
 
 if TYPE_CHECKING:
     from tbgen.engine.partner import Partner
@@ -21,7 +22,7 @@ class Partnership:
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
-        self._starting, self._lock = Loading(note), threading.Lock()
+        self._note, self._starting, self._lock = note, Loading(note), threading.Lock()
         self._named: object = None
         """What names the partner: command, hash and options."""
         self._turn = 0
@@ -79,7 +80,8 @@ class Partnership:
     def _start(self, turn: int, command: str, hash_mebibytes: int, options: Mapping[str, str]) -> None:
         from tbgen.engine.partner import Partner  # who plays alone does without
 
-        partner = Partner(command, hash_mebibytes, options)
+        wanted = unmanaged(options.items(), MANAGED_OPTIONS, self._note)
+        partner = Partner(command, hash_mebibytes, wanted)
         with self._lock:
             if turn == self._turn:
                 self._partner = partner

@@ -94,7 +94,7 @@ class Clock:
 
     def __init__(self, control: TimeControl) -> None:
         self.control = control
-        self.left = control.time
+        self.left = control.time if control.time != 0 else control.increment  # as Lichess has it for 0+5
         """Seconds; below 0 within the margin. None without a clock."""
         self.moves_left = control.moves or None
         """Moves until time is added; None if it never is."""

@@ -19,12 +19,13 @@ from typing import Any, Final, TypeVar
 import chess
 from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict, Score
 
-from tbgen.errors import UsageError, printable, quote
+from tbgen.errors import UsageError, quote
 from tbgen.match.clock import Clock, TimeControl, limit_of
 from tbgen.match.guard import Guard, dying_with_parent, kill_group, on_processors
 from tbgen.match.log import LineLog
 from tbgen.match.uci import Uci
 from tbgen.text import duration
+from tbgen.words import options_for
 
 START_SECONDS: Final = 30.0
 STALL_SECONDS: Final = 300.0
@@ -302,23 +303,12 @@ class Engine:
         if variant is not None and _VARIANT in (variant.var or ()):
             self._uci.send_line(f"setoption name UCI_Variant value {_VARIANT}")
             del self._uci.options["UCI_Variant"]
-        options: dict[str, str | int | bool | None] = {}
-        for name, value in self.settings.options.items():
-            known = self._uci.options.get(name)
-            if known is None:
-                raise UsageError(
-                    f"{self.settings.name} has no option {quote(name)}: expected some of "
-                    f"{printable(', '.join(self._uci.options))}"
-                )
-            options[name] = value.lower() in ("true", "on", "1", "yes") if known.type == "check" else value
-            if known.type == "button":
-                options[name] = None
         try:
-            await self._in_time(self._uci.configure(options))
-        except EngineFault as fault:
+            await self._in_time(self._uci.configure(options_for(self._uci.options, self.settings.options)))
+        except (EngineFault, UsageError) as error:
             if self._uci.gone.done():
                 raise
-            raise UsageError(f"{self.settings.name} refuses its options: {fault.detail}") from None
+            raise UsageError(f"{self.settings.name} refuses its options: {error}") from None
 
     async def _in_time(self, command: Coroutine[Any, Any, None]) -> None:
         """Wait for an answer.

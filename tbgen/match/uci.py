@@ -16,13 +16,15 @@ from typing import Final, NamedTuple
 
 import chess.engine
 
+from tbgen.words import spaced
+
 _LONGEST_LINE: Final = 1 << 16
 """Bytes of a line that count; the rest of a longer one is skipped."""
 _RATE: Final = 1 << 20
 """Bytes that are read without a pause."""
 _PAUSE: Final = 0.1
 """Seconds of a pause, and without output after which the count starts anew."""
-_PASSED: Final = frozenset({b"readyok", b"uciok", b"id"})
+_ANSWERS: Final = frozenset({b"readyok", b"uciok"})
 _LAST_WORDS: Final = 0.2
 """Seconds after the end of a process in which its output is read, should another process keep that open."""
 _STDOUT: Final = 1
@@ -104,7 +106,7 @@ class Uci(chess.engine.UciProtocol):
             self._skipping = False
         self._rest = b"" if self._skipping else rest
         for line in lines:
-            self._take(line[:_LONGEST_LINE].strip(), now)
+            self._take(line[:_LONGEST_LINE], now)
         if len(self._rest) > _LONGEST_LINE:
             self._rest, self._skipping = b"", True
 
@@ -119,9 +121,10 @@ class Uci(chess.engine.UciProtocol):
         self.loop.call_later(_LAST_WORDS, self._lose, f"it has ended with code {code}")
         self.exited.set()
 
-    def _take(self, line: bytes, now: float) -> None:
+    def _take(self, given: bytes, now: float) -> None:
         if self._log is not None:
-            self._log("<", line.decode("utf-8", "replace"))
+            self._log("<", given.decode("utf-8", "replace").strip())
+        line = spaced(given)
         word, _, rest = line.partition(b" ")
         if word == b"info":
             words = rest.partition(b"string ")[0]  # what follows is for people
@@ -139,8 +142,8 @@ class Uci(chess.engine.UciProtocol):
         elif word == b"option" and self.command is not None:
             with suppress(chess.engine.EngineError):  # one that cannot be used; python-chess would give up
                 self.command.line_received(line.decode("utf-8", "replace"))
-        elif word in _PASSED:
-            self._pass(line)
+        elif word in _ANSWERS:
+            self._pass(word)
 
     def _pass(self, line: bytes) -> None:
         """Pass a line on to python-chess, which refuses some with errors of any kind."""

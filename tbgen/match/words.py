@@ -14,10 +14,18 @@ from msgspec import Meta, Struct
 from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
-from tbgen.words import converted, naming, values_of
+from tbgen.words import MANAGED_OPTIONS, converted, naming, unmanaged, values_of
 
 _CLOCKS: Final = ("tc", "st")
 """Words of which an engine has one at most."""
+MANAGED: Final = {
+    **MANAGED_OPTIONS,
+    "Accrued": ("<empty>", "it is set as the start position of each game has it"),
+    "UCI_ShowWDL": ("false", "evaluations are read in centipawns and mates"),
+    "UCI_ShowCurrLine": ("false", "the line that is searched is not read"),
+    "UCI_ShowRefutations": ("false", "refutations are not read"),
+}
+"""Options of engines that an event sets, or that change nothing in it."""
 _RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 
@@ -107,14 +115,14 @@ def engines_of(
 def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str], object]) -> EngineSettings:
     option = "engine or --each" if each else "engine"
     replaced = [key for key in _CLOCKS if key in each and any(clock in own for clock in _CLOCKS)]
-    several = {
-        "arg": [*each.get("arg", ()), *own.get("arg", ())],
-        "option": {**each.get("option", {}), **own.get("option", {})},
-    }
+    several = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
     common = {key: value for key, value in each.items() if key not in replaced}
     words = converted(option, {**common, **own, **several}, _EngineWords)
     with naming(option):
         settings = words.settings()
+    given = [*each.get("option", {}).items(), *own.get("option", {}).items()]
+    options = unmanaged(given, MANAGED, lambda sentence: note(f"{settings.name}: {sentence}"))
+    settings = replace(settings, options=options)
     for key in replaced:
         clock = next(f"{clock}={own[clock]}" for clock in _CLOCKS if clock in own)
         if clock != f"{key}={each[key]}":

@@ -21,7 +21,7 @@ info string the score of this pv is low
 info depth 1 multipv 1 score cp 2 pv a2a3
 info pv a2a3 a7a6
 info score cp 3 pv a2a3
-info pv a2a4 score cp 4 multipv 2
+info pv a2a4\tscore cp 4  multipv 2
 bestmove a2a3
 """
 PASSED_ON = [0, 5, 4, 6, 8, 10, 11, 12, 13]
@@ -53,7 +53,7 @@ def heard(said: Iterable[bytes], monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_the_last_line_of_each_place_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tbgen.engine.last_lines._KEPT_SECONDS", math.inf)
-    lines = SAID.decode().splitlines()
+    lines = [" ".join(line.split()) for line in SAID.decode().splitlines()]
     for size in (1, 7, 1000):
         parts = [SAID[first : first + size] for first in range(0, len(SAID), size)]
         assert heard(parts, monkeypatch) == [lines[number] for number in PASSED_ON]

@@ -208,7 +208,10 @@ def test_options_of_a_partner() -> None:
     """They are set when it starts; what it does not take is said, and the engine plays on alone."""
     with partnered("plain", *DRAWS) as engine:
         assert moved(engine) == "f7f8"
-        engine.say("setoption name PartnerOptions value best move = f7e7|UCI_ShowWDL=True", "isready")
+        engine.say(
+            "setoption name PartnerOptions value Best  move = f7e7|UCI_ShowWDL=True|ponder=true", "isready"
+        )
+        assert any("option.ponder=true has no effect: " in line for line in engine.said)
         assert moved(engine) == "f7e7"
         (sentence,) = engine.say("setoption name PartnerOptions value Threads")
         assert "NAME=VALUE" in sentence

@@ -18,6 +18,7 @@ WRONG = {
     **{"late-none": "0000", "late-illegal": "e2e5"},
 }
 """Moves that lose."""
+SPACE = " \t" if "tabs" in sys.argv else " "
 
 
 def words(name: str, mode: str = "plain", moves: str = SHUFFLE) -> list[str]:
@@ -27,7 +28,7 @@ def words(name: str, mode: str = "plain", moves: str = SHUFFLE) -> list[str]:
 
 
 def say(line: str) -> None:
-    sys.stdout.write(line + "\n")
+    sys.stdout.write(line.replace(" ", SPACE) + "\n")
     sys.stdout.flush()
 
 

@@ -31,6 +31,14 @@ def test_a_clock_counts_moves_and_increments() -> None:
     assert not clock.spend(11.001)
 
 
+def test_without_a_base_the_first_move_has_the_increment() -> None:
+    """As the others have (scalachess, ``Clock.Config.initTime``)."""
+    for text in ("0+5", "0:00+5", "40/0.0+5"):
+        clock = Clock(TimeControl.parse(text))
+        assert all(clock.spend(seconds) for seconds in (5, 5, 2))
+        assert (clock.allowed, clock.spend(8.001)) == (8, False), text
+
+
 def test_the_next_time_is_there_after_the_move_only() -> None:
     """It does not forgive a move that comes too late (fastchess 1066)."""
     clock = Clock(TimeControl.parse("2/10"))

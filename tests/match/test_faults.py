@@ -149,7 +149,7 @@ def test_an_engine_that_starts_no_more_loses(tmp_path: Path) -> None:
 
 
 def test_options_that_an_engine_has_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for option, expected in (("Hsh=1", "has no option 'Hsh'"), ("Hash=many", "refuses its options")):
+    for option, expected in (("Hsh=1", "there is no option 'Hsh'"), ("Hash=many", "A refuses its options: ")):
         players = [[*words("A"), f"option.{option}"], words("B")]
         assert expected in failure(capsys, 2, *event(tmp_path / "games.pgn", players=players))
 

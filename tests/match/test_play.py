@@ -22,8 +22,12 @@ def lines(log: Path, direction: str, word: str) -> list[str]:
 
 
 def test_engines_get_the_start_and_all_moves(tmp_path: Path) -> None:
+    """White writes tabs between its words, and is told once of an option in another spelling."""
     pgn, log = tmp_path / "games.pgn", tmp_path / "log"
-    played(pgn, "--games", "1", "--maxmoves", "2", "--log", str(log))
+    players = [[*words("A", "tabs"), "option.hash=32"], words("B")]
+    played(pgn, "--games", "1", "--maxmoves", "2", "--log", str(log), players=players)
+    assert lines(log / "A.log", ">", "setoption name Hash") == ["setoption name Hash value 32"] * 2
+    assert "1. Nf3 {+0.12/3 " in pgn.read_text()
     positions = [line.removesuffix(" moves") for line in lines(log / "A.log", ">", "position")]
     assert positions == ["position startpos", "position startpos moves g1f3 g8f6"]
     assert lines(log / "B.log", ">", "go") == ["go nodes 10"] * 2

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 import pytest
+from chess.engine import Option, UciOptionMap
 
 from tbgen.cli.main import main
 from tbgen.cli.match import LIVE, run
@@ -16,11 +17,11 @@ from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
 from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings
 from tbgen.match.words import engines_of, processors_of, settings_of_toml
-from tbgen.words import struct_of
+from tbgen.words import options_for, struct_of
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.matches import event, games_of
-from tests.support.paths import DATA
+from tests.support.paths import DATA, rows
 from tests.support.refusals import refusal
 
 CMD = f"cmd={sys.executable}"
@@ -58,6 +59,28 @@ def test_the_words_of_an_engine_override_those_of_all_key_by_key() -> None:
         "C: its own tc=inf replaces tc=8 of --each",
         "C has no clock, only nodes=9, and others have one",
     ]
+
+
+KNOWN = UciOptionMap(
+    (name, Option(name, kind, None, None, None, list(values)))
+    for name, kind, *values in (
+        ("Hash", "spin"), ("Threads", "spin"), ("Move Overhead", "spin"), ("SyzygyPath", "string"),
+        ("Own Book", "check"), ("Style", "combo", "Solid", "Risky"), ("Clear Hash", "button"),
+    )
+)  # fmt: skip
+
+
+def test_options_of_engines_as_they_are_written() -> None:
+    for written, expected in rows("engine_options.txt", " -> "):
+        said: list[str] = []
+        options = [f"option.{option}" for option in written.split(" | ")]
+        (engine,) = engines_of([[CMD, "name=A", *options[1:]]], options[:1], said.append)
+        try:
+            found = [f"{name}={value}" for name, value in options_for(KNOWN, engine.options).items()] or ["-"]
+        except UsageError as error:
+            found = [f"A refuses its options: {error}"]
+        for one, other in zip(sorted(said + found), sorted(expected.split(" | ")), strict=True):
+            assert one.startswith(other), written
 
 
 def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
