@@ -66,7 +66,7 @@ def is_right(tables: Tablebase, board: chess.Board, accrued: GScore | Fresh = FR
     for move in board.legal_moves:
         after = board.copy(stack=False)
         after.push(move)
-        found = tables.probe(after, FRESH if tables.rules.resets and board.is_zeroing(move) else held)
+        found = tables.probe(after, FRESH if tables.rules.is_reset_by(board.is_zeroing(move)) else held)
         reached.append((found.value, found.depth))
     best = max if board.turn else min
     value = best(value for value, _ in reached)

@@ -13,7 +13,7 @@ from tbgen.board.betza import described
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.kinds import KINDS, Kind, attacks
 from tbgen.board.score import GScore
-from tbgen.board.variant import Variant
+from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.errors import UsageError, quote
 
 Man: TypeAlias = tuple[str, chess.Color]
@@ -113,8 +113,14 @@ class DescribedBoard:
         """Return the score that has accrued in the moves that were made, the position's own included: since
         the last capture where that resets it."""
         best, undone = self.own_score(), list[chess.Move]()
-        stack = len(self.move_stack)
-        for _ in range(min(self.halfmove_clock, stack) if variant.resets else stack):
+        match variant.resets:
+            case Resets.ZEROING_MOVES:
+                plies = min(self.halfmove_clock, len(self.move_stack))
+            case Resets.NOTHING:
+                plies = len(self.move_stack)
+            case other:
+                raise unlisted(other)
+        for _ in range(plies):
             undone.append(self.pop())
             score = self.own_score()
             if score.rank <= best.rank:  # the first holder keeps it
@@ -186,7 +192,7 @@ class DescribedFen:
 
     def accrued_in(self, variant: Variant) -> GScore | None:
         """The accrued score that the FEN tells of, as that of :class:`tbgen.board.fen.Fen`."""
-        return self.seventh if self.board.halfmove_clock or not variant.resets else None
+        return None if variant.is_reset_by(not self.board.halfmove_clock) else self.seventh
 
 
 def parse_described(text: str) -> DescribedFen:

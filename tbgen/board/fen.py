@@ -8,7 +8,7 @@ from typing import Final
 import chess
 
 from tbgen.board.score import GScore
-from tbgen.board.variant import Variant
+from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.errors import UsageError, quote
 
 _EXPECTED: Final = (
@@ -64,7 +64,13 @@ class Fen:
     def accrued_in(self, variant: Variant) -> GScore | None:
         """The accrued score that the FEN tells of: :attr:`accrued` in r-mobility; in whole-game mobility the
         seventh field as it is, for nothing resets it there."""
-        return self.accrued if variant.resets else self.seventh
+        match variant.resets:
+            case Resets.ZEROING_MOVES:
+                return self.accrued
+            case Resets.NOTHING:
+                return self.seventh
+            case other:
+                raise unlisted(other)
 
 
 def parse_fen(text: str) -> Fen:

@@ -10,7 +10,7 @@ import chess
 from tbgen.board.mobility import own_score
 from tbgen.board.score import GScore
 from tbgen.board.validity import validate
-from tbgen.board.variant import Variant
+from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.errors import UsageError
 
 
@@ -49,7 +49,13 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
     moves = len(board.move_stack)
     if not moves:
         return None
-    plies = min(board.halfmove_clock, moves) if variant.resets else moves
+    match variant.resets:
+        case Resets.ZEROING_MOVES:
+            plies = min(board.halfmove_clock, moves)
+        case Resets.NOTHING:
+            plies = moves
+        case other:
+            raise unlisted(other)
     accrued, past = own_score(board), board.copy(stack=max(plies, 1))
     move = past.pop()
     past.push(move)

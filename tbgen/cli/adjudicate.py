@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.scoring import Scheme
+from tbgen.board.variant import Variant
 from tbgen.cli.answers import diagram, line_text, mover
 from tbgen.cli.games import RefereeOptions, Requirements, outcome_remarks, place_in
 from tbgen.cli.options import AsJson, Setting, SyzygyFiles, TableDirectory, command
@@ -230,7 +231,7 @@ def _text(report: _GameReport) -> Iterator[str]:
     outcome, board, variant = report.outcome, report.arbiter.board, report.outcome.settings.variant
     yield from diagram(board)
     yield ""
-    yield f"{mover(board)} to move{'' if variant.resets else f', {variant.label}'}"
+    yield f"{mover(board)} to move{'' if variant is Variant.R_MOBILITY else f', {variant.label}'}"
     yield f"result          {outcome.value}  ({outcome.value.holder.capitalize()} holds it)"
     yield f"basis           {_basis(report)}"
     yield f"accrued score   {outcome.accrued}"

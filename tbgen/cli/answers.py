@@ -69,7 +69,7 @@ class MobilityAnswer:
         result, variant = self.result, self.variant
         yield from diagram(self.board)
         yield ""
-        game = "" if variant.resets else f", {variant.label}"
+        game = "" if variant is Variant.R_MOBILITY else f", {variant.label}"
         yield f"{result.material}, {_situation(self.board)}{game}"
         yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
         rights = isinstance(self.board, chess.Board) and self.board.clean_castling_rights()
@@ -82,7 +82,7 @@ class MobilityAnswer:
             yield ""
             width = max(len(move.san) for move in self.moves)
             for move in self.moves:
-                reset = "  resets" if move.zeroing and variant.resets else ""
+                reset = "  resets" if variant.is_reset_by(move.zeroing) else ""
                 depth = "?" if move.depth is None else plies(move.depth)
                 yield f"{move.san:{width}}  {move.value:>6}  {depth:>9}{reset}"
         if isinstance(self.line, list):

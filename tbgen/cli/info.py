@@ -98,7 +98,7 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
         accrued = ("values" if info.packed else "stored") if info.stores_accrued else "left out"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
-            f"  {info.form:6} {accrued if variant.resets else '-':8} {size_text(info.bytes):>10}"
+            f"  {info.form:6} {accrued if variant.layered else '-':8} {size_text(info.bytes):>10}"
             f" {info.build_seconds:8.1f} s  tbgen {info.tbgen_version}{beside and f', {beside}'}"
         )
     missing = " ".join(_missing([entry.material for entry in entries if entry.missing]))
@@ -131,13 +131,13 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         yield f"{info.material}  ({info.path}, {size_text(info.bytes)})"
         en_passant = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
         yield f"positions      {white:,} White to move, {black:,} Black to move{en_passant}"
-        if info.variant.resets:
+        if info.variant.layered:
             yield f"accrued {_accrued_text(info)}"
         if entry.layers:
             yield f"kept beside    {_layers_text(entry.layers, entry.layer_bytes)}"
         included = f", accrued scores {'' if info.stores_runs else 'not '}included"
         longest = counted(info.max_depth, "ply", "plies")
-        yield f"longest depth  {longest}{included if info.variant.resets else ''}"
+        yield f"longest depth  {longest}{included if info.variant.layered else ''}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
         yield f"format         version {info.format_version}, {info.form}, rules {info.variant}"
         yield f"digest         {info.digest}"

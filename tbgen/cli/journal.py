@@ -55,7 +55,7 @@ class Journal(AbstractContextManager["Journal"]):
         if not self._quiet:
             self._print_row(built)
         left = f"; {self._left()}" if len(self._built) < self._count else ""
-        without = "" if info.stores_accrued or not info.variant.resets else " without accrued scores"
+        without = "" if info.stores_accrued or not info.variant.layered else " without accrued scores"
         sizes = f"{size_text(info.bytes)}{without}, process peak {size_text(built.process_peak)}"
         number = f"{len(self._built)} of {self._count}"
         self._line.log(f"{info.material}: {number}, done in {duration(built.seconds)}, {sizes}{left}")

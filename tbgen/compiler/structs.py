@@ -45,8 +45,9 @@ class Struct:
 
     @cached_property
     def _memory(self) -> NDArray[np.uint64]:
-        """What kernels read in place of the structure."""
-        return np.array([word for _, value in self._fields() for word in _words(value)], np.uint64)
+        """What kernels read in place of the structure: what its type is known by, and its fields."""
+        words = [word for _, value in self._fields() for word in _words(value)]
+        return np.array([self._numba_type_.signature, *words], np.uint64)
 
     @cached_property
     def address(self) -> int:
@@ -91,6 +92,8 @@ class StructType(types.Type):
         self.members, self.constant = members, constant
         facts = sha256(repr((structure.__module__, members)).encode()).hexdigest()[:12]
         super().__init__(f"{structure.__name__}_{facts}")
+        self.signature: Final = int(sha256(self.name.encode()).hexdigest()[:16], 16)
+        """What kernels know the type by: the first word in memory."""
 
 
 _TYPES: Final[dict[tuple[Any, ...], StructType]] = {}
@@ -115,7 +118,7 @@ def _read_field(context: Any, builder: Any, structure: StructType, address: Any,
         value = getattr(getattr(import_module(module), instance), name)
         return context.get_constant_generic(builder, members[name], value)
     names = list(members)
-    at = sum(_size(members[before]) for before in names[: names.index(name)])
+    at = 1 + sum(_size(members[before]) for before in names[: names.index(name)])
     return _read(context, builder, members[name], builder.bitcast(address, _WORD.as_pointer()), at)
 
 
@@ -171,9 +174,17 @@ def _array(context: Any, builder: Any, kind: types.Array, first: Any, shape: lis
 
 @unbox(StructType)
 def _unbox(kind: StructType, value: Any, context: Any) -> NativeValue:
+    """Write the code that takes an argument; of another type it is refused, for what it points at would be
+    misread."""
     api, builder = context.pyapi, context.builder
     address = api.object_getattr_string(value, "address")
     number = api.number_as_ssize_t(address)
     api.decref(address)
-    failed = cgutils.is_not_null(builder, api.err_occurred())
-    return NativeValue(builder.inttoptr(number, cgutils.voidptr_t), is_error=failed)
+    failed = cgutils.alloca_once_value(builder, cgutils.is_not_null(builder, api.err_occurred()))
+    with builder.if_then(builder.not_(builder.load(failed)), likely=True):
+        stated = builder.load(builder.inttoptr(number, _WORD.as_pointer()))
+        other = builder.icmp_unsigned("!=", stated, ir.Constant(_WORD, kind.signature))
+        with builder.if_then(other, likely=False):
+            api.err_set_string("PyExc_TypeError", f"a kernel wants a structure of the type {kind.name}")
+            builder.store(cgutils.true_bit, failed)
+    return NativeValue(builder.inttoptr(number, cgutils.voidptr_t), is_error=builder.load(failed))

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.variant import Variant
+from tbgen.board.variant import Variant, unlisted
 from tbgen.errors import DamagedTableError
 from tbgen.files import write_errors, written_aside
 from tbgen.index.layout import Layout
@@ -98,7 +98,7 @@ def write_flat(table: StoredFile, path: Path) -> int:
     :raises DamagedTableError: if the table cannot be used.
     :raises TbgenError: if the file cannot be written; nothing is left behind then.
     """
-    if table.info.variant.resets and not table.info.stores_accrued:
+    if table.info.variant.layered and not table.info.stores_accrued:
         raise table.damaged("it was built without accrued scores")
     sections = _packed(table) if table.info.packed else _plain(table)
     with written_aside(path) as temporary, write_errors(path):
@@ -130,11 +130,22 @@ def _digest(table: StoredFile) -> bytes:
 def _header(table: StoredFile, size: int, places: list[tuple[int, int]]) -> bytes:
     info = table.info
     side = table.stored_side if info.packed else 0
-    facts = (int(info.variant is Variant.WHOLE_GAME), int(info.packed), side)
+    facts = (_number_of(info.variant), int(info.packed), side)
     head = _HEAD.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *facts, _digest(table))
     header = bytearray((head + b"".join(_PLACE.pack(*place) for place in places)).ljust(PAGE, b"\0"))
     struct.pack_into("<I", header, _CHECKSUM_AT, _header_checksum(header))
     return bytes(header)
+
+
+def _number_of(variant: Variant) -> int:
+    """Return the number of a variant in the header, which the C library knows."""
+    match variant:
+        case Variant.R_MOBILITY:
+            return 0
+        case Variant.WHOLE_GAME:
+            return 1
+        case other:
+            raise unlisted(other)
 
 
 def _header_checksum(header: bytes | bytearray) -> int:

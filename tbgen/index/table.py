@@ -203,8 +203,8 @@ class Table:
         runs = int(np.count_nonzero(self.run_rank & LAST_RUN))
         if runs != int(np.bitwise_count(self.run_mask).sum(dtype=np.int64)):
             raise ValueError(f"table {self.material}: the runs of {runs} slots do not fit the mask")
-        if self.stores_accrued and not self.variant.resets:
-            raise ValueError(f"table {self.material}: there are accrued scores in a table for whole games")
+        if self.stores_accrued and not self.variant.layered:
+            raise ValueError(f"table {self.material}: there are accrued scores, and its variant has none")
         for array, shape in expected:
             if array.shape != shape:
                 raise ValueError(f"table {self.material}: array of shape {array.shape}, expected {shape}")

@@ -123,10 +123,7 @@ def direct_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
 
 
 class Encoder:
-    """Encodes one table on some threads.
-
-    :raises OverflowError: if a depth has no room; no material of five men comes near.
-    """
+    """Encodes one table on some threads."""
 
     def __init__(self, table: Table, needed: Needed, threads: int) -> None:
         self._table, self._needed, self._threads = table, needed, threads
@@ -147,8 +144,7 @@ class Encoder:
         :raises ValueError: if the table has positions elsewhere than its index says, or does not decode to
             what it was: then the program is wrong.
         """
-        if (deepest := int(self._content.depth.max(initial=0))) >= CAPTURE_FLAG:
-            raise OverflowError(f"{self._table.material}: there is no room for depths of {deepest} plies")
+        deepest = int(self._content.depth.max(initial=0))
         with self._flagged(), ThreadPoolExecutor(self._threads) as pool:
             code, halves = self._codes(), 1 + min(deepest >> 1, HALF_ESCAPE)
             shapes = step_shapes(len(code), halves, self._functions)

@@ -62,7 +62,10 @@ class NeedFinder:
         self._lock = threading.Lock()
 
     def __call__(self, phase: int, workspace: Workspace, pool: Pool, parts: int, run: Map) -> None:
-        """Look at a solved phase; ``run`` may work on ``parts`` parts of its words at once."""
+        """Look at a solved phase; ``run`` may work on ``parts`` parts of its words at once.
+
+        :raises OverflowError: if a depth has no room beside the flag; no material of five men comes near.
+        """
         layout, side, derived = self._layout, int(self.side), int(self._derived)
         size, frame = layout.phase_size, workspace.frame
         mirrored, like = mirrors_itself(layout, phase), workspace.like
@@ -75,6 +78,8 @@ class NeedFinder:
         known, exits = np.zeros((2, frame.words), np.uint64), workspace.exits
         ply = PhasePlies(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *known)
         own = slice(int(ply.start[side]), int(ply.start[side]) + size)
+        if (deepest := int(pool.depth[own].max())) >= CAPTURE_FLAG:
+            raise OverflowError(f"{layout.material}: depths of {deepest} plies have no room in packed tables")
 
         def expand() -> None:
             if len(like) or mirrored or not layout.pawns:

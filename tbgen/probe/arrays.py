@@ -85,7 +85,7 @@ class ArrayProbes:
         :param accrued: uint8 (n,), codes of accrued scores, NONE for none.
         :raises UsageError: if an accrued score ends a game that goes on.
         """
-        material, resets = Material.parse(table.info.material), self._values.variant.resets
+        material, layered = Material.parse(table.info.material), self._values.variant.layered
         inherits, asked = np.zeros(len(slots), np.bool_), np.full(len(slots), -1, np.int64)
         if accrued is not None and (accrued != NONE).any():
             inherits = _inherits(table.layout, side, slots, accrued)
@@ -96,7 +96,7 @@ class ArrayProbes:
             value, depth = plain.fresh(side, slots)
         else:
             decoder = self._decoder(material, table)
-            found = decoder.look_up_arrays(side, slots, asked if resets else np.full_like(asked, -1))
+            found = decoder.look_up_arrays(side, slots, asked if layered else np.full_like(asked, -1))
             value, depth, held = found[0].astype(np.uint8), found[1].astype(np.int32), found[2]
         if (value == NONE).any():
             raise table.damaged("it has no value for a legal position")
@@ -104,7 +104,7 @@ class ArrayProbes:
         code = asked[places].astype(np.uint8)
         decided = np.minimum(code, 255 - code) > np.minimum(value, 255 - value)[places]
         places, code = places[~decided], code[~decided]
-        if not resets:
+        if not layered:
             value[places], depth[places] = code, 0
         elif held is None:
             value[places], depth[places] = plain.accrued(side[places], slots[places], code)

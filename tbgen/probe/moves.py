@@ -98,7 +98,7 @@ def reached_by(board: AnyBoard, accrued: Signed, variant: Variant) -> list[Reach
         zeroing = board.is_zeroing(move)
         after.push(move)
         position = locate(after)
-        held = position.score if zeroing and variant.resets else fold(accrued, position.score)
+        held = position.score if variant.is_reset_by(zeroing) else fold(accrued, position.score)
         found.append(Reached(move, zeroing, State(position, held)))
         after.pop()
     return found

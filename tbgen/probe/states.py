@@ -134,7 +134,7 @@ def locate_state(board: AnyBoard, told: GScore | Fresh | None, variant: Variant)
     :raises UsageError: if the accrued score or the history of the board means nothing.
     """
     position = locate(board)
-    if position.terminal or (position.ep_square >= 0 and variant.resets):
+    if position.terminal or variant.is_reset_by(position.ep_square >= 0):
         return State(position, position.score)
     return State(position, folded_score(board, told, position.score, variant))
 

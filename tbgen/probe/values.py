@@ -58,7 +58,7 @@ class Values:
     ) -> None:
         self.directories: Final = tuple(map(Path, given)) or (default_directory(),)
         self.variant: Final = variant
-        self._resets: Final = variant.resets
+        self._has_layers: Final = variant.layered
         self._cache = ChunkCache(cache_bytes)
         # A file that is dropped closes with its last reference: another thread may be reading it.
         self._files = Recent[AnyTable](max_open, lambda _: 1)
@@ -103,9 +103,9 @@ class Values:
             return self._with_rights(position.castling, accrued)
         shape, side, slot, ep_square = position[:4]
         code, depth = self.fresh(Place(shape.layout, side, slot, ep_square))
-        if rank_of(accrued) > rank_of(of_code(code)) or (self._resets and accrued == position.score):
+        if rank_of(accrued) > rank_of(of_code(code)) or (self._has_layers and accrued == position.score):
             return Goal(of_code(code, shape.swapped), depth)
-        if not self._resets:
+        if not self._has_layers:
             return Goal(accrued, 0)
         table = self.table(shape.material)
         if not table.info.stores_accrued:
@@ -175,7 +175,7 @@ class Values:
         """Yield what :meth:`stored` is going to ask about states: places and codes of accrued scores."""
         for (shape, side, slot, ep_square, score, terminal, castling), accrued in states:
             if not terminal and castling is None:
-                inherits = self._resets and accrued != score
+                inherits = self._has_layers and accrued != score
                 code = code_of(accrued, shape.swapped) if inherits else NO_SCORE
                 yield Place(shape.layout, side, slot, ep_square), code
 

@@ -29,7 +29,7 @@ from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.ranks import MAX_PARTS, Crew, EnPassant, PhaseSolver, WidePhaseSolver, find_moves
 from tbgen.retro.stages import Stages
-from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
+from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, score_resets
 
 AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
 """Called with each phase that is solved, while its moves are still there: its number, its
@@ -59,6 +59,7 @@ def solve(
     more than ``max_runs`` runs the table goes without any; in whole-game mobility there is nothing to keep.
     ``after_phase`` is called with every phase.
 
+    :raises UsageError: if the solver does not know the variant.
     :raises ValueError: if ``wide`` is asked of a table with en passant positions.
     :raises OverflowError: if a value has no code or a depth no room; no material of five men comes near.
     """
@@ -69,7 +70,7 @@ def solve(
     with stages.timed("sub-tables"):
         loader = PoolLoader(layout, sources)
     solver = _TableSolver(layout, loader, variant, threads, wide, progress, stages, after_phase)
-    if variant.resets and max_runs != 0:
+    if score_resets(variant) and max_runs != 0:
         solver.keep_accrued(accrued, max_runs, side)
     solver.run()
     with stages.timed("assemble"):
@@ -152,7 +153,7 @@ class _TableSolver:
             solver = WidePhaseSolver(*given, self.crew) if self.wide else PhaseSolver(*given)
             for rank in solver.ranks([EnPassant(row, int(self.configs[row, 1])) for row in rows]):
                 if self.wide:
-                    self.progress("layer" if self.variant.resets else "rank", rank, 0)
+                    self.progress("layer" if self.variant.layered else "rank", rank, 0)
                     if not self._room_for(sum(int(record.log.length[0]) for record in solver.records)):
                         solver.records = self._records(phase)
             self._check(workspace, solver.rank)
@@ -165,7 +166,7 @@ class _TableSolver:
             raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies have no room")
         if rank > MAX_CODED_RANK + 1:
             raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
-        if self.variant.resets:
+        if self.variant.layered:
             with self._lock:
                 self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 

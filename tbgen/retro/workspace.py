@@ -1,9 +1,11 @@
 """Making the arrays that the kernels work on: room for one phase of a table, and what its men are."""
 
+from typing import Final
+
 import numpy as np
 
 from tbgen.board.kinds import KINDS
-from tbgen.board.variant import Variant
+from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout
 from tbgen.index.symmetry import MIRROR_FILES
@@ -20,6 +22,9 @@ from tbgen.retro.kernels.resets import OneExit
 from tbgen.retro.kernels.sweep import BATCH, Attacker, Sets, SweepResults
 from tbgen.retro.kernels.targets import room_for_men
 from tbgen.retro.movement import ORTHODOX, movement_of
+
+_MOST_NODES: Final = 1 << 32
+"""Events keep nodes in four bytes."""
 
 
 def frame_of(layout: Layout) -> Frame:
@@ -96,7 +101,12 @@ def make_scratch(words: int, parts: int) -> Scratch:
 
 
 def make_phase(words: int, score_resets: bool) -> Phase:
-    """Return room for one phase."""
+    """Return room for one phase.
+
+    :raises OverflowError: if it has more nodes than events have numbers for.
+    """
+    if (nodes := 2 * 64 * words) > _MOST_NODES:
+        raise OverflowError(f"{nodes} nodes are more than the {_MOST_NODES} that four bytes can number")
     legal, alive, settled = zeros((3, 2, words), np.uint64)
     return Phase(
         legal,
@@ -139,6 +149,21 @@ def room_for_right(size: int) -> Right:
     return Right(np.empty(size, np.uint8), room_for_exits(size))
 
 
+def score_resets(variant: Variant) -> bool:
+    """Tell which of the games that the kernels solve a variant is: whether captures and pawn moves reset the
+    accrued score (:attr:`Phase.score_resets`), or nothing does.
+
+    :raises UsageError: if it is neither.
+    """
+    match variant.resets:
+        case Resets.ZEROING_MOVES:
+            return True
+        case Resets.NOTHING:
+            return False
+        case other:
+            raise unlisted(other)
+
+
 def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspace:
     """Return room to solve any phase of a layout in a variant.
 
@@ -146,7 +171,7 @@ def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspac
     square in 64 neighbouring words there is only one.
     """
     frame = frame_of(layout)
-    return workspace_of(frame, variant.resets, like_men(layout), parts if frame.scalars > 2 else 1)
+    return workspace_of(frame, score_resets(variant), like_men(layout), parts if frame.scalars > 2 else 1)
 
 
 def workspace_of(frame: Frame, resets: bool, like: Ints, parts: int = 1) -> Workspace:

@@ -77,8 +77,8 @@ class TableInfo:
     @property
     def has_layers(self) -> bool:
         """Whether the depths of accrued scores, and the values of one side to move, follow only from layers
-        that are made again: in packed tables of the variant with resets."""
-        return self.stores_accrued and self.packed and self.variant.resets
+        that are made again: in packed tables of a variant with layers."""
+        return self.stores_accrued and self.packed and self.variant.layered
 
     @property
     def form(self) -> str:

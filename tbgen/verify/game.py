@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.material import Material
+from tbgen.board.variant import Variant, unlisted
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
@@ -19,7 +20,7 @@ from tbgen.verify.kernels.best import NO_RANK, EnPassantEntries, ProofGame
 from tbgen.verify.kernels.exits import CellExits
 from tbgen.verify.kernels.findings import COLUMNS, ProofScratch
 from tbgen.verify.kernels.men import ProofMen
-from tbgen.verify.kernels.resets import PROMOTIONS, Resets, reset_number
+from tbgen.verify.kernels.resets import PROMOTIONS, ProofResets, reset_number
 from tbgen.verify.sub_tables import Fresh, SubTables
 
 ALL: Final = np.zeros((2, 0), np.bool_)
@@ -34,6 +35,7 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
     """Return a table and what its moves lead to; its window is empty, and all positions are selected.
 
     :raises KeyError: if a sub-table is missing, or a side to move that a move leads to.
+    :raises UsageError: if no proof is known for its variant.
     """
     layout, config, rank = table.layout, table.ep_config, np.full_like(table.value, NO_RANK)
     men, rows, keys = men_of(layout), rows_of_rights(layout, config), np.empty((2, 0), np.int32)
@@ -41,7 +43,21 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
     entries = EnPassantEntries(config, rows, value, depth, np.full_like(value, NO_RANK), ALL)
     resets = resets_of(layout, men, sub_tables)
     game = ProofGame(men, table.value, table.depth, rank, ALL, keys, resets=resets, en_passant=entries)
-    return replace(game, score_resets=table.variant.resets)
+    return replace(game, score_resets=_score_resets(table.variant))
+
+
+def _score_resets(variant: Variant) -> bool:
+    """Tell whether captures and pawn moves reset the accrued score; by its name, not by what the solver asks.
+
+    :raises UsageError: if no proof is known for a variant.
+    """
+    match variant:
+        case Variant.R_MOBILITY:
+            return True
+        case Variant.WHOLE_GAME:
+            return False
+        case other:
+            raise unlisted(other)
 
 
 def game_of_cell(men: ProofMen, exits: CellExits, claimed: Fresh, rank: NDArray[np.uint8]) -> ProofGame:
@@ -87,7 +103,7 @@ def proof_men(men: Sequence[tuple[int, int]], free: int, placements: Sequence[Se
     return ProofMen(kind, colour, kings, free, False, 0, still, *_NO_STEPS)
 
 
-def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> Resets:
+def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofResets:
     """Return the resets of a layout.
 
     :raises KeyError: if a sub-table is missing, or a side to move that a move leads to.
@@ -117,7 +133,7 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> Resets:
     starts = [[sub_tables.places.get((other.material, side), nowhere) for side in SIDES] for other in layouts]
     start, phases = np.array(starts, np.int64), np.concatenate([_phase_keys(other) for other in layouts])
     moves = table, swapped, source
-    return Resets(*moves, free, pawns, alike, phase_size, start, key_start, phases, value, depth)
+    return ProofResets(*moves, free, pawns, alike, phase_size, start, key_start, phases, value, depth)
 
 
 def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:
@@ -149,7 +165,7 @@ def _after(
 
 
 def _phase_keys(layout: Layout) -> NDArray[np.int32]:
-    """Return what ``Resets.phases`` has of a table."""
+    """Return what ``ProofResets.phases`` has of a table."""
     keys, white = np.zeros(64**layout.pawns, np.int32), layout.white_pawns
     for placement, row in layout.rows.items():
         for symmetry in (0, MIRROR_FILES):

@@ -168,7 +168,7 @@ def _memory(material: Material, info: TableInfo) -> int:
     own += memory_of(f"proof {info.variant}", layout.size)
     if info.stores_runs:
         own += memory_of("runs", info.runs)
-    elif info.variant.resets:
+    elif info.variant.layered:
         own += layers_memory(layout) + memory_of("functions", layout.size)
     return BASE_MEMORY + own
 

@@ -61,17 +61,18 @@ def verify_table(
     :param reader: reads single positions; its answers about random ones are compared with what is proved.
     :raises KeyError: if a sub-table is missing.
     :raises DamagedTableError: if the arrays of the table do not fit together.
+    :raises UsageError: if no proof is known for its variant.
     :raises ValueError: if it has no runs, and ``layers`` are missing.
     """
     started = time.perf_counter()
-    # The kernels of stored layers would read beyond the empty arrays of runs.
-    if layers is None and table.variant.resets and table.accrued_form is not AccruedForm.RUNS:
-        raise ValueError(f"{table.material} has no runs of accrued scores, and its layers are not given")
     problem = inconsistency(table)
     if problem is not None:
         raise DamagedTableError(f"table {table.material}: {problem}")
     with ProofThreads(threads) as pool:
         proof = Proof(table, sub_tables, pool)
+        # The kernels of stored layers would read beyond the empty arrays of runs.
+        if layers is None and proof.game.score_resets and table.accrued_form is not AccruedForm.RUNS:
+            raise ValueError(f"{table.material} has no runs of accrued scores, and its layers are not given")
         proof.progress, proof.layers, proof.reader = progress, layers, reader
         states = proof.run(sample, np.random.default_rng(seed))
     positions, findings = sum(table.positions) + table.ep_positions, describe(table, pool.rows, limit)
@@ -148,7 +149,7 @@ class Proof(StateProof):
         self.game = replace(self.game, base=base, key=np.zeros((2, stop - base), np.int32))
         self.begin()
         phases = len(self.layout.placements)
-        if not self.table.variant.resets:
+        if not self.game.score_resets:
             self.progress("states", first, phases)
             return self.prove(Accrued(FIRST_RANK, MIDDLE))
         claims = iter(()) if self.layers is None else self._claims(self.layers.layers(window))

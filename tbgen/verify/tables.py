@@ -124,7 +124,7 @@ def _prove(
     table = read_sound(file, around, proved.threads, proved.reporter)
     result = None
     if prove is not None:
-        made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
+        made = table.variant.layered and table.accrued_form is not AccruedForm.RUNS
         with _layers(table, around(), proved) if made else nullcontext() as layers:
             result = prove(table, around(), layers=layers, reader=file if file.info.packed else None)
     if result is None or result.ok:

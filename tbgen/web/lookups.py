@@ -143,7 +143,7 @@ def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
 def _possible_scores(board: AnyBoard, own: GScore, variant: Variant) -> list[GScore]:
     """Return the scores that may have accrued at a position, best for White first; none where it has only its
     own: the game is over, or has just been reset (docs/theory.md, sections 2 and 6)."""
-    if own.rank < 2 or (variant.resets and board.has_legal_en_passant()):
+    if own.rank < 2 or variant.is_reset_by(board.has_legal_en_passant()):
         return []
     ranks = range(2, own.rank + 1)
     return [*(GScore(rank, True) for rank in ranks), *(GScore(rank, False) for rank in reversed(ranks))]

@@ -64,7 +64,7 @@ def scene_of(query: Mapping[str, str]) -> Scene:
     :raises Refusal: if the line is too long.
     """
     rules = query.get("rules", Variant.R_MOBILITY)
-    variant = Variant.WHOLE_GAME if rules == Variant.WHOLE_GAME else Variant.R_MOBILITY
+    variant = next((each for each in Variant if each == rules), Variant.R_MOBILITY)
     asked = question_of(query.get("fen", _START), query.get("accrued"), variant)
     board, _ = read_chess(asked.board, None, variant)
     arbiter = Arbiter(board, accrued=asked.accrued, rules=variant, fifty_move_rule=FiftyMoveRule.NONE)

@@ -2,26 +2,49 @@
 
 import json
 import pickle
+import re
+from pathlib import Path
 
 import pytest
+from mypy import api
 
-from tbgen.board.variant import Variant
+from tbgen.board import variant
+from tbgen.board.variant import Resets, Variant
 from tbgen.errors import UsageError
 
 
 def test_names_and_meaning() -> None:
-    assert [(variant.value, variant.label, variant.resets) for variant in Variant] == [
-        ("r", "r-mobility", True),
-        ("wg", "whole-game mobility", False),
+    assert [(each.value, each.label, each.resets) for each in Variant] == [
+        ("r", "r-mobility", Resets.ZEROING_MOVES),
+        ("wg", "whole-game mobility", Resets.NOTHING),
     ]
     assert json.dumps({"rules": Variant.WHOLE_GAME}) == '{"rules": "wg"}'
     assert f"{Variant.R_MOBILITY}" == str(Variant.R_MOBILITY) == "r"
     assert pickle.loads(pickle.dumps(Variant.WHOLE_GAME)) is Variant.WHOLE_GAME
 
 
+@pytest.mark.exhaustive
+def test_mypy_names_every_place_that_a_third_variant_needs(tmp_path: Path) -> None:
+    source = Path(variant.__file__)
+    third = source.read_text().replace(
+        '    WHOLE_GAME = "wg"\n', '    WHOLE_GAME = "wg"\n    CAPTURES = "c"\n'
+    )
+    third = third.replace('    NOTHING = "nothing"\n', '    NOTHING = "nothing"\n    CAPTURES = "captures"\n')
+    (tmp_path / "third.py").write_text(third)
+    shadow = ("--shadow-file", str(source), str(tmp_path / "third.py"))
+    said = api.run([*shadow, "--cache-dir", str(tmp_path), str(source.parent.parent)])[0]
+    named = {tuple(line.split(":")[:2]) for line in said.splitlines() if '"unlisted"' in line}
+    places = [
+        path
+        for path in source.parent.parent.rglob("*.py")
+        for _ in re.findall(r"raise unlisted\(", path.read_text())
+    ]
+    assert len(named) == len(places) > 10
+
+
 def test_parse() -> None:
-    for variant in Variant:
-        assert Variant.parse(variant.value) is Variant.parse(variant) is variant
+    for each in Variant:
+        assert Variant.parse(each.value) is Variant.parse(each) is each
     for text in ("", "R", "x", "wg "):
         with pytest.raises(UsageError) as caught:
             Variant.parse(text)

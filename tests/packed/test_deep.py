@@ -1,6 +1,7 @@
 """Depths of hundreds of plies, which half depths of one byte have no symbols for."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +9,12 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.packed.encode import Encoder
 from tbgen.packed.file import PackedFile
+from tbgen.packed.pack import NeedFinder
+from tbgen.retro.kernels.layers import Workspace
+from tbgen.retro.kernels.targets import Pool
 from tbgen.store.schema import FUNCTION_LENGTH
 from tests.packed.test_format import Packed
+from tests.support import packed_tables
 from tests.support.exhaustive import sample
 from tests.support.packed_tables import to_pack, write
 
@@ -35,11 +40,15 @@ def test_every_depth_decodes(three_men: Path, tmp_path: Path) -> None:
     assert {508, 509, 510, 511} & {*wanted[said].tolist()}
 
 
-def test_a_depth_without_room(three_men: Path) -> None:
-    table, needed = to_pack(three_men, "KRvK")
-    table.depth[needed.side][np.flatnonzero(table.depth[needed.side])[0]] = 1 << 15
-    with pytest.raises(OverflowError, match="KRvK: there is no room"):
-        Encoder(table, needed, 1).encode()
+def test_a_depth_without_room(three_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Deepened(NeedFinder):
+        def __call__(self, phase: int, workspace: Workspace, pool: Pool, *rest: Any) -> None:
+            pool.depth[:] = 1 << 15
+            super().__call__(phase, workspace, pool, *rest)
+
+    monkeypatch.setattr(packed_tables, "NeedFinder", Deepened)
+    with pytest.raises(OverflowError, match="KRvK: depths of 32768 plies have no room"):
+        to_pack(three_men, "KRvK")
 
 
 def test_functions_that_all_take_bytes(three_men: Path) -> None:

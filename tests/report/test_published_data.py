@@ -43,7 +43,7 @@ def test_every_line_comes_to_its_value(variant: Variant) -> None:
         accrued = [GScore.of_board(board)]
         for move in map(chess.Move.from_uci, record["line"]):
             assert move in board.legal_moves, record["fen"]
-            resets = variant.resets and board.is_zeroing(move)
+            resets = variant.is_reset_by(board.is_zeroing(move))
             board.push(move)
             own = GScore.of_board(board)
             accrued.append(own if resets or own.rank < accrued[-1].rank else accrued[-1])

@@ -27,7 +27,7 @@ from tbgen.retro.kernels.phase import RUNS, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.ranks import EnPassant, PhaseSolver, find_moves
 from tbgen.retro.solver import runs_of, solve
-from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
+from tbgen.retro.workspace import make_phase, make_workspace, mirrors_itself, place_pawns
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 from tests.support.one_ply import folded, one_ply
@@ -141,6 +141,11 @@ def test_depths_without_room_are_refused(wide: bool) -> None:
     depth[:] = MAX_DEPTH
     with pytest.raises(OverflowError, match="KNvK: depths beyond 65000 plies"):
         solve(material, {sub: ArraySource(value, depth)}, Variant.R_MOBILITY, wide=wide)
+
+
+def test_more_nodes_than_four_bytes_can_number_are_refused() -> None:
+    with pytest.raises(OverflowError, match="8589934592 nodes are more than"):
+        make_phase(1 << 26, True)
 
 
 # One phase, of five men too

@@ -77,7 +77,7 @@ def test_moves_are_those_of_python_chess(name: str) -> None:
     ],
 )
 def test_its_tables_are_those_of_the_package(name: str, variant: Variant) -> None:
-    reference = (reference_table if variant.resets else whole_game_table)(name)
+    reference = (reference_table if variant.layered else whole_game_table)(name)
     table = solved(name, variant=variant)
     for array in ("value", "depth", "run_mask", "run_rank", "run_value", "run_depth"):
         right, found = getattr(reference, array), getattr(table, array)

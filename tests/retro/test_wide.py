@@ -85,7 +85,7 @@ def test_any_number_of_threads_gives_the_right_table(
             assert digest_of(table) == right_digests(variant)[name], threads
             shared = threads > 1 and layout_of(material).free > 3
             assert at_work >= {("part", part) for part in range(threads if shared else 0)}
-        if variant.resets:
+        if variant.layered:
             functions = solver.solve(
                 material, sources, variant, threads=3, wide=True, accrued=AccruedForm.FUNCTIONS
             ).functions

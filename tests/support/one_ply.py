@@ -28,7 +28,7 @@ def folded(board: chess.Board, accrued: GScore | None, variant: Variant = Varian
     A position with an en passant right is the first after a reset, if there are resets.
     """
     own = GScore.of_board(board)
-    first = accrued is None or (board.has_legal_en_passant() and variant.resets)
+    first = accrued is None or variant.is_reset_by(board.has_legal_en_passant())
     return own if first or own.rank < accrued.rank else accrued
 
 
@@ -41,7 +41,7 @@ def one_ply(
     for move in list(board.legal_moves):
         after = board.copy(stack=False)
         after.push(move)
-        reached.append(look_up(after, None if board.is_zeroing(move) and variant.resets else held))
+        reached.append(look_up(after, None if variant.is_reset_by(board.is_zeroing(move)) else held))
     if not reached:
         return GScore.of_board(board), 0
     best = max if board.turn else min

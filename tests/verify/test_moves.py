@@ -16,7 +16,7 @@ from tbgen.verify.game import men_of, new_scratch, resets_of
 from tbgen.verify.kernels.findings import ProofScratch
 from tbgen.verify.kernels.men import ProofMen
 from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, place
-from tbgen.verify.kernels.resets import Resets, fresh_after, reset_number
+from tbgen.verify.kernels.resets import ProofResets, fresh_after, reset_number
 from tbgen.verify.sub_tables import SubTables
 from tests.support.slots import board_at
 
@@ -38,7 +38,7 @@ def _moves_of(men: ProofMen, slot: int, side: int, scratch: ProofScratch) -> int
 @kernel
 def _reset(
     men: ProofMen,
-    resets: Resets,
+    resets: ProofResets,
     value: NDArray[np.uint8],
     depth: NDArray[np.uint16],
     side: int,

@@ -14,8 +14,9 @@ import pytest
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
-from tbgen.errors import DamagedTableError
+from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.table import LAST_RUN, Table
+from tbgen.retro.solver import solve
 from tbgen.store import dataset
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
@@ -51,6 +52,17 @@ def pawn_table(tables: Path) -> Table:
 @pytest.fixture(scope="module")
 def below_pawns(tables: Path, pawn_table: Table) -> SubTables:
     return around(tables, pawn_table.layout)
+
+
+def test_a_variant_that_solver_and_proof_do_not_list_is_refused(small_tables: Tables) -> None:
+    third = str.__new__(Variant, "c")
+    third._name_, third._value_ = "CAPTURES", "c"
+    for make in (
+        lambda: solve(KVK, {}, third),
+        lambda: proof_of(replace(small_tables[KVK], variant=third), small_tables),
+    ):
+        with pytest.raises(TbgenError, match="not known for the rules c"):
+            make()
 
 
 def states_of(table: Table) -> int:

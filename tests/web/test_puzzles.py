@@ -31,7 +31,7 @@ def values(tables: Tablebase, fen: str) -> dict[str, GScore]:
         zeroing = board.is_zeroing(move)
         board.push(move)
         own = GScore.of_board(board)
-        accrued = own if (zeroing and tables.rules.resets) or own.rank < before.rank else before
+        accrued = own if tables.rules.is_reset_by(zeroing) or own.rank < before.rank else before
         board.halfmove_clock = 1  # what has accrued counts
         found[move.uci()] = tables.probe(board, accrued).value
         board.pop()

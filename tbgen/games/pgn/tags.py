@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple, Self
 
-from tbgen.board.variant import Variant
+from tbgen.board.variant import Variant, unlisted
 
 
 class ResultTags(NamedTuple):
@@ -31,8 +31,18 @@ class ResultTags(NamedTuple):
         return cls(*(prefix + name for name in names))
 
 
-R: Final = ResultTags.of("RMobility")
-RESULT: Final = {Variant.R_MOBILITY: R, Variant.WHOLE_GAME: ResultTags.of("WGMobility")}
+def _prefix(variant: Variant) -> str:
+    match variant:
+        case Variant.R_MOBILITY:
+            return "RMobility"
+        case Variant.WHOLE_GAME:
+            return "WGMobility"
+        case other:
+            raise unlisted(other)
+
+
+RESULT: Final = {variant: ResultTags.of(_prefix(variant)) for variant in Variant}
+R: Final = RESULT[Variant.R_MOBILITY]
 
 POINTS: Final = "Points"
 """The points of White and Black by the last tagging, such as ``0.6250-0.3750`` or ``1-0``."""

@@ -11,7 +11,7 @@ import chess
 from tbgen.board.fen import Fen
 from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
-from tbgen.board.variant import Variant
+from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.errors import MissingTableError, UnprovenError, UsageError
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.doubts import Doubt
@@ -49,7 +49,13 @@ def replay(game: Game, options: GameOptions) -> Arbiter:
     """
     if game.error is not None:
         raise game.error
-    start, moves = _since_reset(game) if options.variant.resets else (game.start, game.moves)
+    match options.variant.resets:
+        case Resets.ZEROING_MOVES:
+            start, moves = _since_reset(game)
+        case Resets.NOTHING:
+            start, moves = game.start, game.moves
+        case other:
+            raise unlisted(other)
     arbiter = Arbiter.of(start, options.settings(game.tags))
     for move in moves:
         arbiter.push(move)

@@ -88,7 +88,7 @@ class Arbiter:
         settings = GameOptions(Variant.parse(rules), rule, limit, bare_kings).settings({})
         board, before = read_chess(start, accrued, settings.variant)
         history = board.move_stack if accrued is None else []
-        just_reset = settings.variant.resets and board.has_legal_en_passant()
+        just_reset = settings.variant.is_reset_by(board.has_legal_en_passant())
         told = None if isinstance(before, Fresh) or just_reset else before
         self._begin(board.root() if history else board, told, settings)
         for move in history:
@@ -113,7 +113,7 @@ class Arbiter:
         validate(board)
         self.settings = settings
         """By what the game is refereed; its scoring does not matter here, but for the cutoff."""
-        self._rule, self._resets = settings.fifty_move_rule, settings.variant.resets
+        self._rule = settings.fifty_move_rule
         self._board = board.copy(stack=False)
         self._occurrences: Counter[tuple[int, ...]] = Counter()
         self._keys: list[tuple[int, ...]] = []
@@ -235,7 +235,7 @@ class Arbiter:
         board.push(move)
         score = own_score(board)
         accrued, clock = before.accrued, 0 if zeroing else before.clock + 1
-        if zeroing and self._resets:
+        if self.settings.variant.is_reset_by(zeroing):
             accrued = score
         elif score.rank < accrued.rank and self._rule.counts(clock, score.rank < 2):
             accrued = score

@@ -34,6 +34,7 @@ from tbgen.probe.castling.without_rights import WithoutRights, board_after
 from tbgen.probe.moves import reached_by
 from tbgen.progress import Countdown
 from tbgen.retro.kernels.layers import FIRST_LAYER
+from tbgen.retro.workspace import score_resets
 from tbgen.text import counted, duration
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class CastlingSolver:
     """
 
     def __init__(self, values: "Values") -> None:
-        self._values, self._resets = values, values.variant.resets
+        self._values, self._resets = values, score_resets(values.variant)
         self._without = WithoutRights(values)
         self._layers: dict[Home, HomeLayers] = {}
         self._course = _HomeProgress(set())

@@ -34,7 +34,7 @@ class WithoutRights:
     """Finds states of positions without castling rights; its methods raise as :meth:`Values.stored` does."""
 
     def __init__(self, values: "Values") -> None:
-        self._values, self._resets = values, values.variant.resets
+        self._values, self._layered = values, values.variant.layered
         self._kept: dict[Material, IndexedTable] = {}
 
     def values_of(self, states: Sequence[State]) -> list[Code]:
@@ -45,9 +45,9 @@ class WithoutRights:
     def inheriting(self, route: Route) -> PackedStates | TableStates:
         """Return the states that a quiet route leads to, for every accrued score."""
         cell = route.destination
-        file = self._values.packed(cell.material()[0]) if self._resets else None
+        file = self._values.packed(cell.material()[0]) if self._layered else None
         if file is None or not file.info.stores_accrued:
-            return self._in_memory(route, accrued=self._resets)
+            return self._in_memory(route, accrued=self._layered)
         return PackedStates(file, cell, side_after(route), lambda out: self.fresh(out)[0])
 
     def fresh(self, route: Route) -> tuple[Block, bool]:

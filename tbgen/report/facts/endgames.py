@@ -6,6 +6,7 @@ import chess
 import numpy as np
 
 from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
 from tbgen.report.facts.wiki import PAGE, SHOWN
@@ -70,7 +71,7 @@ def _unusual(scanned: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:
 
 def _examples(scanned: TableCounts, sides: Sides[Typical]) -> list[WikiExample]:
     found = []
-    shown = SHOWN.get(scanned.material.name, ()) if scanned.info.variant.resets else ()
+    shown = SHOWN.get(scanned.material.name, ()) if scanned.info.variant is Variant.R_MOBILITY else ()
     for fen, text, line in shown:
         side, value = int(not chess.Board(fen).turn), GScore.parse(text)
         share, usual = sides[side].share(value), value == sides[side].mode

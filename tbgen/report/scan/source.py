@@ -93,7 +93,7 @@ class TableSource:
 
     def layers(self, threads: int) -> EveryLayer:
         """Return what makes the layers of accrued scores, by solving the table again, to be used as a context
-        manager; for packed tables of the variant with resets."""
+        manager; for packed tables of a variant with layers."""
         from tbgen.retro.every_layer import EveryLayer
         from tbgen.retro.warmup import ensure_compiled
 

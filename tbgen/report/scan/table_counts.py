@@ -52,7 +52,7 @@ class TableCounts:
         """Shape (2, 2 sides, 64, 256): positions by the square of Black's king."""
         self.states: Counts = np.zeros((2, 2, 2, accrued.COLUMNS), np.int64)
         """Shape (2, 2 sides, 2 holders, columns of :mod:`tbgen.report.scan.accrued`)."""
-        stored = not self.info.variant.resets or self.info.stores_runs
+        stored = not self.info.variant.layered or self.info.stores_runs
         self.has_accrued = stored or (layers and self.info.has_layers)
         """Whether accrued scores are counted."""
         self.en_passant_rows: list[tuple[int, int]] = []

@@ -19,7 +19,7 @@ from tbgen.verify.kernels.moves import legal_targets, man_on, place, takers_en_p
 from tbgen.verify.kernels.resets import (
     NO_RESETS,
     PROMOTIONS,
-    Resets,
+    ProofResets,
     canonical_slot,
     fresh_after,
     reset_number,
@@ -84,7 +84,7 @@ class ProofGame(Struct):
     """First slot of the window of whole phases that is being proved."""
     score_resets: bool = True
     """Whether captures and pawn moves reset the accrued score: not in whole-game mobility."""
-    resets: Resets = NO_RESETS
+    resets: ProofResets = NO_RESETS
     """The positions after zeroing moves, of a table."""
     en_passant: EnPassantEntries = NO_ENTRIES
     exits: CellExits = NO_EXITS

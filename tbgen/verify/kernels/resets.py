@@ -23,7 +23,7 @@ PROMOTIONS = KNIGHT
 """Number of kinds that a pawn promotes to: queen 1 to knight 4."""
 
 
-class Resets(NamedTuple):
+class ProofResets(NamedTuple):
     """The directory of all resets and tables; the first axis of an array is the table or the reset."""
 
     table: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Resets(NamedTuple):
 
 
 _NONE, _ROWS = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
-NO_RESETS = Resets(
+NO_RESETS = ProofResets(
     _NONE, _NONE, _ROWS, _NONE, _NONE, _ROWS, _NONE, _ROWS, _NONE,
     np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint16),
 )  # fmt: skip
@@ -68,7 +68,7 @@ def reset_number(men: ProofMen, captured: int, pawn: int, kind: int) -> int:
 
 
 @inlined
-def _image_slot(resets: Resets, table: int, squares: Squares, symmetry: int) -> int:
+def _image_slot(resets: ProofResets, table: int, squares: Squares, symmetry: int) -> int:
     """Slot within its phase of the free men under a symmetry, like men in ascending order.
 
     ``squares`` (int64 (16,)) holds the men of the table; its second half is overwritten.
@@ -88,7 +88,7 @@ def _image_slot(resets: Resets, table: int, squares: Squares, symmetry: int) -> 
 
 
 @inlined
-def canonical_slot(resets: Resets, table: int, squares: Squares) -> int:
+def canonical_slot(resets: ProofResets, table: int, squares: Squares) -> int:
     """Canonical slot in a table of the men on ``squares`` (int64 (16,), free men first)."""
     base = phase = 0
     if resets.pawns[table]:
@@ -106,8 +106,8 @@ def canonical_slot(resets: Resets, table: int, squares: Squares) -> int:
 
 
 @inlined
-def _phase(resets: Resets, table: int, squares: Squares) -> int:
-    """Entry of ``Resets.phases`` for the pawns among ``squares``."""
+def _phase(resets: ProofResets, table: int, squares: Squares) -> int:
+    """Entry of ``ProofResets.phases`` for the pawns among ``squares``."""
     free = resets.free[table]
     key = 0
     for pawn in range(resets.pawns[table]):
@@ -116,7 +116,9 @@ def _phase(resets: Resets, table: int, squares: Squares) -> int:
 
 
 @inlined
-def fresh_after(resets: Resets, own: Fresh, reset: int, squares: Squares, side: int, scratch: Squares) -> int:
+def fresh_after(
+    resets: ProofResets, own: Fresh, reset: int, squares: Squares, side: int, scratch: Squares
+) -> int:
     """Code of W, plus 256 times D, of the position after a reset of ``side``.
 
     ``own`` are the values and depths of the table being proved; ``squares`` are those after the move, in the

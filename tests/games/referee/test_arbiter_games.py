@@ -50,7 +50,7 @@ class Literal:
         """Accrued score, 50-move counter and what has ended it."""
         play, start = self.play, self.boards[0]
         clock = start.halfmove_clock
-        accrued = self.seventh if clock > 0 or not play.variant.resets else None
+        accrued = self.seventh if not play.variant.is_reset_by(clock == 0) else None
         for number, own in enumerate(self.scores):
             reset = False
             if number:
@@ -63,7 +63,7 @@ class Literal:
             if ignored:
                 if accrued is None:
                     accrued = own if play.rule == "legacy" else GScore.parse("G218.0")
-            elif accrued is None or (reset and play.variant.resets) or own.g < accrued.g:
+            elif accrued is None or play.variant.is_reset_by(reset) or own.g < accrued.g:
                 accrued = own
                 if play.rule == "improving" and own.g < play.cutoff.g:
                     clock = 0

@@ -1,0 +1,62 @@
+"""What kernels take and make: structures of their own types, and no memory."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from tbgen.compiler.jit import inlined, kernel, with_fixed_types
+from tbgen.compiler.structs import Struct
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(Struct):
+    """Some numbers, and how many of them count."""
+
+    number: NDArray[Any]
+    counted: int
+
+
+@dataclass(frozen=True, eq=False)
+class OtherNumbers(Struct):
+    """The same fields, which mean something else."""
+
+    number: NDArray[Any]
+    counted: int
+
+
+@kernel
+def total(numbers: Numbers) -> int:
+    found = 0
+    for at in range(numbers.counted):
+        found += numbers.number[at]
+    return found
+
+
+def test_a_structure_of_another_type_is_refused() -> None:
+    call, number = with_fixed_types(total), np.arange(5)
+    assert call(Numbers(number, 4)) == 6
+    others: tuple[Any, ...] = (
+        OtherNumbers(number, 4),
+        Numbers(number.astype(np.uint8), 4),
+        Numbers(number, True),
+    )
+    for other in others:
+        with pytest.raises(TypeError, match="a kernel wants a structure of the type Numbers_"):
+            call(other)
+    assert call(Numbers(number, 5)) == 10
+
+
+def test_a_kernel_allocates_nothing() -> None:
+    def allocating(size: int) -> float:
+        return float(np.zeros(size).sum())
+
+    for decorated in (kernel(allocating), inlined(allocating)):
+        with pytest.raises(NumbaError, match="zeros"):
+            decorated(3)
+    assert total(Numbers(np.arange(5), 5)) == 10
+    for code in cast(Any, total).entry.inspect_llvm().values():
+        assert "NRT_" not in code
