@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -21,7 +22,7 @@ OTB_CUTOFF: Final = GScore(8, True)
 
 
 class Scheme(NamedChoice, what="a scoring"):
-    """A way to turn a result into points.
+    """A way to turn a result into points: each is a row of ``_ROWS``.
 
     :cvar EXPONENTIAL: TCEC: the holder of rank r gets 1/2 + 1/2^(1 + r).
     :cvar HARMONIC: the holder of rank r gets 1/2 + 1/(2 (1 + r)).
@@ -60,8 +61,13 @@ class Scheme(NamedChoice, what="a scoring"):
 
     @property
     def whole(self) -> bool:
-        """Whether it gives nothing but whole and half points."""
-        return self not in (Scheme.EXPONENTIAL, Scheme.HARMONIC)
+        """Whether it gives nothing but whole and half points, which tags write as results of chess."""
+        return _ROWS[self].whole
+
+    @property
+    def has_komi(self) -> bool:
+        """Whether the komi counts."""
+        return _ROWS[self].has_komi
 
 
 class Points(NamedTuple):
@@ -211,17 +217,7 @@ class Scoring:
 @lru_cache(maxsize=4096)
 def _holders_lead(scoring: Scoring, rank: int, white: bool) -> Fraction:
     """Return by how much the points of a score's holder exceed those of the other side."""
-    limits = {Scheme.CLASSICAL: 1, Scheme.OTB: OTB_CUTOFF.rank, Scheme.FULL: MAX_RANK + 1}
-    limit = limits.get(scoring.scheme, scoring.cutoff.rank)
-    match scoring.scheme:
-        case Scheme.EXPONENTIAL:
-            return Fraction(1, 2**rank)
-        case Scheme.HARMONIC:
-            return Fraction(1, 1 + rank)
-        case Scheme.KOMI | Scheme.FULL:
-            return Fraction(_against_komi(scoring.komi, rank, white, limit))
-        case Scheme.CLASSICAL | Scheme.WINNER | Scheme.OTB:
-            return Fraction(rank < limit)
+    return Fraction(_ROWS[scoring.scheme].lead(scoring, rank, white))
 
 
 def _against_komi(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
@@ -233,6 +229,32 @@ def _against_komi(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
         return 1
     return 0 if komi.quarters == 2 * cutoff else -1
 
+
+class _SchemeRow(NamedTuple):
+    """What a scheme is."""
+
+    lead: Callable[[Scoring, int, bool], Fraction | int]
+    """Returns by how much the holder of a rank is ahead, and whether that is White."""
+    whole: bool = True
+    """As :attr:`Scheme.whole`."""
+    has_komi: bool = False
+    """As :attr:`Scheme.has_komi`."""
+
+
+_ROWS: Final[Mapping[Scheme, _SchemeRow]] = {
+    Scheme.EXPONENTIAL: _SchemeRow(lambda _, rank, __: Fraction(1, 2**rank), whole=False),
+    Scheme.HARMONIC: _SchemeRow(lambda _, rank, __: Fraction(1, 1 + rank), whole=False),
+    Scheme.CLASSICAL: _SchemeRow(lambda _, rank, __: rank < 1),
+    Scheme.WINNER: _SchemeRow(lambda scoring, rank, _: rank < scoring.cutoff.rank),
+    Scheme.KOMI: _SchemeRow(
+        lambda scoring, rank, white: _against_komi(scoring.komi, rank, white, scoring.cutoff.rank),
+        has_komi=True,
+    ),
+    Scheme.FULL: _SchemeRow(
+        lambda scoring, rank, white: _against_komi(scoring.komi, rank, white, MAX_RANK + 1), has_komi=True
+    ),
+    Scheme.OTB: _SchemeRow(lambda _, rank, __: rank < OTB_CUTOFF.rank),
+}
 
 EXPONENTIAL: Final = Scoring(Scheme.EXPONENTIAL)
 """TCEC's scoring, the default."""

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from tbgen.board.score import GScore
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.tiebreaks import Field, Lead, Tiebreak
+from tbgen.games.standings.tiebreaks import Dependence, Field, Lead, Tiebreak
 from tbgen.text import counted
 
 _MOST_PLAYERS: Final = 300
@@ -135,15 +135,21 @@ class Certainty:
 
     def _depends(self, each: Tiebreak, player: Player, sums: Sequence[Tiebreak]) -> bool:
         """Tell whether a tiebreak that is no sum itself may depend on values, after some sums."""
-        if not each.among:
-            return each.by_points and self.field.lead is not Lead.CHESS
 
         def level(other: Player) -> bool:
             found = (self._difference(row, other, player) for row in sums)
             return all(low <= 0 <= high for low, high in found)
 
-        unsettled = (other for other in self.field.players.values() if self._open[other.name])
-        return bool(sums) and any(map(level, unsettled))
+        match each.depends:
+            case Dependence.NOTHING:
+                return False
+            case Dependence.POINTS:
+                return self.field.lead is not Lead.CHESS
+            case Dependence.LEVEL:
+                unsettled = (other for other in self.field.players.values() if self._open[other.name])
+                return bool(sums) and any(map(level, unsettled))
+            case Dependence.VALUES:
+                return True
 
     def _difference(self, each: Tiebreak, one: Player, other: Player) -> Sums:
         """Return the least and the most by which a sum of a player exceeds another's.

@@ -4,7 +4,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tbgen.games.standings.table import aligned
-from tbgen.games.standings.tiebreaks import Field, Lead, Tiebreak, balance
+from tbgen.games.standings.tiebreaks import Field, Lead, Tiebreak, tiebreak
 from tbgen.games.standings.tournament import Standings
 
 
@@ -35,8 +35,8 @@ def lead_of(result: Standings) -> str:
         return one != other
 
     tie = next(each for each in result.tiebreaks if parts(each))
-    words = tie.words if tie.rank is None else balance(tie.rank).words
-    return f"level on {unit} ({show(ours)} each), ahead by {words}"
+    # In the sentence on the order, words may only go on from those before.
+    return f"level on {unit} ({show(ours)} each), ahead by {tiebreak(tie.key).words}"
 
 
 def _small(lead: Fraction) -> str:

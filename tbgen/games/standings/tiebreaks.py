@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
@@ -87,6 +87,15 @@ _Term = Callable[[Field, GameRecord, GScore, bool], Fraction | int]
 """What a game adds to a sum: its value, and whether the player has White."""
 
 
+class Dependence(Enum):
+    """What of values, which need not be proved, a tiebreak depends on."""
+
+    NOTHING = "results in chess, moves, and how games ended"
+    POINTS = "the points that come first"
+    LEVEL = "who is level, and the points of games among them"
+    VALUES = "values of games"
+
+
 @dataclass(frozen=True, slots=True)
 class Tiebreak:
     """A number that parts level players, and its column in the standings."""
@@ -99,6 +108,8 @@ class Tiebreak:
     """What it is, in the sentence on the order of players; empty if those before say it too."""
     value: _Value
     """Returns the number of a player among all that those before have left level, itself included."""
+    depends: Dependence
+    """What of values it depends on: places are certain where this is."""
     fewest: bool = False
     """Whether the smaller number is the better one."""
     show: Callable[[Any], str] | None = None
@@ -108,13 +119,9 @@ class Tiebreak:
     without: float | Fraction = -math.inf
     """What a player without a number counts as."""
     term: _Term | None = None
-    """If the number is a sum over games that their values decide: what a game adds."""
+    """If it depends on values and is a sum over games: what a game adds."""
     rank: int | None = None
     """The rank whose results alone the sum counts; None if all count."""
-    by_points: bool = False
-    """Whether it goes by the points that come first."""
-    among: bool = False
-    """Whether it depends on who is level."""
 
     @property
     def column(self) -> Column:
@@ -262,53 +269,80 @@ def balance(rank: int) -> Tiebreak:
     score = GScore(rank, True)
     name, what = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
     return Tiebreak(
-        name, f"{score} +-", f"{what} given minus suffered", value, show=signed, term=term, rank=rank
+        name,
+        f"{score} +-",
+        f"{what} given minus suffered",
+        value,
+        Dependence.VALUES,
+        show=signed,
+        term=term,
+        rank=rank,
     )
 
 
+_NOTHING, _POINTS, _LEVEL, _VALUES = Dependence
 _ROWS: Final = (
-    Tiebreak("points", "points", "points", _sum(_points), term=_points),
-    Tiebreak("classical", "classical", "points in chess (classical)", _alone(lambda p: p.results.classical)),
-    Tiebreak("rmobility", "r-mobility", "exponential points (r-mobility)", _sum(_mobility), term=_mobility),
+    Tiebreak("points", "points", "points", _sum(_points), _VALUES, term=_points),
+    Tiebreak(
+        "classical",
+        "classical",
+        "points in chess (classical)",
+        _alone(lambda p: p.results.classical),
+        _NOTHING,
+    ),
+    Tiebreak(
+        "rmobility", "r-mobility", "exponential points (r-mobility)", _sum(_mobility), _VALUES, term=_mobility
+    ),
     Tiebreak(
         "direct",
         "direct",
         "points of direct encounters (direct)",
         _direct,
+        _LEVEL,
         per_game=False,
         without=_EVEN,
-        by_points=True,
-        among=True,
     ),
     Tiebreak(
         "direct-fide",
         "DE",
         "places by direct encounters as FIDE has them (DE)",
         _direct_fide,
-        fewest=True,
+        _LEVEL,
+        True,
         per_game=False,
-        by_points=True,
-        among=True,
     ),
-    Tiebreak("wins", "wins", "wins (+)", _alone(lambda p: p.results.wins)),
-    Tiebreak("black-wins", "B wins", "wins with Black", _alone(lambda p: p.colours[False].wins)),
-    Tiebreak("double-wins", "2 wins", "pairs won twice", _alone(lambda p: p.pairs.halves[4])),
-    Tiebreak("sb", "SB", "Sonneborn-Berger (SB)", _sonneborn_berger, by_points=True),
-    Tiebreak("buchholz", "BH", "Buchholz (BH)", partial(_buchholz, 0, 0), by_points=True),
-    Tiebreak("buchholz-cut1", "BH-C1", "Buchholz cut 1 (BH-C1)", partial(_buchholz, 1, 0), by_points=True),
-    Tiebreak("buchholz-cut2", "BH-C2", "Buchholz cut 2 (BH-C2)", partial(_buchholz, 2, 0), by_points=True),
+    Tiebreak("wins", "wins", "wins (+)", _alone(lambda p: p.results.wins), _NOTHING),
+    Tiebreak("black-wins", "B wins", "wins with Black", _alone(lambda p: p.colours[False].wins), _NOTHING),
+    Tiebreak("double-wins", "2 wins", "pairs won twice", _alone(lambda p: p.pairs.halves[4]), _NOTHING),
+    Tiebreak("sb", "SB", "Sonneborn-Berger (SB)", _sonneborn_berger, _POINTS),
+    Tiebreak("buchholz", "BH", "Buchholz (BH)", partial(_buchholz, 0, 0), _POINTS),
+    Tiebreak("buchholz-cut1", "BH-C1", "Buchholz cut 1 (BH-C1)", partial(_buchholz, 1, 0), _POINTS),
+    Tiebreak("buchholz-cut2", "BH-C2", "Buchholz cut 2 (BH-C2)", partial(_buchholz, 2, 0), _POINTS),
+    Tiebreak("buchholz-median1", "BH-M1", "median Buchholz (BH-M1)", partial(_buchholz, 1, 1), _POINTS),
+    Tiebreak("koya", "Koya", "points against the better half (Koya)", _koya, _POINTS),
+    Tiebreak("progressive", "progr.", "the sum of progressive points (progr.)", _progressive, _POINTS),
+    Tiebreak("crashes", "crashes", "fewest crashes", partial(_lost, _CRASHES), _NOTHING, True),
+    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_lost, _FORFEITS), _NOTHING, True),
     Tiebreak(
-        "buchholz-median1", "BH-M1", "median Buchholz (BH-M1)", partial(_buchholz, 1, 1), by_points=True
+        "games", "games", "fewest games", _alone(lambda p: p.results.games), _NOTHING, True, per_game=False
     ),
-    Tiebreak("koya", "Koya", "points against the better half (Koya)", _koya, by_points=True),
-    Tiebreak("progressive", "progr.", "the sum of progressive points (progr.)", _progressive, by_points=True),
-    Tiebreak("crashes", "crashes", "fewest crashes", partial(_lost, _CRASHES), fewest=True),
-    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_lost, _FORFEITS), fewest=True),
-    Tiebreak("games", "games", "fewest games", _alone(lambda p: p.results.games), True, per_game=False),
     Tiebreak(
-        "won-moves", "m won", "fewest moves of won games (m won)", partial(_moves, 2), True, per_game=False
+        "won-moves",
+        "m won",
+        "fewest moves of won games (m won)",
+        partial(_moves, 2),
+        _NOTHING,
+        True,
+        per_game=False,
     ),
-    Tiebreak("lost-moves", "m lost", "most moves of lost games (m lost)", partial(_moves, 0), per_game=False),
+    Tiebreak(
+        "lost-moves",
+        "m lost",
+        "most moves of lost games (m lost)",
+        partial(_moves, 0),
+        _NOTHING,
+        per_game=False,
+    ),
 )
 BALANCES: Final = "balances"
 """Stands for stalemates, G1.0, G1.5 and so on, through all scores that occur."""

@@ -7,7 +7,6 @@ from typing import Final
 
 from tbgen.board.interval import ScoreInterval
 from tbgen.board.score import GScore
-from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn import tags
@@ -36,7 +35,7 @@ def tags_of(outcome: Outcome) -> dict[str, str]:
         told[names.doubts] = ", ".join(outcome.doubts)
     if outcome.bounds is not None:
         told[names.bounds] = str(outcome.bounds)
-    if scoring.scheme in (Scheme.KOMI, Scheme.FULL):
+    if scoring.scheme.has_komi:
         told[tags.KOMI] = str(scoring.komi)
     return told
 

@@ -13,9 +13,10 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import ORDERS, GameRecord, Order, standings
+from tbgen.games.standings.certainty import Certainty
 from tbgen.games.standings.document import document
 from tbgen.games.standings.tables import tables
-from tbgen.games.standings.tiebreaks import TIEBREAKS, Lead
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, Lead, Tiebreak
 from tests.support.exhaustive import exhaustive
 from tests.support.tournaments import game, games
 
@@ -58,8 +59,8 @@ def proved(each: GameRecord, value: GScore) -> GameRecord:
 def orders(random: Random) -> Order:
     order = random.choice(list(ORDERS.values()))
     if random.random() < 0.6:
-        names = ["direct", "rmobility", "wins", "sb", "stalemates", "g1.0", "balances", "points"]
-        order = order.with_tiebreaks(tuple(random.sample([*names, "direct-fide"], random.randint(1, 4))))
+        names = [*TIEBREAKS, "g1.0", BALANCES]
+        order = order.with_tiebreaks(tuple(random.sample(names, random.randint(1, 4))))
     return order
 
 
@@ -94,12 +95,31 @@ def check_against_all_values(records: list[GameRecord], order: Order, scheme: Sc
         best, worst = certainty.places[player.name]
         assert best <= min(seen[player.name]), (player.name, order)
         assert max(seen[player.name]) <= worst, (player.name, order)
-    others = {"stalemates", "g1.0", "balances", "points"} & set(order.tiebreaks)  # also of values
+    of_values = {name for name, each in TIEBREAKS.items() if each.depends is Dependence.VALUES}
+    others = {*of_values, "g1.0", BALANCES} - {"rmobility"} & {*order.tiebreaks}
     certain = all(len(each) == 1 for each in seen.values())
     if "no place depends" in certainty.sentence or not certainty.unproven:
         assert certain
     elif order.lead is Lead.CHESS and order.tiebreaks[-1] == "rmobility" and not others:
         assert not certain, order
+
+
+def test_tiebreaks_depend_on_no_more_than_they_say() -> None:
+    records, order = random_event(Random(1)), ORDERS["tcec"].with_tiebreaks(tuple(TIEBREAKS))
+    found: dict[tuple[str, str], set[object]] = {}
+    for choice in every_value(records):
+        for player in standings(choice, order=order).players:
+            for key, number in player.tiebreaks.items():
+                found.setdefault((key, player.name), set()).add(number)
+    changed = {key for (key, _), numbers in found.items() if len(numbers) > 1}
+    assert {TIEBREAKS[key].depends for key in changed} == {Dependence.VALUES}
+
+
+def test_what_depends_on_values_but_is_no_sum_is_uncertain() -> None:
+    records = [*games("AB G9.0, BA G9.0"), game("C", "D", "G9.0", basis=Basis.PLAYED)]
+    field = standings(records, order="tcec").certainty.field
+    best = Tiebreak("best", "", "", lambda player, _, __: 1 if player.name == "A" else 0, Dependence.VALUES)
+    assert "may depend" in Certainty(field, [best]).sentence
 
 
 def test_a_game_between_two_counts_for_both() -> None:

@@ -1,6 +1,6 @@
 """What spectators are told of a lead."""
 
-from tbgen.games.standings import standings
+from tbgen.games.standings import ORDERS, standings
 from tbgen.games.standings.leading import lead_of
 from tests.support.tournaments import games
 
@@ -20,3 +20,5 @@ def test_a_lead_is_told_however_small_it_is() -> None:
     ):
         found = standings(games(played))
         assert (lead_of(found), found.players[0].name) == (told, "A")
+    balances = standings(games("AX G1.0, CY G9.0"), order=ORDERS["tcec"].with_tiebreaks(("balances",)))
+    assert lead_of(balances) == "level on points in chess (0.5 each), ahead by G1.0 given minus suffered"

@@ -19,7 +19,7 @@ from tbgen.games.standings.document import document
 from tbgen.games.standings.pairs import paired
 from tbgen.games.standings.places import placed
 from tbgen.games.standings.players import Player
-from tbgen.games.standings.tiebreaks import Field, Lead, Tiebreak
+from tbgen.games.standings.tiebreaks import Dependence, Field, Lead, Tiebreak
 from tbgen.games.tagging import tag_games
 from tests.support.exhaustive import sample
 from tests.support.refusals import refusal
@@ -63,7 +63,9 @@ def test_stalemates_and_then_g_1_0_break_ties() -> None:
 def test_a_tiebreak_is_order_and_column() -> None:
     found = standings(games("AB G9.0, BA G9.0, CA G9.0, BC G9.0"))
     field = Field.of(found.players, Lead.CHESS, Scheme.EXPONENTIAL)
-    blacks = Tiebreak("blacks", "B", "games as Black", lambda player, _, __: player.colours[False].games)
+    blacks = Tiebreak(
+        "blacks", "B", "games as Black", lambda player, _, __: player.colours[False].games, Dependence.NOTHING
+    )
     level = [(player.place, player.name) for player in placed(found.players, [], field)]
     assert level == [(1, "A"), (1, "B"), (3, "C")]
     parted = placed(found.players, [blacks], field)
