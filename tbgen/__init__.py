@@ -40,7 +40,8 @@ G3.5 from G3.5
 (GScore('G3.5'), GScore('-G18.5'))
 
 For many positions, ``probe_many`` and ``moves_many`` are faster; they yield errors in the place of results.
-``probe_arrays`` answers arrays of positions with the same men, millions a second.
+``probe_arrays`` answers arrays of positions with the same men, millions a second; ``SCORE_NAMES`` has the
+names of the codes in its answers.
 ``tbgen.solve(board)`` finds values or bounds of positions beyond the tables (``Solution``); help(tbgen.solve)
 has its parameters. An ``Arbiter`` referees a game with any number of men, and ``adjudicate`` returns the
 result of a stopped game:
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from tbgen.games.settings import GameSettings as GameSettings
     from tbgen.probe.line import LinePly as LinePly
     from tbgen.probe.moves import RankedMove as RankedMove
+    from tbgen.probe.positions import SCORE_NAMES as SCORE_NAMES
     from tbgen.probe.positions import Positions as Positions
     from tbgen.probe.positions import PositionTable as PositionTable
     from tbgen.probe.states import ProbeResult as ProbeResult
@@ -128,7 +130,7 @@ _MODULES = {
     "games.settings": ["GameSettings"],
     "probe.line": ["LinePly"],
     "probe.moves": ["RankedMove"],
-    "probe.positions": ["PositionTable", "Positions"],
+    "probe.positions": ["SCORE_NAMES", "PositionTable", "Positions"],
     "probe.states": ["ProbeResult"],
     "probe.tablebase": ["Tablebase", "open_tablebase"],
     "probe.view_tables": ["ClassicalTables", "ViewMove", "ViewResult", "ViewTables"],

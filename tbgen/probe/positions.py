@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tbgen.board.described import AnyBoard
 from tbgen.board.history import FRESH
 from tbgen.board.material import Material
-from tbgen.board.score import NONE, GScore
+from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.errors import UsageError
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import Layout, Side, Slot, layout_of
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 
 BLOCK_SLOTS: Final = 1 << 20
 """Slots that are decoded together; 3 MiB of values and depths."""
+
+SCORE_NAMES: Final = np.array(
+    [
+        "" if MAX_CODED_RANK < code < 255 - MAX_CODED_RANK else str(GScore.from_code(code))
+        for code in range(256)
+    ]
+)
+"""Names of scores, to be indexed by arrays of their table codes: 256 texts, empty for codes of no score."""
 
 _NOTHING: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
 
