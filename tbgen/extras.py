@@ -73,9 +73,9 @@ def packages_of(extra: str) -> list[str]:
 def installing(packages: list[str]) -> str:
     """Return the command that installs packages into the environment of this process.
 
-    It names packages rather than an extra of tbgen, so it is the same for a clone and a wheel. It takes what is
-    there: pipx where that made the environment, pip, uv, or else pip that Python brings or that another Python
-    lends.
+    It names packages rather than an extra of tbgen, so it is the same for a clone and a wheel. It takes what
+    is there: pipx where that made the environment, pip, uv, or else pip that Python brings or that another
+    Python lends.
     """
     python = sys.executable
     if Path(sys.prefix, "pipx_metadata.json").exists() and shutil.which("pipx"):

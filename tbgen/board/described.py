@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import chess
 
 from tbgen.board.betza import described
-from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.fen import Fen, note_on_reset, parse_fen
 from tbgen.board.kinds import KINDS, Kind, attacks
 from tbgen.board.score import GScore
 from tbgen.board.variant import Resets, Variant, unlisted
@@ -193,6 +193,12 @@ class DescribedFen:
     def accrued_in(self, variant: Variant) -> GScore | None:
         """The accrued score that the FEN tells of, as that of :class:`tbgen.board.fen.Fen`."""
         return None if variant.is_reset_by(not self.board.halfmove_clock) else self.seventh
+
+    def note(self, variant: Variant) -> str | None:
+        """Say that the seventh field does not count, as that of :class:`tbgen.board.fen.Fen`."""
+        if self.seventh is None or self.accrued_in(variant) is not None:
+            return None
+        return note_on_reset(self.seventh, 0)
 
 
 def parse_described(text: str) -> DescribedFen:

@@ -72,6 +72,22 @@ class Fen:
             case other:
                 raise unlisted(other)
 
+    def note(self, variant: Variant) -> str | None:
+        """Say that the seventh field does not count, and why; None if it does, or there is none."""
+        if self.seventh is None or self.accrued_in(variant) is not None:
+            return None
+        return note_on_reset(self.seventh, self.board.halfmove_clock)
+
+
+def note_on_reset(seventh: GScore, clock: int) -> str:
+    """Return the sentence that tells of a seventh field which does not count."""
+    reason = (
+        "an en passant capture is legal, so a pawn move has just reset the score"
+        if clock
+        else "the halfmove clock is 0, so the score has just been reset; give it beside the FEN, or a higher clock"
+    )
+    return f"the seventh field {seventh} does not count: {reason}"
+
 
 def parse_fen(text: str) -> Fen:
     """Read a FEN of six or seven fields; fields after the side to move may be left out.

@@ -146,6 +146,8 @@ class _GameJudge:
 def _position(text: str, judge: _GameJudge, as_json: bool) -> None:
     fen = parse_fen(text)
     report = judge.report(Game(1, 1, start=fen, board=fen.board.copy()))
+    if note := fen.note(report.arbiter.settings.variant):
+        say(f"tbgen: {note}")
     if as_json:
         print_json(_document(report, " ".join(text.split())))
     else:

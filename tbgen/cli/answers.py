@@ -52,6 +52,8 @@ class MobilityAnswer:
     result: ProbeResult
     moves: list[RankedMove] | None
     line: list[LinePly] | MissingLayerError | None
+    note: str | None
+    """What of the question did not count."""
 
     def document(self, fen: str) -> dict[str, Any]:
         """Return the JSON document about a position that was named so."""
@@ -62,6 +64,7 @@ class MobilityAnswer:
             **position_fields(fen, self.variant, self.scoring, self.result),
             moves=UNSET if self.moves is None else [MoveDocument(**move_fields(move)) for move in self.moves],
             line=line,
+            note=self.note or UNSET,
         ).plain()
 
     def text(self) -> Iterator[str]:

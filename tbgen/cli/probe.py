@@ -167,9 +167,11 @@ def _print_lines(prober: _Prober) -> int:
 
 
 def _remark(answer: Answer, position: str) -> int:
-    """Say on stderr what is missing in an answer, after its position, and return its exit code."""
-    if isinstance(answer, MobilityAnswer) and isinstance(answer.line, MissingLayerError):
-        say(f"tbgen: {position}{answer.line}")
+    """Say on stderr what an answer lacks or leaves out, after its position, and return its exit code."""
+    if isinstance(answer, MobilityAnswer):
+        for remark in (answer.note, answer.line if isinstance(answer.line, MissingLayerError) else None):
+            if remark is not None:
+                say(f"tbgen: {position}{remark}")
     return answer.exit_code if isinstance(answer, TbgenError) else 0
 
 
@@ -209,7 +211,8 @@ class _Prober:
         accrued = [fen.accrued_in(tables.rules) if self.accrued is None else self.accrued for fen in fens]
         results = tables.probe_many(boards, accrued)
         moves = tables.moves_many(boards, accrued) if self.moves else repeat(None)
-        for board, score, result, ranked in zip(boards, accrued, results, moves, strict=False):
+        notes = [fen.note(tables.rules) if self.accrued is None else None for fen in fens]
+        for board, score, note, result, ranked in zip(boards, accrued, notes, results, moves, strict=False):
             if isinstance(result, TbgenError):
                 yield result
             elif isinstance(ranked, TbgenError):
@@ -217,7 +220,7 @@ class _Prober:
             else:
                 try:
                     line = self._line(board, score) if self.line else None
-                    yield MobilityAnswer(board, tables.rules, self.scoring, result, ranked, line)
+                    yield MobilityAnswer(board, tables.rules, self.scoring, result, ranked, line, note)
                 except TbgenError as error:
                     yield error
 

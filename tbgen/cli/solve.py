@@ -31,7 +31,7 @@ from tbgen.cli.options import (
 from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine, stage_text
 from tbgen.cli.solving import Means
-from tbgen.cli.streams import print_json
+from tbgen.cli.streams import print_json, say
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.extras import needs_extra
 from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
@@ -158,6 +158,8 @@ def run(
     from tbgen.solve.solver import solve
 
     fen = parse_fen(texts[0])
+    if accrued is None and (note := fen.note(Variant.R_MOBILITY)):
+        say(f"tbgen: {note}")
     seconds, most = Budget.seconds if time is None else time, None if halt is None else 0
     with ProgressLine() as shown:
         try:

@@ -1,6 +1,6 @@
 """The game that the engine plays: what the command ``position`` says, and what a search asks of it."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -118,6 +118,7 @@ def read_game(
     accrued: GScore | None = None,
     rule: FiftyMoveRule = FiftyMoveRule.NONE,
     chess960: bool = False,
+    note: Callable[[str], object] = str,
 ) -> SearchGame:
     """Return the game that a command ``position`` describes: its moves are replayed under the arbiter.
 
@@ -126,6 +127,7 @@ def read_game(
         FEN's halfmove clock is 0.
     :param rule: the 50-move rule that the game goes by, with the end by bare kings that goes with it.
     :param chess960: whether castling is written as in Chess960; it is read in either way.
+    :param note: is told what of the command does not count.
 
     :raises UsageError: if the words are no such command, play cannot go on from the position, or a move is
         illegal.
@@ -137,6 +139,8 @@ def read_game(
         start = parse_fen(" ".join(first[1:]))
     else:
         raise UsageError(_EXPECTED)
+    if unheard := start.note(Variant.R_MOBILITY):
+        note(unheard)
     if start.seventh is None:
         start = replace(start, seventh=accrued)
     start.board.chess960 |= chess960

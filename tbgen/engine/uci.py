@@ -146,7 +146,13 @@ class UciEngine:
         :raises UsageError: if it is none.
         """
         given = self._options
-        return read_game(self._position, accrued=given.accrued, rule=given.rule, chess960=given.chess960)
+        return read_game(
+            self._position,
+            accrued=given.accrued,
+            rule=given.rule,
+            chess960=given.chess960,
+            note=self._note,
+        )
 
     def _go(self, words: list[str]) -> None:
         self._stop()

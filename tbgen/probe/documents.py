@@ -136,6 +136,8 @@ class PositionDocument(Document, kw_only=True):
     depth: Plies | None
     points: PointsDocument
     category: Category | UnsetType = UNSET
+    note: str | UnsetType | None = UNSET
+    """What of the question did not count."""
 
 
 def position_fields(fen: str, variant: Variant, scoring: Scoring, result: "ProbeResult") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """From a board and an accrued score to the state that is looked up, and from its value to the answer."""
 
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -72,7 +73,7 @@ class ProbeResult:
 
 def read(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBoard, GScore | Fresh | None]:
     """Return the position that a caller gives as a board, and the accrued score as far as the arguments tell:
-    the given one, else that of a FEN's seventh field.
+    the given one, else that of a FEN's seventh field; a warning says where that does not count.
 
     :raises UsageError: if a text is no FEN or no G-score.
     :raises TypeError: if the arguments are of another kind.
@@ -84,6 +85,8 @@ def read(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBo
     elif isinstance(given, str):
         fen = parse_position(given)
         board, told = fen.board, fen.accrued_in(variant)
+        if accrued is None and (note := fen.note(variant)):
+            warnings.warn(note, stacklevel=5)
     else:
         raise TypeError(f"the position is a {type(given).__name__}: expected a chess.Board or a FEN")
     if accrued is None:

@@ -68,6 +68,8 @@ class Question(NamedTuple):
 
     board: AnyBoard
     accrued: GScore | None
+    note: str | None = None
+    """What of the FEN does not count."""
 
 
 def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
@@ -78,7 +80,9 @@ def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
     if len(fen) > MOST_FEN_LETTERS:
         raise UsageError(f"the FEN has {len(fen)} letters: one has at most {MOST_FEN_LETTERS}")
     read = parse_position(fen)
-    return Question(read.board, GScore.parse(accrued) if accrued else read.accrued_in(variant))
+    if accrued:
+        return Question(read.board, GScore.parse(accrued), None)
+    return Question(read.board, read.accrued_in(variant), read.note(variant))
 
 
 def _question_for_tables(fen: str, accrued: str | None, variant: Variant) -> Question:
@@ -100,12 +104,12 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
     :raises TbgenError: if tables do not say.
     """
     asked = _question_for_tables(fen, accrued, stock.variant)
-    return _with_moves(stock, asked, stock.tables.probe(*asked), stock.tables.moves(*asked))
+    return _with_moves(stock, asked, stock.tables.probe(*asked[:2]), stock.tables.moves(*asked[:2]))
 
 
 def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
     """Return why tables do not say what a position is worth, None if they do."""
-    found = _or_refusal(lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant)))
+    found = _or_refusal(lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant)[:2]))
     return found.document() if isinstance(found, Refusal) else None
 
 
@@ -115,8 +119,8 @@ def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDoc
     :raises TbgenError: if tables do not say.
     """
     asked = _question_for_tables(fen, accrued, stock.variant)
-    fields = _position_fields(asked.board, stock.variant, stock.tables.probe(*asked))
-    return MainlineDocument(**fields, mainline=list(map(PlyDocument.of, stock.tables.line(*asked))))
+    fields = _position_fields(asked, stock.variant, stock.tables.probe(*asked[:2]))
+    return MainlineDocument(**fields, mainline=list(map(PlyDocument.of, stock.tables.line(*asked[:2]))))
 
 
 def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
@@ -124,7 +128,7 @@ def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
 
     :raises TbgenError: if tables do not say.
     """
-    board, _ = _question_for_tables(fen, None, stock.variant)
+    board = _question_for_tables(fen, None, stock.variant).board
     fresh = stock.tables.probe(board, FRESH)
     scores = _possible_scores(board, fresh.position_score, stock.variant)
     found = list(map(require_answer, stock.tables.probe_many([board] * len(scores), scores)))
@@ -154,7 +158,7 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
 
     :raises TbgenError: if tables do not say.
     """
-    board, _ = _question_for_tables(fen, None, stock.variant)
+    board = _question_for_tables(fen, None, stock.variant).board
     through = stock.tables.view(view)
     result = through.probe(board)
     return ViewDocument(
@@ -241,7 +245,7 @@ def _batch_answer(
 ) -> PositionDocument:
     """Return the answer about one position, without its moves if they are None."""
     if moves is None:
-        return PositionDocument(**_position_fields(asked.board, stock.variant, require_answer(result)))
+        return PositionDocument(**_position_fields(asked, stock.variant, require_answer(result)))
     return _with_moves(stock, asked, require_answer(result), require_answer(moves))
 
 
@@ -280,13 +284,15 @@ def _batch_request(body: bytes) -> BatchRequest:
     return asked
 
 
-def _position_fields(board: AnyBoard, variant: Variant, result: ProbeResult) -> dict[str, Any]:
+def _position_fields(asked: Question, variant: Variant, result: ProbeResult) -> dict[str, Any]:
     """Return the fields of a :class:`PositionDocument`."""
+    board = asked.board
     return {
         **position_fields(board.fen(), variant, EXPONENTIAL, result),
         **end_of(result.position_score),
         "insufficient_material": board.is_insufficient_material(),
         "category": Category.of(result.value, board.turn),
+        "note": asked.note,
     }
 
 
@@ -304,7 +310,7 @@ def _with_moves(
         )
         for move in moves
     ]
-    return PositionMovesDocument(**_position_fields(board, stock.variant, result), moves=documents)
+    return PositionMovesDocument(**_position_fields(asked, stock.variant, result), moves=documents)
 
 
 def _points(value: GScore) -> PointsDocument:

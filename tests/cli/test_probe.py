@@ -157,6 +157,21 @@ def test_accrued_scores(words: list[str], accrued: str, capsys: Capture) -> None
     assert json.loads(answer(capsys, "probe", "--json", *words))["accrued"] == accrued
 
 
+def test_a_seventh_field_that_does_not_count_is_named(capsys: Capture) -> None:
+    sentence = (
+        "the seventh field G2.5 does not count: the halfmove clock is 0, so the score has just been reset"
+    )
+    fen = f"{KBK} G2.5"
+    for words in (["probe", fen, "--json"], ["adjudicate", fen, "--json"], ["solve", fen, "--json"]):
+        printed, told = said(capsys, 0, *words)
+        assert [line.partition(";")[0] for line in told] == [f"tbgen: {sentence}"], words
+        assert json.loads(printed).get("note", sentence).startswith(sentence)
+    printed, told = said(capsys, 0, "probe", fen, KBK, "--json")
+    assert [line.startswith(f"tbgen: {fen}: {sentence}") for line in told] == [True]
+    assert ["note" in each for each in json.loads(printed)] == [True, False]
+    answer(capsys, "probe", fen, "--accrued", "G2.5")
+
+
 def test_many_positions(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line has its answer, which repeats it as it was sent, but blank ones, as the help says."""
     lines = [KBK, "", "junk", "8/8/8/2K3k1/8/8/8/7Q w - - 0 1", f"  {KBK}\t", "\udcff"]

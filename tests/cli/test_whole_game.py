@@ -177,7 +177,7 @@ def test_probe(whole_game_tables: Path, capsys: Capture) -> None:
     assert "resets" not in answer(capsys, *push, "--rules", "wg")
     found = document(capsys, *words, "--rules", "wg")
     assert [found[fact] for fact in ("rules", "accrued", "value", "depth")] == ["wg", "-G2.5", "-G2.5", 0]
-    found = document(capsys, *words)
+    found = json.loads(said(capsys, 0, *words, "--json")[0])
     assert (found["rules"], found["accrued"]) == ("r", "-G2.5")
     given = document(capsys, *words, "--rules", "wg", "--accrued", "G2.0")
     assert (given["accrued"], given["value"]) == ("G2.0", "G2.0")

@@ -54,12 +54,14 @@ def test_what_the_seventh_field_tells(tablebase: Tablebase) -> None:
         (held, "G3.5", "G3.5"),
         (held, GScore("G9"), "-G8.5"),
         (held, tbgen.FRESH, "-G8.5"),
-        (f"{KINGS} 0 60 -G5.5", None, "-G8.5"),  # a capture or a pawn's move came just before
     ):
         result = tablebase.probe(fen, given)
         assert str(result.accrued) == accrued
         assert result == tablebase.probe(chess.Board(fen.rpartition(" -G")[0] or fen), accrued)
         assert list(tablebase.probe_many([fen], [given])) == [result]
+    with pytest.warns(UserWarning, match="seventh field -G5.5 does not count") as warned:
+        assert str(tablebase.probe(f"{KINGS} 0 60 -G5.5").accrued) == "-G8.5"
+    assert warned[0].filename == __file__
     assert list(tablebase.probe_many([held], tbgen.FRESH)) == [tablebase.probe(held, tbgen.FRESH)]
     assert list(tablebase.moves_many([held], tbgen.FRESH)) == [tablebase.moves(held, tbgen.FRESH)]
 

@@ -108,7 +108,11 @@ def test_the_accrued_score_that_is_given_counts(api: TestClient) -> None:
     assert asked(api, "/r", fen=fen, accrued="")["accrued"] == "-G5.5"
     assert asked(api, "/r", fen=fen, accrued="G3.5")["value"] == "G3.5"
     assert asked(api, "/r", fen=fen.replace(" ", "_"))["accrued"] == "-G5.5"
+    reset = fen.replace(" 3 ", " 0 ")
+    assert asked(api, "/r", fen=reset)["note"].startswith("the seventh field -G5.5 does not count: the half")
+    assert asked(api, "/r", fen=reset, accrued="-G5.5")["note"] is None
     fen = "7k/8/8/3pP3/8/8/8/7K w - d6 0 1"
+    assert "a pawn move has just" in asked(api, "/r", fen=fen.replace(" 0 ", " 3 ") + " G3.5")["note"]
     assert len(asked(api, "/r/accrued", fen=fen)["accrued_scores"]) == 1
     assert len(asked(api, "/wg/accrued", fen=fen)["accrued_scores"]) > 1
 

@@ -24,7 +24,16 @@ export function stateOf({fen = "", accrued = null}, rules) {
     const told = accrued ? scoreOf(accrued) : seventh !== null && (rules === "wg" || found.clock) ? scoreOf(seventh) : null
     const ignored = found.over || (found.passing && rules === "r")
     if (told !== null && !ignored && rankOf(told) < LEAST_RANK) throw refused(`the accrued score ${textOf(told)} ends the game, and here it goes on`)
-    return {position: found, accrued: accruedAt(found, told, rules)}
+    const note = accrued || seventh === null || rules === "wg" ? null : noteOn(scoreOf(seventh), found)
+    return {position: found, accrued: accruedAt(found, told, rules), note}
+}
+
+/** Say that the seventh field of a FEN does not count, and why; null if it does. */
+function noteOn(seventh, {clock, passing}) {
+    if (clock && !passing) return null
+    const reason = clock ? "an en passant capture is legal, so a pawn move has just reset the score"
+        : "the halfmove clock is 0, so the score has just been reset; give it beside the FEN, or a higher clock"
+    return `the seventh field ${textOf(seventh)} does not count: ${reason}`
 }
 
 /** The same of one that a table may hold. */
@@ -38,10 +47,11 @@ async function stateInTables(parameters, rules) {
 
 const endOf = ({over, check}) => ({checkmate: over && check, stalemate: over && !check})
 
-const factsOf = ({position, accrued}, goal, rules) => ({
+const factsOf = ({position, accrued, note = null}, goal, rules) => ({
     fen: fenOf(position), material: materialOf(position).material, rules, ...endOf(position),
     insufficient_material: isInsufficient(position), position_score: textOf(position.own), accrued: textOf(accrued),
     holder: isWhites(goal.value) ? "white" : "black", ...worthOf(goal, position.side),
+    note,
 })
 
 /** Return the state that a move leads to. */
