@@ -15,12 +15,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import BinaryIO, Final, TypeAlias
+from typing import Annotated, BinaryIO, Final, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from tbgen.games.standings.sprt import TestSettings
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Komi, Scheme
+from tbgen.board.variant import Variant
+from tbgen.documents import Count
+from tbgen.games.settings import GameOptions
+from tbgen.games.standings.sprt import TestSettings, sprt
 
 
 class Termination(StrEnum):
@@ -57,15 +62,34 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     rules: str
     players: Sequence[Participant]
     rounds: int
-    games: int
+    games: Annotated[int, Meta(ge=1)]
     total: int | None
-    finished: int
+    finished: Count
     concurrency: int
     scoring: str
     cutoff: str | None
     komi: str | None
     test: TestSettings | None
-    size: int
+    size: Count
+
+    def __post_init__(self) -> None:
+        """Check what its words mean.
+
+        :raises UsageError: if one means nothing; a reader skips such a line.
+        """
+        _ = self.options
+        if self.test is not None:
+            sprt((), *self.test.numbers, model=self.test.model, pairs=self.games == 2)
+
+    @property
+    def options(self) -> GameOptions:
+        """By which the games of the event are scored."""
+        return GameOptions(
+            Variant(self.rules),
+            cutoff=None if self.cutoff is None else GScore.parse(self.cutoff),
+            scheme=Scheme(self.scoring),
+            komi=None if self.komi is None else Komi.parse(self.komi),
+        )
 
 
 class Outset(Struct, frozen=True):
@@ -147,8 +171,8 @@ class GameEnd(PairingLine, frozen=True, tag="finished"):
 
     value: str
     reason: str
-    finished: int
-    size: int
+    finished: Count
+    size: Count
 
 
 class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
@@ -190,7 +214,7 @@ class LiveFile:
     def read(self) -> tuple[bool, Sequence[LiveLine]]:
         """Return whether a new file has begun, and the lines since the last call.
 
-        Lines that cannot be decoded are skipped.
+        Lines that mean nothing are skipped, whatever their bytes are.
         """
         fresh = False
         with suppress(OSError):  # there is no file yet, or none any more
@@ -203,7 +227,7 @@ class LiveFile:
         *whole, self._rest = (self._rest + self._file.read()).split(b"\n")
         lines: list[LiveLine] = []
         for line in whole:
-            with suppress(msgspec.MsgspecError):
+            with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
                 lines.append(_decoder.decode(line))
         return fresh, lines
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import current_thread, main_thread
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -25,6 +26,9 @@ from tbgen.web.limits import Limiter, client_of
 from tbgen.web.live_state import EventFiles, LiveState
 from tbgen.web.replay import replay
 
+Result = TypeVar("Result")
+
+_logger = logging.getLogger(__name__)
 _PGN: Final = ".pgn"
 _JSON: Final = ".json"
 _MOST_DIGITS: Final = 9
@@ -130,6 +134,8 @@ class LivePage:
         self._files, self._limiter, self._until_over = EventFiles(pgn), limiter, until_over
         self._state = LiveState()
         self._ranking = asyncio.Lock()
+        self._failure = ""
+        """What has gone wrong last."""
         self.audience = Audience()
 
     def endpoints(self) -> Endpoints:
@@ -147,13 +153,23 @@ class LivePage:
             self._close_at_signals()
         ranking = asyncio.create_task(self._keep_ranking())
         try:
-            while not (await self._look() and self._until_over):
+            while not (await self._unharmed(self._look(), False) and self._until_over):
                 await asyncio.sleep(_SECONDS)
         finally:
             ranking.cancel()
             self._files.live.close()
         self.audience.close()
         signal.raise_signal(signal.SIGINT)
+
+    async def _unharmed(self, work: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
+        """Return the result of work on the files; if they end it, that is logged, once in a row."""
+        try:
+            return await work
+        except Exception as error:
+            if repr(error) != self._failure:
+                self._failure = repr(error)
+                _logger.error("the live page passes over a part of its files: %s", self._failure)
+            return otherwise
 
     async def _look(self) -> bool:
         """Take in what is new in the files, and tell whether the live file says that the event is over."""
@@ -184,7 +200,9 @@ class LivePage:
         async with self._ranking:
             state = self._state
             games, state.unranked = state.unranked, []
-            change = await asyncio.to_thread(state.rank, games) if games else None
+            if not games:
+                return
+            change = await self._unharmed(asyncio.to_thread(state.rank, games), None)
             if change is not None and state is self._state:
                 self.audience.tell(event(*change))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
@@ -13,8 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import chess
 from msgspec.structs import asdict, replace
 
-from tbgen.board.score import GScore
-from tbgen.board.scoring import Komi, Scheme
+from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.games.live_file import (
     EventEnd,
@@ -96,18 +96,18 @@ class EventFiles:
         return self._begun and self.live.abandoned
 
     def text(self, place: slice) -> bytes:
-        """Return bytes of the PGN file; none if it cannot be read."""
+        """Return those bytes of the PGN file that there are; none if it cannot be read."""
         try:
             with self._pgn.open("rb") as file:
-                file.seek(place.start)
-                return file.read(place.stop - place.start)
+                end = min(place.stop, file.seek(0, os.SEEK_END))
+                return file.read(end - file.seek(min(place.start, end)))
         except OSError:
             return b""
 
     def _finished(self, line: LiveLine) -> Iterator[ListedGame]:
         if isinstance(line, EventStart):
             self._size = self._games = 0
-            self.options = _options_of(line)
+            self.options = line.options
         elif not isinstance(line, GameEnd):
             return
         for raw in split_games(BytesIO(self.text(slice(self._size, line.size)))):
@@ -132,6 +132,7 @@ class EventFiles:
             return False, ()
         if size == self._untold_size or began < self._rested:
             return False, ()
+        self._untold_size = size
         games: list[ListedGame] = []
         first: Mapping[str, str] = {}
         keys: set[Key | None] = set()
@@ -150,7 +151,6 @@ class EventFiles:
                     games.append(ListedGame(game, _row(raw, game), place))
                     keys.add(key)
                     break
-        self._untold_size = size
         self._rested = perf_counter() + _REST * (perf_counter() - began)
         if not games:
             return False, ()
@@ -334,16 +334,6 @@ def _start_of(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStar
         komi=None,
         test=None,
         size=games[-1].place.stop,
-    )
-
-
-def _options_of(start: EventStart) -> GameOptions:
-    """Return the options by which the games of an event are scored."""
-    return GameOptions(
-        Variant(start.rules),
-        cutoff=None if start.cutoff is None else GScore.parse(start.cutoff),
-        scheme=Scheme(start.scoring),
-        komi=None if start.komi is None else Komi.parse(start.komi),
     )
 
 

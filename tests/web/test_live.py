@@ -7,8 +7,10 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from threading import Event
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
@@ -23,6 +25,7 @@ from tbgen.solve.command import COMMAND
 from tbgen.web.errors import Refusal
 from tbgen.web.live import Audience
 from tbgen.web.live_server import LiveServer
+from tbgen.web.live_state import EventFiles
 from tests.match.engines import MATE
 from tests.match.test_live import START
 from tests.support.commands import failure
@@ -206,8 +209,15 @@ def test_nothing_is_imported_from_where_the_command_is_given(
 
 def test_an_event_is_followed_through_all_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before it begins; where only the games of the file are known, which do not tell whether it is over; and
-    to its end, which ends the server."""
-    ended, pgn = Event(), tmp_path / "games.pgn"
+    to its end, which ends the server. Every other look into the files fails."""
+    ended, pgn, looks, read = Event(), tmp_path / "games.pgn", count(), EventFiles.read
+
+    def look(files: EventFiles) -> Any:
+        if next(looks) % 2:
+            raise OSError(5, "Input/output error")
+        return read(files)
+
+    monkeypatch.setattr(EventFiles, "read", look)
     monkeypatch.setattr("tbgen.web.live.signal.raise_signal", lambda _: ended.set())
     stands_still(tmp_path / "other.pgn")
     with served(tmp_path, live=pgn, until_over=True) as address:

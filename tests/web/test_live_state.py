@@ -20,6 +20,7 @@ from tbgen.games.live_file import (
     live_path,
 )
 from tbgen.web import live_state
+from tbgen.web.archive import Archive
 from tbgen.web.live_state import EventFiles, LiveState
 from tests.match.engines import MATE, SHUFFLE, words
 from tests.match.test_live import START
@@ -71,6 +72,36 @@ def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
     live_path(pgn).write_bytes(line_of(replace(START, size=whole)))
     fresh, ((_, games),) = files.read()
     assert (fresh, [each.row["number"] for each in games]) == (True, [1, 2])
+    files.live.close()
+
+
+def test_lines_that_mean_nothing_are_passed_over(pgn: Path) -> None:
+    """Bytes that are no text, words that nobody knows, numbers beyond all bounds; what follows counts."""
+    start, end, over = map(
+        line_of, (START, line(pgn.read_bytes().index(b"[Event", 10), 1), EventEnd(Termination.FINISHED))
+    )
+    bad = [b'{"type":"over","how":"\xff"}\n', b"[" * 100_000 + b"\n", end.replace(b'"size":', b'"size":-')]
+    for right, wrong in (
+        (b'"r"', b'"x"'), (b'"exponential"', b'"x"'), (b'"cutoff":null', b'"cutoff":"G9.3"'),
+        (b'"komi":null', b'"komi":"x"'), (b'"test":null', b'"test":{"elo0":5,"elo1":1}'),
+        (b'"games":2', b'"games":0'),
+    ):  # fmt: skip
+        assert right in start
+        bad.append(start.replace(right, wrong))
+    live_path(pgn).write_bytes(b"".join([*bad, start, *bad, end, *bad, over]))
+    files = EventFiles(pgn)
+    told = files.read()[1]
+    assert [(type(said), len(games)) for said, games in told] == [
+        (EventStart, 0),
+        (GameEnd, 1),
+        (EventEnd, 0),
+    ]
+    Archive(pgn).write(pgn.parent)
+    assert (pgn.parent / "live" / "games" / "1.1.1.json").exists()
+    files.live.close()
+    files = EventFiles(pgn)
+    live_path(pgn).write_bytes(line_of(replace(START, size=1 << 62)))
+    assert [len(games) for _, games in files.read()[1]] == [2]
     files.live.close()
 
 
