@@ -11,7 +11,8 @@ from tbgen.errors import UsageError, quote
 _DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d+)?) ?([smh])", re.IGNORECASE | re.ASCII)
 _SIZE: Final = re.compile(r"(-?\d+(?:\.\d+)?) ?(?:([KMGT])(i?B)?)?", re.IGNORECASE | re.ASCII)
 
-_FORMULA: Final = re.compile(r"[=+\-@\t\r]", re.ASCII)
+_FORMULA: Final = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+"""The begin of what a spreadsheet may take for a formula; the last four are the full-width signs."""
 _NO_FORMULA: Final = re.compile(r"-G\d+\.[05]", re.ASCII)
 """G-scores, which no spreadsheet can take for one and which are to be read again."""
 
@@ -151,6 +152,8 @@ def csv_text(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
 
     >>> csv_text(["name", "score", "points"], [["=1+1", "-G3.5", -0.25], ["a, b", None, 2]]).splitlines()
     ['name,score,points', "'=1+1,-G3.5,-0.25", '"a, b",,2']
+    >>> csv_text(["\\uff1d1+1"], [])[0]
+    "'"
     """
     import csv  # here, as every command needs this module and few write CSV
     import io

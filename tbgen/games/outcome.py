@@ -122,6 +122,13 @@ class Outcome:
         return Doubt.TRUNCATED in self.doubts
 
     @property
+    def beyond_proof(self) -> str:
+        """Why nothing more can be known of it; empty if something may be."""
+        if self.truncated:
+            return "the last moves of the game are missing"
+        return "both sides have lost by forfeit" if Doubt.BOTH_FORFEIT in self.doubts else ""
+
+    @property
     def lacks(self) -> list[str]:
         """Sentences about what is missing that would have told more."""
         file = self.missing_syzygy

@@ -78,7 +78,7 @@ def test_a_gauntlet_is_run_by_the_first() -> None:
 
 def test_keys_and_names() -> None:
     assert Key.parse(str(Key(12, 3, 1))) == Key(12, 3, 1)
-    assert [Key.parse(text) for text in ("", "1", "1.2", "1.2.x", "1.2.3.4", "?")] == [None] * 6
+    assert [Key.parse(text) for text in ("", "1.2", "1.2.x", "1.2.3.4", "1.2." + 5000 * "9")] == [None] * 5
     assert Format("roundrobin") is Format.ROUND_ROBIN
     with pytest.raises(UsageError, match="expected one of round-robin"):
         Format("ladder")

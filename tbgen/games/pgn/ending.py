@@ -12,7 +12,8 @@ Cute Chess 1.5          ``Termination``: adjudication, time forfeit, abandoned, 
 cuteRMob (August 2021)  the same, but ``Result "1/2-1/2"`` for all ends that are not on the board, even those
                         with a winner; ``RMobilityResult`` is ``G0.0`` or ``-G0.0`` then
 fastchess 1.8           the sentences of Cute Chess (``Black loses on time (12ms overrun)``), ``Termination``
-                        also normal; a stalled connection is abandoned; up to 0.9 names instead of colours
+                        also normal; a stalled connection is abandoned; up to 0.9 names instead of colours; in
+                        September 2024 no comma before the sentence
 TCEC (seasons 1 to 29)  ``TerminationDetails``: TCEC win rule, TCEC draw rule, SyzygyTB, TB position, Manual
                         adjudication, or the sentence of Cute Chess; ``Termination`` of old games: GUI
                         adjudication, User adjudication, GUI TB Mate in 30, time, resign
@@ -36,6 +37,7 @@ import chess
 
 from tbgen.errors import printable
 from tbgen.games.outcome import Basis
+from tbgen.games.pgn.results import BOTH_FORFEIT
 
 _MAX_TEXT: Final = 80
 
@@ -51,6 +53,21 @@ _SENTENCE: Final = re.compile(
 )
 """The loser or winner, and how, in the words of Cute Chess."""
 
+_OF_ANYBODY: Final = re.compile(
+    r"(?P<side>white|black)(?:['’]s (?:engine|program|connection|clock|flag|time))?(?: has| is| was)? "
+    r"(?P<deed>wins|won|los(?:es|t)|forfeit(?:s|ed)|resign(?:s|ed)|disconnect(?:s|ed)|crash(?:es|ed)"
+    r"|stall(?:s|ed)|(?:times|timed|ran|runs) out|(?:makes|made|plays|played) an? (?:illegal|invalid) move"
+    r"|abandon(?:s|ed)|quits?|exit(?:s|ed)|died|hangs|hung|left the game|fell|falls|(?:check)?mated)\b",
+    re.IGNORECASE,
+)
+"""The same in the words of anybody."""
+
+_DATA: Final = re.compile(
+    r"\A(?:(?:[-+]?[M#]?\d[\d.]*/\d+|\d[\d.]*m?s|\w+=\S+|book|\[%[^\]]*\])[;:|.]?\s+(?:-\s+)?)+",
+    re.IGNORECASE,
+)
+"""What an engine or a clock tells before a sentence, if no comma follows."""
+
 _REMARK: Final = re.compile(
     r"(?:white|black|draw|drawn|end|no|game|adjudication)\b[\w :'’().-]{0,60}", re.IGNORECASE
 )
@@ -65,9 +82,13 @@ _DRAWN: Final = re.compile(r"\bdrawn?\b", re.IGNORECASE)
 _CAUSES: Final = {
     cause: re.compile(rf"\b(?:{words})", re.IGNORECASE)
     for cause, words in (
-        (Basis.ILLEGAL_MOVE, "illegal"),
-        (Basis.TIME_FORFEIT, r"time\b|time-?outs?\b|flag"),
-        (Basis.ABANDONED, "abandon|disconnect|connection|stalls?\\b|stalled|crash"),
+        (Basis.ILLEGAL_MOVE, "illegal|invalid move"),
+        (Basis.TIME_FORFEIT, r"timed?\b|time-?outs?\b|times out\b|flag"),
+        (
+            Basis.ABANDONED,
+            r"abandon|disconnect|connection|stalls?\b|stalled|crash|exit(?:s|ed)\b|quits?\b|died\b|hangs\b|hung\b"
+            r"|left the game",
+        ),
         (Basis.RESIGNATION, "resign"),
     )
 }
@@ -96,11 +117,12 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
 
     A decisive ``Result`` has that winner, whatever the texts say; they only tell the cause. A game was
     resigned if they say so, or if ``normal`` is all they say; it is a forfeit in a way that nobody tells if
-    they say nothing, or if a sentence names the other winner. Any other ``Result`` is what cuteRMob may have
-    written for a win: then the comment's end, after its last comma, ``TerminationDetails`` or ``Termination``
-    names the winner in a sentence of Cute Chess, else an ``RMobilityResult`` of a mate does. The game counts
-    as stopped all the same if two sentences contradict each other, if a tag speaks of a draw, or if a tag
-    speaks of adjudication and no sentence does: so arbiters of TCEC overruled a crash.
+    they say nothing, or if a sentence names the other winner. ``0-0`` has no winner. Any other ``Result`` is
+    what cuteRMob may have written for a win: then the comment's end, after its last comma or an engine's
+    data, ``TerminationDetails`` or ``Termination`` names the winner in a sentence of Cute Chess, else an
+    ``RMobilityResult`` of a mate does. The game counts as stopped all the same if two sentences contradict
+    each other, if a tag speaks of a draw, or if a tag speaks of adjudication and no sentence does: so
+    arbiters of TCEC overruled a crash.
 
     :param tags: the tags of the game; ``Result``, ``Termination``, ``TerminationDetails`` and
         ``RMobilityResult`` are looked at, and any of them may be missing or nonsense.
@@ -111,17 +133,19 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     >>> read_ending({"Result": "1/2-1/2", "Termination": "Time forfeit"}).cause is None
     True
     """
-    remark = _one_line(last_comment.rpartition(",")[2])
+    remark = _DATA.sub("", _one_line(last_comment.rpartition(",")[2]), count=1)
     details = _one_line(tags.get("TerminationDetails", ""))
     termination = _one_line(tags.get("Termination", ""))
     tagged = f"{details}; {_NAME.sub('', termination, count=1)}"
     adjudicated = _ADJUDICATED.search(tagged) is not None
 
-    winner = _DECISIVE.get(tags.get("Result", "").strip())
+    result = tags.get("Result", "").strip()
+    winner = _DECISIVE.get(result)
     sentences = [said for text in (remark, details, termination) if (said := _SENTENCE.fullmatch(text))]
     if winner is not None:
         adjudicated = adjudicated or _ADJUDICATED_COMMENT.search(last_comment) is not None
-    elif not _DRAWN.search(tagged):
+        remark = _with_colour(remark, tags)
+    elif result != BOTH_FORFEIT and not _DRAWN.search(tagged):
         if not sentences:
             winner = _MATE_SCORES.get(tags.get("RMobilityResult", "").strip())
         elif len(winners := {_winner(said) for said in sentences}) == 1:
@@ -134,7 +158,7 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     if winner is not None and adjudicated:
         cause = Basis.ADJUDICATION
     elif winner is not None:
-        contradicted = any(_winner(said) is not winner for said in sentences)
+        contradicted = any(_names_other(text, winner) for text in (remark, details, termination))
         cause = Basis.FORFEIT if contradicted else _cause((told, tagged))
     return Ending(cause, winner, _show(told or details or termination))
 
@@ -151,14 +175,28 @@ def _cause(texts: Sequence[str]) -> Basis:
 def _winner(said: re.Match[str]) -> chess.Color:
     """Return the winner according to a sentence."""
     white = said["side"].lower() == "white"
-    return white if "wins" in said["deed"].lower() else not white
+    return white if said["deed"].strip().lower().startswith(("wins", "won")) else not white
+
+
+def _names_other(text: str, winner: chess.Color) -> bool:
+    """Tell whether a text names another winner."""
+    said = _OF_ANYBODY.match(text)
+    return said is not None and _winner(said) is not winner
+
+
+def _with_colour(remark: str, tags: Mapping[str, str]) -> str:
+    """Return a remark with a colour for the name that it begins with, if it is that of one player."""
+    names = {side: _one_line(tags.get(side, "")) for side in ("White", "Black")}
+    sides = [side for side, name in names.items() if name and remark.startswith(f"{name} ")]
+    return sides[0] + remark[len(names[sides[0]]) :] if len(sides) == 1 else remark
 
 
 def _remark_of(remark: str, winner: chess.Color | None) -> str:
     """Return what the end of a comment says of the game's end; nothing if it names another winner."""
     if sentence := _SENTENCE.fullmatch(remark):
         return sentence["text"] if _winner(sentence) is winner else ""
-    return remark if _REMARK.fullmatch(remark) else ""
+    told = _REMARK.fullmatch(remark) and (winner is None or not _names_other(remark, winner))
+    return remark if told else ""
 
 
 def _one_line(text: str) -> str:

@@ -16,28 +16,44 @@ from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.ending import Ending, read_ending
+from tbgen.games.pgn.results import BOTH_FORFEIT, IN_MOVETEXT, UNFINISHED, read_result
 from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
+from tbgen.games.pgn.typography import plain_movetext
 
+_WORDS: Final = r"(?i:e\.?\s?p|en\s+passant|(?:(?:disc?|dbl)\.?\s?)?ch(?:eck)?|mate|novelty|diagram)"
+_CODES: Final = r"(?:T?N|D)"
+"""Of publishers: a novelty, a diagram."""
 TOKEN: Final = re.compile(
-    r"""
-    (?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                      # a move's number
-    |\$\d+|(?:e\.p\.|(?!--)[-!?+#=/]+|[ND]|[±∓∞⩲⩱□⟳↑→]+)(?=[\s)({;$]|\Z)  # what is said of a move
-    |(?P<comment>\{[^}]*\}|;[^\r\n]*)
+    rf"""
+    (?P<result>{IN_MOVETEXT})
+    |(?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                     # a move's number
+    |\$\d+|(?:(?:{_WORDS}\b|{_CODES}\b)\.?|(?!--(?:\s|\Z)|@@)[^\w\s(){{}}\[\];$*%])  # what is said of a move
+      [^\w\s(){{}}\[\];$*%]*(?=[\s(){{}};$*]|\Z)
+    |(?P<comment>\{{[^}}]*\}}|;[^\r\n]*)
     |(?<![^\r\n])%[^\r\n]*                                # an escaped line
-    |(?P<open>[({])
+    |(?P<open>[({{])
     |(?P<close>\))
-    |(?P<result>(?:1-0|0-1|1/2(?:-1/2)?|½-½|\*)(?=[\s{;(]|\Z))
-    |(?P<move>[^\s{}();$*]+|[}*$])
+    |(?P<move>[^\s{{}}();$*]+|[}}*$])
     """,
     re.VERBOSE,
 )
-"""Everything that stands in movetext; only the parts with a name matter. An open brace never closes."""
+"""Everything that stands in plain movetext; only the parts with a name matter. An open brace never closes."""
+_GLUED: Final = re.compile(rf"(?:(?<=[\W\dO]){_WORDS}\b|[^\w]|_)+\Z")
+"""What is said of a move in one word with it."""
+_CODED: Final = re.compile(rf"(?<=[1-8])[^\w=]*{_CODES}\Z")
+_LONGEST: Final = 64
+"""Characters of a move with all that is said of it."""
+_CASTLING: Final = re.compile(r"[Oo0]-[Oo0](?:-[Oo0])?")
+_LIKE_A_MOVE: Final = re.compile(r"[a-h][1-8]|[Oo0]-[Oo0]|[*}]")
+_LIKE_A_RESULT: Final = re.compile(r"[+=/.,½\d]{1,7}[-:_][+=/.,½\d]{1,7}[A-Za-z]{0,2}")
+_AT_END: Final = re.compile(r"(?>\s|\{[^}]*\}|;[^\r\n]*)*+\Z")
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
-_MARKS: Final = "+#!?"
 _NO_PGN: Final = "no PGN, as it has neither tags nor moves"
 _REPLACED: Final = frozenset().union(*tags.REPLACED.values())
 _OFF_BOARD: Final = frozenset(basis.value for basis in Basis if basis.off_board)
 """The grounds of a result that was won off the board."""
+_DECIDED: Final = (*RESULTS, BOTH_FORFEIT)
+"""The results of games that are over."""
 _UNKNOWN: Final = ("", "?")
 """Values of a tag that say as much as no tag."""
 
@@ -80,8 +96,9 @@ class Game:
     """The final position, with the moves of the main line up to the first that cannot be made."""
     comment: str = ""
     """The last comment after the last move of the main line, or before the first if there are no moves."""
-    result: str = "*"
-    """The classical result: that of the tag, else that of the movetext."""
+    result: str = UNFINISHED
+    """The classical result: that of the tag, else that of the movetext; ``0-0`` if both have lost, and as it
+    stands if neither is known."""
     doubts: tuple[Doubt, ...] = ()
     """What is doubtful about a game that can be read."""
     error: BrokenGameError | None = None
@@ -116,12 +133,11 @@ def read_games(stream: LineStream) -> Iterator[Game]:
 def read_game(raw: RawGame) -> Game:
     """Return the game that its bytes mean."""
     game = Game(raw.number, raw.line, raw.values)
-    game.result = game.tags.get("Result", "*").strip()
+    said = game.tags.get("Result", "").strip()
+    game.result = read_result(said) or (UNFINISHED if said in _UNKNOWN else said)
     try:
-        if raw.unreadable:
-            raise UsageError(
-                f'{quote(raw.unreadable)} is not a tag: expected one in a line, as [Name "value"]'
-            )
+        if raw.flaw:
+            raise UsageError(raw.flaw)
         if not raw.tags and raw.movetext == len(raw.data):
             raise UsageError(_NO_PGN)
         game.start = _start(game.tags)
@@ -129,9 +145,9 @@ def read_game(raw: RawGame) -> Game:
         game.error = BrokenGameError(_place(game, game.line), str(error))
         return game
     game.board = game.start.board.copy(stack=False)
-    text = raw.data[raw.movetext :].decode("utf-8", "replace")
+    text = plain_movetext(raw.data[raw.movetext :])
     try:
-        _doubt(game, raw, *_play(game, text))
+        _doubt(game, raw, _play(game, text))
     except _Broken as broken:
         before = raw.data[: raw.movetext] + text[: broken.token.start()].encode()
         line = raw.line + len(_BREAK.findall(before))
@@ -154,48 +170,79 @@ class _Broken(Exception):  # noqa: N818
         self.token = token
 
 
-def _play(game: Game, text: str) -> tuple[str, bool]:
-    """Make the moves of the main line; return the result after them, and whether all comments are closed.
+@dataclass(slots=True)
+class _Told:
+    """What a movetext tells beside moves."""
+
+    results: list[str] = field(default_factory=list)
+    """Those after the moves, as they stand where nobody knows them."""
+    closed: bool = True
+    """Whether all comments are."""
+    doubts: set[Doubt] = field(default_factory=set)
+
+
+def _play(game: Game, text: str) -> _Told:
+    """Make the moves of the main line, and return what else is told.
 
     :raises _Broken: at the first text that is not one.
     """
-    board, over = game.board, ""
-    variations: list[re.Match[str]] = []
+    told = _Told()
+    outer: re.Match[str] | None = None
+    depth = 0
     for token in TOKEN.finditer(text):
         kind = token.lastgroup
-        if kind is None:
-            continue
-        if kind == "move":
-            if variations:
-                continue
-            if over:
-                raise _Broken(token, "follows the result")
-            try:
-                board.push(move_of(board, token))
-            except ValueError:
-                raise _Broken(token, "is not a legal move") from None
-            game.comment = ""
-        elif kind == "comment":
-            if not variations:
-                game.comment = token[0].strip("{};").strip()
-        elif kind == "result":
-            if not variations:
-                over = token[0] if token[0] in (*RESULTS, "*") else "1/2-1/2"
-                if game.result not in RESULTS:
-                    game.result = over
+        if kind == "open" and token[0] == "{":
+            if not (game.tags or game.moves):
+                raise _Broken(token, "opens a comment that is not closed")
+            told.closed = False
+            return told
+        if kind == "open":
+            outer = outer or token
+            depth += 1
         elif kind == "close":
-            if not variations:
+            if not depth:
                 raise _Broken(token, "closes no variation")
-            variations.pop()
-        elif token[0] == "(":
-            variations.append(token)
-        elif game.tags or game.moves:
-            return over, False
+            depth -= 1
+            outer = outer if depth else None
+        elif kind is None or depth:
+            continue
+        elif kind == "comment":
+            game.comment = token[0].strip("{};").strip()
+        elif kind == "result":
+            told.results.append(read_result(token[0]) or token[0])
+        elif not told.results:
+            _move(game, token, told)
+        elif _LIKE_A_MOVE.search(token[0]):
+            raise _Broken(token, "follows the result")
         else:
-            raise _Broken(token, "opens a comment that is not closed")
-    if variations:
-        raise _Broken(variations[0], "opens a variation that is not closed")
-    return over, True
+            told.doubts.add(Doubt.STRAY_TEXT)
+    if outer is not None:
+        raise _Broken(outer, "opens a variation that is not closed")
+    return told
+
+
+def _move(game: Game, token: re.Match[str], told: _Told) -> None:
+    """Make a move of the main line; or take down the last word of a game, if it is a result and no move.
+
+    ``0-0`` may be both: it is castling if the tag ``Result`` does not say it, and castling is legal.
+
+    :raises _Broken: if it is neither.
+    """
+    last = _LIKE_A_RESULT.fullmatch(token[0]) and _AT_END.match(token.string, token.end())
+    if last and game.result == BOTH_FORFEIT:
+        told.results.append(read_result(token[0]) or token[0])
+        return
+    try:
+        game.board.push(move_of(game.board, token))
+    except ValueError:
+        if not last:
+            raise _Broken(token, "is not a legal move") from None
+        told.results.append(read_result(token[0]) or token[0])
+        return
+    game.comment = ""
+    numbered = last and token.string[: token.start()].rstrip().endswith((".", "…"))
+    if last and not numbered and game.result not in RESULTS:
+        told.doubts.add(Doubt.CASTLING)
 
 
 def move_of(board: chess.Board, token: re.Match[str]) -> chess.Move:
@@ -203,32 +250,48 @@ def move_of(board: chess.Board, token: re.Match[str]) -> chess.Move:
 
     :raises ValueError: if it is not legal.
     """
-    return parse_san(board, token[0].removesuffix("e.p.").rstrip(_MARKS))
+    if len(token[0]) > _LONGEST:
+        raise chess.InvalidMoveError(quote(token[0]))
+    san = _GLUED.sub("", token[0])
+    if _CASTLING.fullmatch(san):
+        san = san.upper().replace("0", "O")
+    try:
+        return parse_san(board, san)
+    except ValueError:
+        without = _CODED.sub("", san)
+        if without == san:
+            raise
+        return parse_san(board, without)  # e8N is a promotion, and h3N a novelty
 
 
-def _doubt(game: Game, raw: RawGame, over: str, closed: bool) -> None:
-    """Note what is doubtful about a game.
-
-    :param over: the result after its moves; empty if there is none.
-    :param closed: whether all comments are.
-    """
-    said, plies, moves = game.tags.get("Result", "").strip(), raw.plies, len(game.moves)
+def _doubt(game: Game, raw: RawGame, told: _Told) -> None:
+    """Note the result of a game, and what is doubtful about it."""
+    text = game.tags.get("Result", "").strip()
+    said, plies, moves, over = read_result(text), raw.plies, len(game.moves), bool(told.results)
+    if game.result not in _DECIDED and over:
+        game.result = next((one for one in told.results if one in _DECIDED), told.results[0])
+    every = {*told.results, *([said] if said else [])}
+    unknown = text not in _UNKNOWN and said is None
     ends = not any(game.board.generate_legal_moves())
-    missing = closed and not over and said in RESULTS
-    cut = missing or not (closed or over)
+    missing = told.closed and not over and said in _DECIDED
+    cut = missing or not (told.closed or over)
     truncated = not ends and (cut if plies is None else plies > moves)
-    differs = bool(over) and said in (*RESULTS, "*") and said != over
     on_board = ("0-1" if game.board.turn else "1-0") if game.board.is_check() else "1/2-1/2"
     found = {
         Doubt.TRUNCATED: truncated,
-        Doubt.UNCLOSED_COMMENT: not closed,
-        Doubt.RESULT: differs or (missing and not truncated),
-        Doubt.FINAL_POSITION: ends and game.result in RESULTS and game.result != on_board,
+        Doubt.UNCLOSED_COMMENT: not told.closed,
+        Doubt.RESULT: (over and len(every) > 1) or (missing and not truncated),
+        Doubt.UNKNOWN_RESULT: unknown or any(read_result(one) is None for one in told.results),
+        Doubt.BOTH_FORFEIT: game.result == BOTH_FORFEIT,
+        Doubt.CASTLING: Doubt.CASTLING in told.doubts,
+        Doubt.FINAL_POSITION: ends and game.result in _DECIDED and game.result != on_board,
         Doubt.PLY_COUNT: plies not in (None, moves) and not truncated,
+        Doubt.STRAY_TEXT: Doubt.STRAY_TEXT in told.doubts,
         Doubt.DUPLICATE_TAG: any(
             game.tags[tag.name] != tag.value for tag in raw.tags if tag.name not in _REPLACED
         ),
         Doubt.MALFORMED_TAG: raw.malformed,
+        Doubt.TAG_NAME: raw.other_case,
     }
     game.doubts = tuple(doubt for doubt, is_so in found.items() if is_so)
 

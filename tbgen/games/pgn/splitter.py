@@ -5,23 +5,42 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from tbgen.errors import quote
 from tbgen.games.pgn import tags
+from tbgen.games.pgn.results import TAIL, ends_with_result
+from tbgen.games.pgn.typography import decode
 
+MOST_BYTES: Final = 1 << 24
+MOST_TAGS: Final = 10_000
+"""The most that is read of one game."""
 _BLOCK: Final = 1 << 18
-_TAG: Final = re.compile(rb"\s*\[\s*([A-Za-z0-9_]+)(?:\s+\"(.*)\")?\s*\]")
+_QUOTE: Final = rb"(?:\"|\xe2\x80[\x9c-\x9f])"
+"""A quotation mark, straight or curved."""
+_TAG: Final = re.compile(rb"\s*\[\s*([A-Za-z0-9_]+)(?:(?:\s|\xc2\xa0)+%b(.*)%b)?\s*\]" % (_QUOTE, _QUOTE))
 """A tag pair; its value may be missing, as in cuteRMob's ``[Legacy]``."""
-_NEXT: Final = re.compile(rb"\"\s*\]\s*\[")
-"""What a value holds if another tag follows in the line."""
-_NEEDED: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b")
+_NEXT: Final = re.compile(rb"\"\s*\]\s*\[|\[\s*[A-Za-z0-9_]+\s+\"")
+"""What a value holds if another tag follows in the line, or is all that has been written of it."""
+_NEEDED: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b", re.IGNORECASE)
 """The begin of tags without which a game would be another one."""
 _EVENT: Final = re.compile(rb'\[\s*Event\b|Event\s+"')
 """The begin of a tag ``Event``, one of whose brackets may be missing."""
+_EVENT_AT_END: Final = re.compile(rb'\[Event\s+"[^"]*"\s*\]\s*\Z')
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
 _PLIES: Final = re.compile(r"\d{1,6}", re.ASCII)
-_RESULTS: Final = (b"1-0", b"0-1", b"1/2-1/2", b"*")
+_WHO_AND_WHAT: Final = frozenset({"White", "Black", "Result"})
 _COME_AND_GO: Final = frozenset({tags.KOMI}).union(*tags.REPLACED.values())
 """The tags that tagging adds and replaces, so that they do not tell games apart."""
-_BOM: Final = b"\xef\xbb\xbf"
+_NAMES: Final = {name.lower(): name for name in tags.READ}
+_UNSEEN: Final = re.compile(
+    rb"(?:\xef\xbb\xbf|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa9]|\xc2\xa0|[\x00-\x08\x0e-\x1f\x7f])+"
+)
+"""What may stand before a line unseen: marks of byte order and direction, control characters."""
+_TOO_LONG: Final = (
+    f"it has more than {MOST_BYTES >> 20} MiB or {MOST_TAGS:,} tags, the most that is read of one game"
+)
+_CUT: Final = "its tags are cut off by those of the next game, so nobody knows how it went"
+_EMPTY: Final = re.compile(rb"[^\w:*\[\](){};%$\x80-\xff]*\Z")
+"""A line that says nothing."""
 
 
 class LineStream(Protocol):
@@ -57,11 +76,15 @@ class RawGame:
     tags: list[Tag] = field(default_factory=list)
     movetext: int = 0
     """Where in the bytes the moves begin."""
-    unreadable: str = ""
-    """A line among the tags without which the game would be another one, and that is no tag, or more than
-    one; empty if there is none."""
+    flaw: str = ""
+    """Why it cannot be read, whatever its moves are: its tags are of two games, or it is too long; empty
+    if it can."""
     malformed: bool = False
-    """Whether any other line among the tags is none."""
+    """Whether a line among the tags is none."""
+    other_case: bool = False
+    """Whether the name of a tag that is read has been written in other upper and lower case."""
+    rest: bool = False
+    """Whether these are more bytes of the game before, which is too long."""
 
     @property
     def values(self) -> dict[str, str]:
@@ -80,7 +103,7 @@ class RawGame:
     @property
     def empty(self) -> bool:
         """Whether there are neither tags nor moves."""
-        return not self.tags and not self.malformed and self.movetext == len(self.data)
+        return self.rest or (not self.tags and not self.malformed and self.movetext == len(self.data))
 
 
 def split_games(stream: LineStream) -> Iterator[RawGame]:
@@ -93,92 +116,142 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
     tell no games apart, so that a game ends where it did before it was tagged. Bytes before the first game go
     with it. A stream without any game yields nothing, or one ``RawGame`` without tags and moves, if it has
     bytes.
+
+    A tag ``Event`` at the end of a line that begins with something else begins a game as well: a program was
+    ended while it wrote there, and went on in the same file. A game whose tags are cut off so has a flaw, and
+    so has one of more than ``MOST_BYTES`` or ``MOST_TAGS``; what goes beyond that follows as :attr:`rest`.
     """
-    games, game = 1, _GrowingGame(1, 1)
-    for number, line in enumerate(lines(stream), 1):
-        if game.ends_before(line):
-            yield game.finished()
-            games, game = games + 1, _GrowingGame(games + 1, number)
-        game.add(line)
-    if game.lines:
-        yield game.finished()
+    game, number = _GrowingGame(1, 1), 1
+    for line in lines(stream):
+        begin = game.cut_within(line)
+        if begin:
+            game.add(line[:begin])
+        if begin or game.ends_before(line):
+            yield from game.taken(game.in_tags)
+            game = _GrowingGame(game.number + 1, number)
+        game.add(line[begin:])
+        if game.too_long:
+            yield from game.taken()
+        number += line.endswith((b"\n", b"\r"))
+    yield from game.taken()
 
 
 def lines(stream: LineStream) -> Iterator[bytes]:
-    """Yield lines with their breaks, which may be of all three kinds."""
-    rest = b""
-    while block := stream.read(max(_BLOCK, len(rest))):  # so the time that a long line takes is linear
-        *whole, rest = (rest + block).splitlines(keepends=True)
-        yield from whole
+    """Yield lines with their breaks, which may be of all three kinds; those of ``MOST_BYTES`` in parts."""
+    rest = bytearray()
+    while block := stream.read(_BLOCK):
+        if rest.endswith(b"\n") or (rest.endswith(b"\r") and not block.startswith(b"\n")):
+            yield bytes(rest)
+            rest.clear()
+        *whole, last = block.splitlines(keepends=True)
+        if whole:
+            yield bytes(rest + whole[0])
+            yield from whole[1:]
+            rest.clear()
+        rest += last
+        if len(rest) >= MOST_BYTES:
+            yield bytes(rest)
+            rest.clear()
     if rest:
-        yield rest
+        yield bytes(rest)
 
 
 class _GrowingGame:
     """A game that grows line by line."""
 
     def __init__(self, number: int, line: int) -> None:
-        self.lines: list[bytes] = []
+        self.number = number
         self._raw = RawGame(number, line)
-        self._names: set[bytes] = set()
-        self._size = 0
+        self._data = bytearray()
+        self._names: set[str] = set()
+        self._last = b""
         self._movetext = -1
-        self._moves = self._in_comment = self._over = self._gap = False
+        self._moves = self._in_comment = self._gap = self._open_tag = False
+
+    @property
+    def in_tags(self) -> bool:
+        """Whether its tags have not come to an end."""
+        return not (self._moves or self._gap or self._in_comment)
+
+    @property
+    def too_long(self) -> bool:
+        """Whether there is more of it than is read of one game."""
+        return len(self._data) > MOST_BYTES or len(self._raw.tags) > MOST_TAGS
+
+    @property
+    def _headed(self) -> bool:
+        """Whether its tags tell so much that a second tag ``Event`` is of another game."""
+        return "Event" in self._names and not self._names.isdisjoint(_WHO_AND_WHAT)
+
+    def cut_within(self, line: bytes) -> int:
+        """Return where in a line another game begins because this one has been cut off; 0 if none does."""
+        found = _EVENT_AT_END.search(line) if b"[Event" in line else None
+        head = b"" if found is None else _seen(line[: found.start()]).strip()
+        if found is None or not head or head[:1] in b"%;":
+            return 0
+        if self._in_comment:
+            return found.start()
+        whole_tag = not self._moves and _TAG.fullmatch(head) and not self._headed
+        commented = any(comment.startswith(b";") for comment in _COMMENT.findall(head))
+        return 0 if whole_tag or commented else found.start()
 
     def ends_before(self, line: bytes) -> bool:
         """Tell whether a line belongs to the next game."""
         if self._in_comment:
             return line.startswith(b'[Event "')
-        if not (self._gap or self._moves):
+        text = _seen(line)
+        if text[:1] in b"%;" or _EMPTY.match(text):
             return False
-        text = line.removeprefix(_BOM)
-        if text.isspace() or text[:1] in b"%;":
-            return False
-        if self._moves and text[:1] in b"[E" and _EVENT.match(text):
+        event = text[:1] in b"[E" and _EVENT.match(text) is not None
+        if self.in_tags:
+            return event and (self._open_tag or self._headed)
+        if self._moves and event:
             return True
         if text.lstrip()[:1] != b"[":
-            return self._over and self._gap
+            return self._gap and ends_with_result(self._last)
         tag = _TAG.match(text)
-        return tag is not None and (self._moves or tag[1] in self._names)
+        return tag is not None and (self._moves or _name(tag)[0] in self._names)
 
     def add(self, line: bytes) -> None:
         """Take a line in."""
-        start, self._size = self._size, self._size + len(line)
-        self.lines.append(line)
-        text = line.removeprefix(_BOM)
+        self._data += line
+        text = _seen(line)
         if self._in_comment:
             self._follow(line)
-        elif not text or text.isspace():
+        elif _EMPTY.match(text):
             self._gap = True
         elif text[:1] in b"%;":
             return
         elif not self._moves and (text.lstrip()[:1] == b"[" or _EVENT.match(text)):
-            self._add_tag(text, start + len(line) - len(text))
+            self._add_tag(text)
         else:
             if self._movetext < 0:
-                self._movetext = start + len(line) - len(text)
+                self._movetext = len(self._data) - len(text)
             self._gap = False
             self._follow(text)
 
-    def _add_tag(self, text: bytes, start: int) -> None:
+    def _add_tag(self, text: bytes) -> None:
         self._movetext = -1  # comments may stand among tags
-        tag = _TAG.match(text)
+        raw, tag = self._raw, _TAG.match(text)
         several = tag is not None and (_NEXT.search(tag[2] or b"") or text[tag.end() :].strip())
         if several or (tag is None and _NEEDED.match(text)):
-            self._raw.unreadable = self._raw.unreadable or _decode(text.strip())
+            line = quote(decode(text.strip()))
+            raw.flaw = raw.flaw or f'{line} is not a tag: expected one in a line, as [Name "value"]'
         elif tag is None:
-            self._raw.malformed = True
-        if tag is not None:
-            name, value = (_decode(part or b"") for part in tag.groups())
-            value = value.replace('\\"', '"').replace("\\\\", "\\")
-            self._raw.tags.append(Tag(name, value, start, self._size))
+            raw.malformed = True
+        self._open_tag = tag is None and not text.rstrip().endswith(b"]")
+        if tag is not None and not raw.rest:
+            name, other_case = _name(tag)
+            value = decode(tag[2] or b"").replace('\\"', '"').replace("\\\\", "\\")
+            raw.tags.append(Tag(name, value, len(self._data) - len(text), len(self._data)))
+            raw.other_case = raw.other_case or other_case
             if name in _COME_AND_GO:
                 return
-            self._names.add(tag[1])
+            self._names.add(name)
         self._gap = False
 
     def _follow(self, text: bytes) -> None:
-        """Find out whether moves end with a result, and with an open comment."""
+        """Find out where moves end, and whether with an open comment."""
         if self._in_comment:
             _, brace, text = text.partition(b"}")
             if not brace:
@@ -188,18 +261,32 @@ class _GrowingGame:
         text = found[:-1].rstrip()
         if text:
             self._moves = True
-            self._over = text.endswith(_RESULTS)
+            self._last = self._last[-TAIL:] + b"\n" + text
 
-    def finished(self) -> RawGame:
-        """Return the game."""
-        self._raw.data = b"".join(self.lines)
-        self._raw.movetext = self._size if self._movetext < 0 else self._movetext
-        return self._raw
+    def taken(self, cut: bool = False) -> Iterator[RawGame]:
+        """Yield the game, or the bytes of one too long that have come since; others may follow.
+
+        :param cut: whether the tags of another one have cut off its own.
+        """
+        raw = self._raw
+        raw.data = bytes(self._data)
+        raw.movetext = len(raw.data) if self._movetext < 0 else self._movetext
+        if self.too_long:
+            raw.flaw = _TOO_LONG
+        elif cut:
+            raw.flaw = raw.flaw or _CUT
+        if raw.data:
+            yield raw
+        self._raw, self._data, self._movetext = RawGame(raw.number, raw.line, rest=True), bytearray(), -1
 
 
-def _decode(text: bytes) -> str:
-    """Return a text in UTF-8 as the export format has it, or in Latin-1 as the standard once had."""
-    try:
-        return text.decode()
-    except UnicodeDecodeError:
-        return text.decode("latin-1")
+def _seen(line: bytes) -> bytes:
+    """Return a line without what stands before it unseen."""
+    return _UNSEEN.sub(b"", line, count=1) if _UNSEEN.match(line) else line
+
+
+def _name(tag: re.Match[bytes]) -> tuple[str, bool]:
+    """Return the name of a tag, and whether it has been written in other upper and lower case."""
+    written = decode(tag[1])
+    name = _NAMES.get(written.lower(), written)
+    return name, name != written

@@ -58,3 +58,11 @@ ACCRUED_BEFORE: Final = "FENAccrued"
 
 REPLACED: Final = {variant: frozenset({POINTS, *names}) for variant, names in RESULT.items()}
 """All tags that tagging by a variant replaces."""
+
+READ: Final = frozenset(
+    {
+        *("Event", "Site", "Date", "Round", "White", "Black", "Result", "FEN", "Variant", "PlyCount"),
+        *("Termination", "TerminationDetails", "TimeControl", "WhiteElo", "BlackElo", KOMI, LEGACY),
+    }
+).union([ACCRUED_BEFORE], *REPLACED.values())
+"""All tags that are read; others only pass."""

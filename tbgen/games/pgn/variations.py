@@ -9,6 +9,7 @@ import chess
 
 from tbgen.games.pgn.reader import TOKEN, Game, move_of
 from tbgen.games.pgn.splitter import RawGame
+from tbgen.games.pgn.typography import plain_movetext
 
 _SIGNS: Final = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
 """Numeric annotation glyphs (NAGs) that are written as signs: section 10 of the PGN standard."""
@@ -44,7 +45,9 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
     readable, moves, cut = True, list[VariationMove](), 0
     comments, nags = dict[int, str](), defaultdict[int, list[int]](list)
     outer: list[tuple[chess.Board, int, int | None, bool]] = []
-    for token in TOKEN.finditer(raw.data[raw.movetext :].decode("utf-8", "replace")):
+    for token in TOKEN.finditer(plain_movetext(raw.data[raw.movetext :])):
+        if token.lastgroup == "move" and not outer and here == len(game.moves):
+            continue  # a result that looks like a move, or text behind it
         if token.lastgroup == "move" and readable:
             try:
                 move = move_of(board, token)

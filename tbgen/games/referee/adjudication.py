@@ -82,7 +82,7 @@ def adjudicate(
     as tables say it, else as Syzygy files do of a forced mate, else as a solver proves it, or at least the
     points for it; files bound it too. Where none can, the accrued score stands as played, or the nearest
     score that is not disproved. The final position of a truncated game is not known: if nobody has won it,
-    it stands as played.
+    it stands as played; and so does a game that both sides have lost by forfeit.
 
     :param game: its arbiter; or a board with the moves made so far or a FEN, which is refereed as
         ``Arbiter(game)`` does, by the rules of the tables.
@@ -97,7 +97,7 @@ def adjudicate(
 
     :raises MissingTableError: if a table is missing and required, and nothing else proves the points.
     :raises UnprovenError: if a proof is required that is not found, where no table can hold the position or
-        the game is truncated.
+        the game is truncated, or both sides have lost it.
     :raises DamagedTableError: if a table's file cannot be used.
     :raises ValueError: if the tables are for other rules, or required and not given; or a solver is, in
         whole-game mobility.
@@ -123,9 +123,9 @@ def adjudicate(
         return replace(outcome, basis=basis)  # it is over on the board
     if cause is not None and winner is not None:
         return replace(outcome, value=GScore(0, winner), basis=cause)
-    if outcome.truncated and require_proof:
-        raise UnprovenError("nothing can prove the result: the last moves of the game are missing")
-    if outcome.truncated:
+    if outcome.beyond_proof:
+        if require_proof:
+            raise UnprovenError(f"nothing can prove the result: {outcome.beyond_proof}")
         return outcome
     board, lack = arbiter.board, None
     if tables is not None:

@@ -6,11 +6,12 @@ takes the encounters from the first one up to the first that is not finished, an
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import RESULTS
@@ -22,6 +23,8 @@ from tbgen.games.standings.sprt import Sprt, TestSettings, sprt
 from tbgen.games.standings.tournament import Standings, standings
 from tbgen.games.tagging.outcome_tags import outcome_of_tags
 from tbgen.games.tagging.tagged import TaggedGame
+
+_KEY: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
 
 class Key(NamedTuple):
@@ -40,10 +43,8 @@ class Key(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Key | None:
         """Read the tag; None if it has another form."""
-        parts = text.split(".")
-        if len(parts) != 3 or not all(part.isascii() and part.isdecimal() for part in parts):
-            return None
-        return cls(*map(int, parts))
+        match = _KEY.fullmatch(text)
+        return None if match is None else cls(*map(int, match.groups()))
 
 
 def finished_game(raw: RawGame, file: str, options: GameOptions) -> GameRecord | None:

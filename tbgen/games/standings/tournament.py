@@ -139,8 +139,10 @@ class Standings:
         return sprt(points, *numbers, model=model, pairs=pairs)
 
 
-def _round_numbers(game: GameRecord) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", game.round)]
+def _round_numbers(game: GameRecord) -> list[tuple[int, str]]:
+    """Return the numbers of a round, as what orders them however long they are."""
+    numbers = (number.lstrip("0") for number in re.findall(r"[0-9]+", game.round))
+    return [(len(number), number) for number in numbers]
 
 
 def standings(

@@ -11,6 +11,7 @@ from tbgen.board.variant import Variant
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.doubts import Doubt
+from tbgen.games.pgn.results import UNFINISHED, read_result
 from tbgen.games.pgn.splitter import RawGame, Tag
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 
@@ -54,7 +55,7 @@ def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | 
             basis,
             GScore.parse(game[names.accrued]),
             replace(options.settings(game), fifty_move_rule=rule),
-            recorded=game.get("Result", "*").strip(),
+            recorded=read_result(game.get("Result", "")) or UNFINISHED,
             doubts=tuple(map(Doubt, filter(None, game.get(names.doubts, "").split(", ")))),
         )
         if basis in (Basis.BOUNDED, Basis.NEAREST_BOUND) or (not basis.proven and names.bounds in game):

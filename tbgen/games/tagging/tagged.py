@@ -128,7 +128,7 @@ class Adjudicator:
             if error is game.error:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
-        unsure = not outcome.proven and not outcome.truncated
+        unsure = not outcome.proven and not outcome.beyond_proof
         if told is not None and told.bounds is not None and unsure:
             return outcome.narrowed(told.bounds, Basis.SOLVED)
         return outcome

@@ -7,9 +7,11 @@ import pytest
 
 from tbgen.errors import UnprovenError
 from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.pgn import splitter
 from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
+from tests.support.paths import rows
 
 MOVES = "1. e4 {d=30, sd=40} e5 2. Nf3 Nc6 3. Bb5"
 NEXT = '[Event "the next"]\n[Result "0-1"]\n\n1. f3 {d=1} e5 2. g4 Qh4# 0-1\n'
@@ -35,41 +37,23 @@ def pgn(movetext: str, **tags: str) -> str:
     return f"{lines}\n{movetext}\n\n"
 
 
-def test_doubts() -> None:
-    mate, stalemate = "1. f3 e5 2. g4 Qh4#", "7k/5Q2/6K1/8/8/8/8/8 b - - 1 1"
-    for text, doubts in (
-        (pgn(f"{MOVES} 1-0", Result="1-0", PlyCount="5"), []),
-        (pgn(f"{MOVES} *", Result="*"), []),
-        (pgn(f"{MOVES} 1/2", Result="1/2-1/2"), []),
-        (pgn(MOVES), []),
-        (pgn(MOVES, Result="*"), []),
-        (pgn("", Result="1-0"), [Doubt.TRUNCATED]),
-        (pgn(MOVES, Result="1/2-1/2"), [Doubt.TRUNCATED]),
-        (pgn(MOVES, Result="1-0", PlyCount="93"), [Doubt.TRUNCATED]),
-        (pgn(f"{MOVES} 1-0", Result="1-0", PlyCount="93"), [Doubt.TRUNCATED]),
-        (pgn(mate, Result="0-1"), [Doubt.RESULT]),
-        (pgn(MOVES, Result="1-0", PlyCount="5"), [Doubt.RESULT]),
-        (pgn(f"{MOVES} {{d=30, 1-0", Result="1-0", PlyCount="5"), [Doubt.UNCLOSED_COMMENT]),
-        (pgn(f"{MOVES} {{d=30, 1-0", Result="1-0", PlyCount="6"), [Doubt.TRUNCATED, Doubt.UNCLOSED_COMMENT]),
-        (pgn(f"{MOVES} 1/2-1/2", Result="1-0", PlyCount="5"), [Doubt.RESULT]),
-        (pgn(f"{MOVES} *", Result="1-0"), [Doubt.RESULT]),
-        (pgn(f"{MOVES} 1-0", Result="*"), [Doubt.RESULT]),
-        (pgn(f"{mate} 1-0", Result="1-0"), [Doubt.FINAL_POSITION]),
-        (pgn(f"{mate} 0-1", Result="1/2-1/2"), [Doubt.RESULT, Doubt.FINAL_POSITION]),
-        (pgn("1-0", FEN=stalemate), [Doubt.FINAL_POSITION]),
-        (pgn("1/2-1/2", FEN=stalemate), []),
-        (pgn(f"{MOVES} *", PlyCount="4"), [Doubt.PLY_COUNT]),
-        (pgn(f"{MOVES} *", PlyCount="four"), []),
-        (pgn(f"{mate} 0-1", PlyCount="5"), [Doubt.PLY_COUNT]),
-        ('[Result "1-0"]\n[Round "1"]\n[Result "0-1"]\n\n1. e4 1-0\n', [Doubt.DUPLICATE_TAG]),
-        ('[Round "1"]\n[Round "1"]\n[Points "1-0"]\n[Points "0-1"]\n\n1. e4 1-0\n', []),
-        ('[Event "one"\n[Round "1"]\n\n1. e4 1-0\n', [Doubt.MALFORMED_TAG]),
-        (pgn(f"{MOVES} {{d=30, sd", Result="1-0"), [Doubt.TRUNCATED, Doubt.UNCLOSED_COMMENT]),
-        (pgn(f"{mate} {{d=30, 0-1", Result="0-1"), [Doubt.UNCLOSED_COMMENT]),
-        (pgn(f"{MOVES} 1-0 {{a long way", Result="1-0"), [Doubt.UNCLOSED_COMMENT]),
-    ):
-        (game,) = games_of(text)
-        assert (game.error, list(game.doubts)) == (None, doubts), text
+def unescaped(text: str) -> str:
+    return text.encode("latin-1", "backslashreplace").decode("unicode-escape")
+
+
+def test_games_as_they_are_written() -> None:
+    """Each row is one game, and two with another one behind it."""
+    for parts in rows("odd_games.txt", " | "):
+        given, movetext, *expected = (unescaped(part.partition("  # ")[0].strip()) for part in parts)
+        tags = [tag.partition("=") for tag in given.split("; ")] if given != "-" else []
+        head = "".join(f'[{name} "{value}"]\n' for name, _, value in tags)
+        text = f"{head}\n{'' if movetext == '-' else movetext}\n"
+        for game, *others in (games_of(text), games_of(f"{text}\n{NEXT}")):
+            uci = " ".join(move.uci() for move in game.moves)
+            moves = uci if " " in expected[1] or expected[1] == uci else str(len(game.moves))
+            told = game.error.reason if game.error else ", ".join(game.doubts) or "-"
+            assert ["broken" if game.error else game.result, moves, told] == expected, text
+            assert [other.tags["Event"] for other in others] in ([], ["the next"])
 
 
 def test_a_result_against_the_text_as_in_the_infrafinal_of_season_21() -> None:
@@ -91,8 +75,18 @@ def test_a_game_without_its_last_moves_is_not_adjudicated_as_if_whole(reference_
         assert (found.recorded, found.proven, found.missing) == ("1/2-1/2", False, None)
         won = outcome(cut.replace('Result "1/2-1/2', 'Result "0-1'), tables)
         assert (str(won.value), won.basis) == ("-G0.0", Basis.FORFEIT)
-        with pytest.raises(Exception, match="the last moves of the game are missing") as caught:
-            outcome(cut, Adjudicator(directory=reference_dir, require_proof=True))
+    cut, lost = (
+        f"{whole[:-1].removesuffix('1/2-1/2')}\n".replace("PlyCount", "X"),
+        whole.replace("1/2-1/2", "0-0"),
+    )
+    found = outcome(lost, tables)
+    assert (found.basis, found.value, found.doubts) == (Basis.PLAYED, found.accrued, (Doubt.BOTH_FORFEIT,))
+    for text, why in (
+        (cut, "the last moves of the game are missing"),
+        (lost, "both sides have lost by forfeit"),
+    ):
+        with pytest.raises(Exception, match=why) as caught:
+            outcome(text, Adjudicator(directory=reference_dir, require_proof=True))
         assert isinstance(caught.value.__cause__, UnprovenError)
 
 
@@ -132,6 +126,45 @@ def test_a_tag_event_without_a_bracket_begins_a_game() -> None:
             assert (one.error, one.doubts, one.result) == (None, (), "1-0")
             assert (two.error, two.doubts, two.result) == (None, (Doubt.MALFORMED_TAG,), "0-1")
             assert two.tags == {"Site": "x", "Result": "0-1"}
+
+
+def test_tags_that_are_cut_off_are_of_no_other_game() -> None:
+    """Wherever a program was ended that then went on in the same file."""
+    tags = {"Event": "one", "Round": "1", "White": "A", "Black": "B", "Result": "1-0", "TimeControl": "6+0.1"}
+    header = pgn("", **tags).rstrip()
+    following = pgn("1. f3 e5 2. g4 Qh4# 0-1", White="B", Black="A", Result="0-1")
+    for cut in range(1, len(header)):
+        text = header[:cut] + following
+        *before, last = tagged(text)
+        assert b"".join(game.raw.data for game in (*before, last)).decode() == text
+        assert all(game.error is not None for game in before), text
+        if last.error is None:
+            assert last.raw.values["White"] + str(last.outcome and last.outcome.value) == "B-G0.0", text
+    for end in ("1. e4 e5 2. Nf", "1. e4 {+0.1/9 0.0", "1. e4 e5"):
+        one, two = games_of(pgn(end, Result="1-0").rstrip() + following)
+        assert one.error is not None or Doubt.TRUNCATED in one.doubts
+        assert (two.error, two.doubts, two.tags["White"]) == (None, (), "B")
+    inside = '1. e4 {see [Event "x"] there} e5 ; [Event "x"]\n2. d4 *'
+    (game,) = games_of(pgn(inside) + "\n")
+    assert (game.error, game.doubts, len(game.moves)) == (None, (), 3)
+
+
+def test_a_game_that_is_too_long_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It passes in parts, whatever it is long by, and the next one is read."""
+    monkeypatch.setattr(splitter, "MOST_BYTES", 1000)
+    monkeypatch.setattr(splitter, "MOST_TAGS", 10)
+    comment, tag = "x" * 3000, '[A "1"]\n'
+    for long in (f"1. e4 {{{comment}}} e5", f"1. e4 {{{comment}", "1. e4 {x\n" * 400 + "}", tag * 3000):
+        sound = pgn("1. e4 {" + "x" * 800 + "} *")
+        text = (sound + pgn(long).rstrip() + "\n\n" + NEXT) * 2
+        found = tagged(text)
+        assert b"".join(game.raw.data for game in found).decode() == text
+        assert max(len(game.raw.data) for game in found) < 2 * len(comment)
+        told = [game for game in found if not game.raw.empty]
+        assert [game.raw.number for game in told] == [1, 2, 3, 4, 5, 6]
+        assert ["the most that is read" in str(game.error) for game in told] == [False, True, False] * 2
+        begins, half = [game.raw.line for game in told], text.count("\n") // 2
+        assert begins[3:] == [line + half for line in begins[:3]]
 
 
 def test_a_bracket_that_is_missing_at_the_end_is_no_game() -> None:

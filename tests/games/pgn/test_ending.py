@@ -22,7 +22,7 @@ PROGRAMS = {
     "FAST": '-1.25/18 0.102s, tl=4.1s, n=123456, pv="e2e4 e7e5", line="info string a, black resigns: b", ',
     "TCEC": "d=38, sd=38, mt=20891, tl=205502, n=1224116590, pv=Qd2+ Kb1 Qd1+, tb=1057777, mb=+0-1+1+0+0, ",
 }
-TAGS = ("Result", "Termination", "TerminationDetails", "RMobilityResult")
+TAGS = ("Result", "Termination", "TerminationDetails", "RMobilityResult", "White", "Black")
 
 
 def tags(*values: str) -> dict[str, str]:
@@ -51,7 +51,7 @@ ROWS = [row(parts) for parts in rows("endings.txt", " |")]
 
 
 def test_what_programs_write() -> None:
-    assert len(ROWS) == 84
+    assert len(ROWS) == 108
     for given_tags, comment, ending in ROWS:
         assert read_ending(given_tags, comment) == ending, (given_tags, comment)
 

@@ -151,7 +151,7 @@ def test_komi_of_the_game_counts() -> None:
 
 def test_sprt_is_of_white_in_the_first_round_or_of_whom_one_names() -> None:
     """A game that has ended earlier stands before it in the file."""
-    rows = [("B", "A", "G1.0", "1.1.2"), ("B", "A", "G1.0", "1.10.1"), ("A", "B", "G0.0", "1.1.1")]
+    rows = [("B", "A", "G1.0", "1.1.2"), ("B", "A", "G1.0", "1." + 5000 * "9"), ("A", "B", "G0.0", "1.1.1")]
     found = standings([game(*players, round_=number) for *players, number in rows])
     assert (found.names, found.test(0, 5).wins) == (["A", "B"], 1)
     other = replace(found, tested="B")
