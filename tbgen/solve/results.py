@@ -1,8 +1,8 @@
 """What solving has proved so far: in memory, and in a file with which the next run goes on.
 
 The file has a line of JSON for itself and then one for each attempt: position and accrued score, both ends of
-the interval, the depth, and what the attempt was allowed. A line is written and synced when the attempt is
-over, so a run that is killed loses no other; what it has left of a line is dropped by the next run.
+the interval, the depth, what the attempt was allowed, and a checksum. A line is written and synced when the
+attempt is over, so a run that is killed loses no other; what it has left of a line the next run drops.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 from typing import Final, NamedTuple, Self
+from zlib import crc32
 
 import chess
 import msgspec
 
 from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
-from tbgen.documents import Document, ScoreText
+from tbgen.documents import UNSET, Document, ScoreText, UnsetType
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import write_errors
 
@@ -74,6 +75,29 @@ class _Attempt(Document):
     """None if more of them are of no use."""
     memory: int
     tables: int
+    check: str | UnsetType = UNSET
+    """CRC-32 of the line without it; lines of earlier versions have none."""
+
+    @property
+    def bare(self) -> bytes:
+        """The line without its checksum."""
+        return msgspec.json.encode(msgspec.structs.replace(self, check=UNSET))
+
+    @property
+    def line(self) -> bytes:
+        """The line with its checksum."""
+        return msgspec.json.encode(msgspec.structs.replace(self, check=f"{crc32(self.bare):08x}"))
+
+    @classmethod
+    def parse(cls, line: bytes) -> Self:
+        """Read a line.
+
+        :raises ValueError: if it is something else, or its bytes are not those that were written.
+        """
+        attempt = msgspec.json.decode(line, type=cls)
+        if line != (attempt.bare if attempt.check is UNSET else attempt.line):
+            raise ValueError
+        return attempt
 
     @property
     def found(self) -> tuple[StateName, ProvedValue, Effort]:
@@ -90,10 +114,10 @@ class _Attempt(Document):
 class SolveResults:
     """What has been proved of states, and what it took.
 
-    :param keep: called with each attempt that is added; :func:`open_results` writes it to a file.
+    :param keep: called with the line of each attempt that is added; :func:`open_results` writes it to a file.
     """
 
-    def __init__(self, keep: Callable[[Document], None] = lambda _: None) -> None:
+    def __init__(self, keep: Callable[[bytes], None] = lambda _: None) -> None:
         self._keep = keep
         self._proved: dict[StateName, ProvedValue] = {}
         self._efforts: defaultdict[StateName, list[Effort]] = defaultdict(list)
@@ -114,7 +138,7 @@ class SolveResults:
         self.recall(state, proved, effort)
         lower, upper = map(str, proved.bounds)
         seconds = effort.seconds if math.isfinite(effort.seconds) else None
-        self._keep(_Attempt(*state, lower, upper, proved.depth, seconds, effort.memory, effort.tables))
+        self._keep(_Attempt(*state, lower, upper, proved.depth, seconds, effort.memory, effort.tables).line)
 
     def recall(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
         """Add what an attempt has proved that is kept already.
@@ -154,7 +178,7 @@ def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveR
 
     with file:
         _lock(path, file)
-        results = SolveResults(lambda attempt: append(msgspec.json.encode(attempt) + b"\n"))
+        results = SolveResults(lambda line: append(line + b"\n"))
         whole = _read(path, file, results, option)
         file.truncate(whole)
         if not whole:
@@ -191,8 +215,8 @@ def _read(path: Path, file: FileIO, results: SolveResults, option: str) -> int:
     end = text.rfind(b"\n") + 1
     for number, line in enumerate(text[len(_HEAD) : end].splitlines(), 2):
         try:
-            found = msgspec.json.decode(line, type=_Attempt).found
-        except (msgspec.MsgspecError, ValueError):
+            found = _Attempt.parse(line).found
+        except ValueError:
             raise UsageError(
                 f"{quote(str(path))}, line {number}: this is no result of solving; "
                 f"remove the line, or name another file with {option}"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import chess
@@ -71,6 +72,7 @@ def test_what_a_line_says(kept: bytes) -> None:
         "seconds": 60.0,
         "memory": 8 << 30,
         "tables": 36,
+        "check": "87eff62b",
     }
 
 
@@ -127,6 +129,20 @@ def test_a_damaged_line_is_named(path: Path, kept: bytes, old: bytes, new: bytes
     path.write_bytes(b"".join(lines))
     with pytest.raises(UsageError, match=r"results\.jsonl', line 3: this is no result of solving"):
         open_results(path).__enter__()
+
+
+def test_every_changed_byte_is_refused(path: Path, kept: bytes) -> None:
+    begin, end = kept.index(b"\n", kept.index(b"\n") + 1) + 1, kept.rindex(b"\n", 0, -1)
+    for place in range(begin, end):
+        path.write_bytes(kept[:place] + bytes([kept[place] ^ 1]) + kept[place + 1 :])
+        with pytest.raises(UsageError, match="this is no result of solving"):
+            open_results(path).__enter__()
+
+
+def test_lines_of_earlier_versions_have_no_checksum(path: Path, kept: bytes) -> None:
+    path.write_bytes(re.sub(rb',"check":"\w{8}"', b"", kept))
+    with open_results(path) as results:
+        assert results.proved(B) == proved("-G3.5 -G3.5", 7)
 
 
 def test_contradictions_are_no_results(path: Path, kept: bytes) -> None:
