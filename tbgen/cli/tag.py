@@ -49,7 +49,8 @@ def run(
     RMobilityBounds has every interval.
 
     The tag RMobilityDoubts says what is doubtful about a game, such as truncated (docs/referee.md has the
-    list). A truncated game that nobody has won is published as played, since its last position is not known.
+    list). A truncated game that nobody has won is published as played, since its last position is not known,
+    and so is one that both sides have lost (0-0).
 
     Existing tags of these names are replaced. Everything else stays byte for byte, the classical Result
     included. Games that cannot be read are reported and copied unchanged. If there are no other games,
