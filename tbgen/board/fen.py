@@ -84,7 +84,8 @@ def note_on_reset(seventh: GScore, clock: int) -> str:
     reason = (
         "an en passant capture is legal, so a pawn move has just reset the score"
         if clock
-        else "the halfmove clock is 0, so the score has just been reset; give it beside the FEN, or a higher clock"
+        else "the halfmove clock is 0, so the score has just been reset; "
+        "give it beside the FEN, or a higher clock"
     )
     return f"the seventh field {seventh} does not count: {reason}"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum, StrEnum
+from enum import Enum
 from typing import Never
 
-from tbgen.errors import UsageError, quote
+from tbgen.errors import UsageError, Word, quote
 
 
 class Resets(Enum):
@@ -19,7 +19,7 @@ class Resets(Enum):
     NOTHING = "nothing"
 
 
-class Variant(StrEnum):
+class Variant(Word):
     """What becomes of the accrued score at a capture or a pawn move; the value is its name outside.
 
     The library says ``variant`` where options, files and JSON documents say ``rules``.
