@@ -34,7 +34,12 @@ class CodedFile(StoredFile):
     """The side to move that is stored."""
 
     def functions(self, number: NDArray[np.uint32]) -> Functions:
-        """Return the dictionary of functions with the numbers of all slots, which the caller has decoded."""
+        """Return the dictionary of functions with the numbers of all slots, which the caller has decoded.
+
+        :raises DamagedTableError: if there are no functions of these numbers.
+        """
+        if int(number.max(initial=0)) >= len(self.coding.entry_start) - 1:
+            raise self.damaged("it has positions with functions that are not there")
         return Functions(
             self.side, number, self.coding.entry_start, self.coding.entry_accrued, self.coding.entry_value
         )
@@ -75,6 +80,8 @@ class CodedFile(StoredFile):
         start = self.data(schema.FUNCTION_START)
         if (len(start) > 1) != self.info.stores_accrued:
             raise self.damaged("it has functions of accrued scores against what it says")
+        if len(start) and (start[0] or start[-1] != self.info.runs or (start[1:] < start[:-1]).any()):
+            raise self.damaged("its functions do not begin and end with their entries")
         coding = coding_of(rows_of(self.layout, self.side), self.data)
         values, functions = coding.value_stream, coding.function_stream
         for stream, wanted in ((values, schema.VALUE_DATA), (functions, schema.FUNCTION_DATA)):
@@ -89,7 +96,11 @@ class CodedFile(StoredFile):
 
     @cached_property
     def _exceptions(self) -> NDArray[np.int64]:
-        return slots_of(self.data(schema.EXCEPTION_STEP))
+        slots = slots_of(self.data(schema.EXCEPTION_STEP))
+        there = self._arrays[schema.EXCEPTION_VALUE].shape[0]
+        if len(slots) != there or (there and slots[-1] >= self.layout.size):
+            raise self.damaged("its exceptions are not those of its slots")
+        return slots
 
     def _exception(self, place: int) -> Entry:
         value, depth = self._arrays[schema.EXCEPTION_VALUE], self._arrays[schema.EXCEPTION_DEPTH]

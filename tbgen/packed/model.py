@@ -39,8 +39,14 @@ def starts_of(size: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 def model_of(size: NDArray[np.uint16]) -> Model:
-    """Return the model with these shares, shape (contexts, symbols)."""
+    """Return the model with these shares, shape (contexts, symbols).
+
+    :raises ValueError: if those of a context are neither all 0 nor sum up to ``TOTAL``: decoders would look
+        for symbols where there are none.
+    """
     contexts, symbols = size.shape
+    if contexts and not (symbols and np.isin(size.sum(axis=1, dtype=np.int64), (0, TOTAL)).all()):
+        raise ValueError(f"shares that do not sum up to {TOTAL}")
     # Filled up, and even in a context that does not occur, a decoder finds a place.
     places = -(-symbols // WIDE) * WIDE
     symbol = np.zeros((contexts, places), np.uint8)

@@ -18,7 +18,7 @@ from tbgen.board.score import NONE, Code, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.table import count_values, free_men, pawns
+from tbgen.index.table import Table, count_values, free_men, pawns
 from tbgen.store.cache import ChunkCache
 from tbgen.store.dataset import placements_of
 from tbgen.store.dataset_file import DatasetFile, open_file
@@ -101,10 +101,11 @@ class StoredFile(DatasetFile):
             return np.zeros(0, np.uint8)
         if offset is None or dataset.dtype != np.uint8:
             raise self.damaged(f"its {wanted.name} is stored in another way")
-        mapped = np.memmap(self.path, np.uint8, "c", offset, (size,))
-        if isinstance(mapped.base, mmap.mmap):
-            self._maps.append(mapped.base)
-        return mapped.view(np.ndarray)  # numba takes no subclass
+        before = offset % mmap.ALLOCATIONGRANULARITY
+        # Mapped is what was opened, whatever lies at the path by now.
+        mapped = mmap.mmap(self._handle(), before + size, access=mmap.ACCESS_COPY, offset=offset - before)
+        self._maps.append(mapped)
+        return np.frombuffer(mapped, np.uint8, offset=before)
 
     def counts(self) -> list[dict[GScore, int]]:
         """Return the number of positions up to symmetry of every value, for White and for Black to move.
@@ -157,6 +158,16 @@ class StoredFile(DatasetFile):
         if not np.array_equal(self.data(PLACEMENTS), placements_of(self.layout)):
             raise self.damaged("its pawn placements are in another order")
 
+    def check_facts(self, table: Table) -> None:
+        """Compare what the file says about itself with the table that was read from it.
+
+        :raises DamagedTableError: naming the first fact that differs.
+        """
+        stated = self.info.facts()
+        for name, fact in table.facts().items():
+            if stated[name] != fact:
+                raise self.damaged(f"it says that its {name} is {stated[name]}, but it is {fact}")
+
     def damaged(self, problem: str) -> DamagedTableError:
         """Return the error that says what is wrong with the file and what to do."""
         return DamagedTableError(
@@ -193,6 +204,11 @@ class StoredFile(DatasetFile):
             f"with: {self._command()}"
         )
 
+    def _handle(self) -> int:
+        """Return the descriptor of the open file, which HDF5 reads and closes."""
+        handle: int = self._file.id.get_vfd_handle()
+        return handle
+
     def _load(self) -> None:
         attributes = self._file.attrs
         schema = _FORMS.get(bytes(attributes.get("format", b"")))
@@ -214,7 +230,7 @@ class StoredFile(DatasetFile):
             raise self.damaged(f"its rules {quote(rules)} are unknown")
         if rules_of_name(self.path) not in (None, rules):
             raise self.damaged(f"it holds values for the rules {quote(rules)}")
-        self.info = TableInfo.of_attributes(self.path, attributes, os.path.getsize(self.path))
+        self.info = TableInfo.of_attributes(self.path, attributes, os.fstat(self._handle()).st_size)
         self.manifest = self.info.manifest
         if self.manifest.digest != self.info.digest:
             raise self.damaged("its manifest does not match its digest")

@@ -108,10 +108,7 @@ def read_sound(
     problem = inconsistency(table)
     if problem is not None:
         raise file.damaged(problem)
-    stated, found = file.info.facts(), table.facts()
-    for name, fact in found.items():
-        if stated[name] != fact:
-            raise file.damaged(f"it says that its {name} is {stated[name]}, but it is {fact}")
+    file.check_facts(table)
     if isinstance(file, TableFile) and table.stores_accrued:
         _check_starts(file, table)
     return table

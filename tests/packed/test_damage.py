@@ -78,6 +78,17 @@ def test_a_flipped_byte_of_a_block_is_noticed_by_the_probe_that_meets_it(path: P
     values.close()
 
 
+def test_a_file_that_is_replaced_is_read_as_it_was_opened(path: Path) -> None:
+    whole = path.read_bytes()
+    with PackedFile(path) as file:
+        other = path.with_name("other")
+        other.write_bytes(bytes(len(whole)))
+        other.replace(path)
+        data = file.coding.value_stream.data.tobytes()
+    assert data.strip(b"\0")
+    assert data in whole
+
+
 CHANGES: list[tuple[Change, str]] = [
     (set_attribute("format_version", 2), "its format version 2 is that of an older tbgen"),
     (set_attribute("format_version", 4), "format version 4 and this tbgen reads version 3"),

@@ -118,11 +118,13 @@ def open_source(
             table = file.read()
             if np.bitwise_count(table.run_mask).sum() != np.count_nonzero(table.run_rank >= LAST_RUN):
                 raise file.damaged("its runs do not fit their mask")
+            file.check_facts(table)
             yield TableSource(file.info, table)
             return
-        info = file.info
     from tbgen.packed.sources import Sources
 
     # Tables that it rests on are read as they are, or from plain copies.
     with Sources(directory, variant, threads) as sources:
-        yield TableSource(info, sources.unpack(material, progress), sources)
+        table = sources.unpack(material, progress)
+        file.check_facts(table)
+        yield TableSource(file.info, table, sources)
