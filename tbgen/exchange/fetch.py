@@ -41,6 +41,8 @@ _REFUSED: Final = "it was not taken"
 """The end of sentences about files that are not what their set says."""
 _NAMED: Final = 5
 """Files that a sentence names at the most."""
+_LIST_BYTES: Final = 1 << 20
+"""By which the time for a list is limited: more than that of all tables of five men has."""
 _PATIENCE: Final = 0.5
 """Seconds that a thread which has to stop is waited for."""
 
@@ -85,7 +87,7 @@ def read_list(source: FileSource) -> PublishedSet:
 
     def read() -> bytes:
         text = bytearray()
-        with source.open(LIST_NAME, 0) as (_, stream):
+        with source.open(LIST_NAME, 0, _LIST_BYTES) as (_, stream):
             for data in stream:
                 text += data
                 if len(text) > MOST_LIST_BYTES:
@@ -247,7 +249,7 @@ def _append(
         size = file.seek(0)
     if size == published.bytes:
         return size
-    with source.open(published.file, size) as (start, stream):
+    with source.open(published.file, size, published.bytes) as (start, stream):
         if start < size:
             _start_over(file, report)
         for data in stream:

@@ -1,16 +1,22 @@
 """Where published tables come from: a directory, or any web server that hands out files."""
 
+import os
+import socket
+import stat
+import threading
 import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Final, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
 
 import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from tbgen.errors import TbgenError, UsageError, causes, quote
+from tbgen.text import duration
 
 Result = TypeVar("Result")
 
@@ -18,6 +24,10 @@ _AT_ONCE: Final = 1 << 17
 """Bytes."""
 _CONNECT_SECONDS: Final = 15.0
 _READ_SECONDS: Final = 60.0
+_LEAST_SECONDS: Final = 120.0
+"""For a file, however small."""
+_LEAST_RATE: Final = 1 << 13
+"""Bytes a second, on the whole, of a transfer that is waited for."""
 _MOST_REDIRECTS: Final = 5
 _TRIES: Final = 5
 _FIRST_PAUSE: Final = 0.5
@@ -70,15 +80,17 @@ class DirectorySource:
         return str(self._directory / name)
 
     @contextmanager
-    def open(self, name: str, start: int) -> Iterator[Download]:
+    def open(self, name: str, start: int, _size: int) -> Iterator[Download]:
         """Open a file from the byte ``start`` on.
 
-        :raises NotTakenError: if it cannot be read.
+        :raises NotTakenError: if it cannot be read, or is a pipe or a device.
         """
         path = self._directory / name
         with _read_errors(path):
-            file = path.open("rb")
+            file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
         with file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise NotTakenError(f"{path} is no file of a set, but a pipe or a device")
             file.seek(start)
             yield start, self._data(file, path)
 
@@ -101,14 +113,23 @@ class WebSource:
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     @contextmanager
-    def open(self, name: str, start: int) -> Iterator[Download]:
+    def open(self, name: str, start: int, size: int) -> Iterator[Download]:
         """Open a file from the byte ``start`` on, or from its beginning if that cannot be.
 
+        :param size: bytes of the whole file, by which its time is limited.
         :raises InterruptedTransferError: if it breaks off, also while it is read.
-        :raises NotTakenError: if there is no such file, or it is refused.
+        :raises NotTakenError: if there is no such file, it is refused, or its time is over.
         """
-        with closing(self._ask(name, start)) as answer:
-            yield self._start(name, answer, start), self._data(name, answer)
+        seconds = _LEAST_SECONDS + size / _LEAST_RATE
+        with _Limit(seconds) as limit:
+            try:
+                with closing(self._ask(name, start)) as answer:
+                    yield self._start(name, answer, start), self._data(name, answer)
+            except InterruptedTransferError:
+                if not limit.over:
+                    raise
+            if limit.over:
+                raise self._refusal(name, f"has not come within {duration(seconds)}: the server is too slow")
 
     def _ask(self, name: str, start: int) -> urllib3.BaseHTTPResponse:
         """Ask for a file, and follow redirects within the set."""
@@ -136,7 +157,7 @@ class WebSource:
             answer = self._pool.request(
                 "GET", address, headers=headers, preload_content=False, redirect=False, retries=False
             )
-        except urllib3.exceptions.HTTPError as error:
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise self._interruption(name, f"cannot be reached: {_reason(error)}") from None
         coding = answer.headers.get("Content-Encoding", "identity")
         if answer.get_redirect_location() or (answer.status in (200, 206) and coding == "identity"):
@@ -163,7 +184,7 @@ class WebSource:
     def _data(self, name: str, answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         try:
             yield from answer.stream(_AT_ONCE, decode_content=False)
-        except urllib3.exceptions.HTTPError as error:
+        except (urllib3.exceptions.HTTPError, ValueError) as error:  # such as a chunk of -5 bytes
             raise self._interruption(name, f"broke off: {_reason(error)}") from None
 
     def _refusal(self, name: str, reason: str) -> NotTakenError:
@@ -198,12 +219,79 @@ def persistent(attempt: Callable[[], Result]) -> Result:
     return attempt()
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe would be waited for until somebody writes to it."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+class _Limit:
+    """The time for a file, a context: when it is over, its connection is cut, whatever is being sent."""
+
+    _of_thread: Final = threading.local()
+
+    def __init__(self, seconds: float) -> None:
+        self.over = False
+        self._socket: socket.socket | None = None
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> "_Limit":
+        self._of_thread.limit = self
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._of_thread.limit = None
+
+    @classmethod
+    def watch(cls, connection: HTTPConnection) -> None:
+        """Limit what comes by a connection to the file that its thread is fetching."""
+        limit = getattr(cls._of_thread, "limit", None)
+        if limit is not None:
+            limit._socket = connection.sock
+            if limit.over:
+                limit._end()
+
+    def _end(self) -> None:
+        self.over = True
+        if self._socket is not None:
+            with suppress(OSError):  # it is closed
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # which leaves the state of TLS alone
+
+
+class _Watched(HTTPConnection):
+    """A connection whose answers have their time."""
+
+    def getresponse(self) -> Any:
+        """Return the answer."""
+        _Limit.watch(self)
+        return super().getresponse()
+
+
+class _WatchedSecure(_Watched, HTTPSConnection):
+    """The same by TLS."""
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Watched
+
+
+class _SecurePool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _WatchedSecure
+
+
 def _pool(address: str) -> urllib3.PoolManager:
-    """Return connections, by a proxy where the environment names one.
+    """Return connections that are watched, by a proxy where the environment names one.
 
     :raises UsageError: if that is none.
     """
-    timeout = urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS)
+    pool = _manager(address, urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS))
+    pool.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+    return pool
+
+
+def _manager(address: str, timeout: urllib3.Timeout) -> urllib3.PoolManager:
     parts = urllib.parse.urlsplit(address)
     proxy = urllib.request.getproxies().get(parts.scheme)
     if proxy and not urllib.request.proxy_bypass(parts.hostname or ""):
@@ -223,6 +311,6 @@ def _reason(error: Exception) -> str:
     for cause in causes(error):
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror
-    if isinstance(error, urllib3.exceptions.ProtocolError):
+    if isinstance(error, urllib3.exceptions.ProtocolError | ValueError):
         return "the server did not answer by the rules of HTTP, or closed the connection"
     return str(error).split("(")[0].strip() or "the connection failed"

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Self
 
 from msgspec import Meta, Struct
 
-from tbgen.errors import NamedChoice, UsageError, quote
+from tbgen.errors import NamedChoice, UsageError, printable, quote
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 from tbgen.words import MANAGED_OPTIONS, converted, naming, unmanaged, values_of
@@ -26,6 +26,8 @@ MANAGED: Final = {
     "UCI_ShowRefutations": ("false", "refutations are not read"),
 }
 """Options of engines that an event sets, or that change nothing in it."""
+_MOST: Final = 1 << 63
+"""A number that any option takes is smaller."""
 _RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 
@@ -165,6 +167,8 @@ def settings_of_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"{path} is not a TOML file: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{path} is no file of an event: its values are nested too deep") from None
     return {name.replace("_", "-"): _setting(path, name, value) for name, value in document.items()}
 
 
@@ -190,6 +194,11 @@ def _pairs(path: Path, name: str, table: Mapping[str, Any]) -> Iterator[str]:
 def _text(path: Path, name: str, value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise UsageError(f"{path}: {name} is {type(value).__name__}: expected text, a number, true or false")
+    if isinstance(value, int) and abs(value) > _MOST:
+        raise UsageError(f"{path}: {quote(name)} is a number that is too large")
+    if not isinstance(value, str | int | float):
+        kind = type(value).__name__
+        raise UsageError(f"{path}: {printable(name)} is {kind}: expected text, a number, true or false")
+    if "\0" in name + str(value):
+        raise UsageError(f"{path}: {quote(name)} has a NUL, which no option can have")
+    return str(value)

@@ -99,7 +99,7 @@ def test_a_transfer_that_another_one_stops_keeps_what_has_come(
             return name
 
         @contextmanager
-        def open(self, name: str, start: int) -> Iterator[tuple[int, Iterator[bytes]]]:
+        def open(self, name: str, start: int, size: int) -> Iterator[tuple[int, Iterator[bytes]]]:
             if name != KQVK:
                 begun.wait(300)
                 raise TbgenError("the server is gone")

@@ -1,14 +1,17 @@
 """Sources of sets: real servers on this machine that misbehave, proxies, and addresses that mean nothing."""
 
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tbgen.errors import TbgenError, UsageError
+from tbgen.exchange import sources
 from tbgen.exchange.fetch import read_list
 from tbgen.exchange.published import LIST_NAME
-from tbgen.exchange.sources import DirectorySource, source_of
+from tbgen.exchange.sources import DirectorySource, NotTakenError, source_of
 from tests.support.sets import KQVK, files, get
 from tests.support.web_server import Handler, serving
 
@@ -87,6 +90,19 @@ def compressed(handler: Handler) -> None:
     handler.end_headers()
 
 
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def chunk(length: bytes) -> Callable[[Handler], None]:
+    """A reply with a chunk of a length."""
+
+    def reply(handler: Handler) -> None:
+        handler.wfile.write(CHUNKED + length + b"\r\nabcde\r\n")
+        handler.close_connection = True
+
+    return reply
+
+
 @pytest.mark.parametrize(
     ("reply", "sentence"),
     [
@@ -95,6 +111,8 @@ def compressed(handler: Handler) -> None:
         (lambda handler: handler.redirect(f"/set/{LIST_NAME}"), "circle"),
         (garbage, "did not answer by the rules of HTTP"),
         (compressed, "compressed"),
+        (chunk(b"-5"), "broke off: the server did not answer by the rules of HTTP"),
+        (chunk(b"f" * 18), "broke off: the server did not answer by the rules of HTTP"),
     ],
 )
 def test_replies_of_no_use(reply: Callable[[Handler], None], sentence: str, published: Path) -> None:
@@ -104,6 +122,42 @@ def test_replies_of_no_use(reply: Callable[[Handler], None], sentence: str, publ
 
     with serving(published, misbehave=misbehave) as server, pytest.raises(TbgenError, match=sentence):
         read_list(source_of(server.address))
+
+
+@pytest.mark.parametrize(
+    ("first", "more"),
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n", b" "),
+        (b"HTTP/1.1 200 OK\r\n\r\n", b" "),
+        (CHUNKED + b"2\r\n{}\r\n0\r\n", b"a: b\r\n"),
+    ],
+)
+def test_a_server_that_never_ends_has_its_time(
+    first: bytes, more: bytes, published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes by the size of a file, and is not given again."""
+    monkeypatch.setattr(sources, "_LEAST_SECONDS", 0.2)
+    monkeypatch.setattr(sources, "_LEAST_RATE", 1 << 30)
+
+    def misbehave(handler: Handler, _: str) -> bool:
+        handler.wfile.write(first)
+        while handler.wfile.write(more):
+            time.sleep(0.01)
+        return True
+
+    with (
+        serving(published, misbehave=misbehave) as server,
+        pytest.raises(NotTakenError, match=r"has not come within 0\.2 s: the server is too slow"),
+    ):
+        read_list(source_of(server.address))
+    assert len(server.asked) == 1
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / LIST_NAME)
+    with pytest.raises(NotTakenError, match="but a pipe or a device"):
+        read_list(DirectorySource(tmp_path))
 
 
 def test_a_redirect_out_of_the_set(published: Path, tmp_path: Path) -> None:

@@ -77,9 +77,8 @@ def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
 
 def test_lines_that_mean_nothing_are_passed_over(pgn: Path) -> None:
     """Bytes that are no text, words that nobody knows, numbers beyond all bounds; what follows counts."""
-    start, end, over = map(
-        line_of, (START, line(pgn.read_bytes().index(b"[Event", 10), 1), EventEnd(Termination.FINISHED))
-    )
+    start, over = line_of(START), line_of(EventEnd(Termination.FINISHED))
+    end = line_of(line(pgn.read_bytes().index(b"[Event", 10), 1))
     bad = [b'{"type":"over","how":"\xff"}\n', b"[" * 100_000 + b"\n", end.replace(b'"size":', b'"size":-')]
     for right, wrong in (
         (b'"r"', b'"x"'), (b'"exponential"', b'"x"'), (b'"cutoff":null', b'"cutoff":"G9.3"'),
