@@ -39,12 +39,12 @@ class Elo(Struct, frozen=True, rename={"superiority": "los"}):
 
 
 def elo_text(value: float) -> str:
-    """Return a difference in Elo points.
+    """Return a difference in Elo points; a question mark for one that is not known.
 
-    >>> elo_text(-0.04), elo_text(-0.06)
-    ('+0.0', '-0.1')
+    >>> elo_text(-0.04), elo_text(-0.06), elo_text(math.nan)
+    ('+0.0', '-0.1', '?')
     """
-    return f"{value:+z.1f}"
+    return "?" if math.isnan(value) else f"{value:+z.1f}"
 
 
 def margin_text(value: float) -> str:
@@ -58,7 +58,7 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     With mean m and standard error s of the points the difference is that at which m is expected, the
     margin half the difference between m + 1.96 s and m - 1.96 s. cuteRMob takes the root of the mean square
     for that of the variance, and so prints margins that are too small and a LOS that is too sure. A single
-    game has an unbounded margin and a LOS of one half.
+    game has an unbounded margin, a LOS of one half and no normalised difference.
 
     The two games of a pair, with the same opening and colours reversed, are not independent: taken together
     they have the smaller, true margin.
@@ -79,7 +79,7 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
         raise UsageError("there are no games to tell an Elo difference from")
     count, mean = len(points), fmean(points)
     if count == 1:  # which says nothing about the spread
-        return Elo(_difference(mean), math.inf, 0.5, *_normalised(mean - 0.5, 0.0, 1))
+        return Elo(_difference(mean), math.inf, 0.5, math.nan, math.inf)
     error = math.sqrt(math.fsum((share - mean) ** 2 for share in points)) / count
     low, high = mean - _TWO_SIDED_95 * error, mean + _TWO_SIDED_95 * error
     margin = (_difference(high) - _difference(low)) / 2 if low > 0 and high < 1 else math.inf

@@ -31,7 +31,7 @@ from tbgen.report.site import filters, front
 from tbgen.report.site.plots import VALUE_GROUPS, by_group, plots
 
 PAGES: Final = {
-    "index": ("All materials", "exact results of every position"),
+    "index": ("Materials", "exact results of every position"),
     "records": ("Records", "the longest ways to every score"),
     "endgames": ("What every endgame gives", "typical values and exceptions"),
     "mating": ("Mating potential", "the rule of thumb and the truth"),

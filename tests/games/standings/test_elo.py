@@ -75,7 +75,8 @@ def test_elo_of_little() -> None:
     assert (elo([0.75]).margin, elo([0.75]).superiority) == (math.inf, 0.5)
     assert (elo([1, 1]).normalised, elo([0, 0]).normalised) == (math.inf, -math.inf)
     assert (elo([0.5] * 10).normalised, elo([0.5] * 10).normalised_margin) == (0, math.inf)
-    assert (elo([0.5]).normalised, elo([0.75]).normalised_margin) == (0, math.inf)
+    assert math.isnan(elo([1]).normalised)
+    assert elo([0.75]).normalised_margin == math.inf
 
 
 def test_elo_agrees_with_fastchess() -> None:
