@@ -42,7 +42,7 @@ function showStats(element, table, value) {
     element.replaceChildren(
         h("p", {class: "note"},
             `${number(positions.white)} positions with White to move, ${number(positions.black)} with Black to move, up to `,
-            `symmetry; the longest way to a value takes ${table.max_depth} plies.`),
+            `symmetry; the longest way to a value, whatever has accrued, takes ${table.max_depth} plies.`),
         h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Positions by value"}, h("table", {class: "counts"},
             h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "value"), SIDES.map(([, name]) => h("th", {scope: "col", colspan: 2}, name)))),
             h("tbody", {}, names.map(name => h("tr", {class: name === value ? "here" : false},
