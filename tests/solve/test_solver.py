@@ -61,7 +61,7 @@ def check(tables: tbgen.Tablebase, board: chess.Board, accrued: GScore | None, f
 def test_intervals_contain_what_tables_say(material: str, tables: Path, small: Path) -> None:
     rng = random.Random(material)
     with tbgen.open_tablebase(tables) as full:
-        for _ in range(sample(1, 4)):
+        for _ in range(sample(1, 2)):
             board, accrued = random_board(rng, Material.parse(material)), score(rng)
             check(full, board, accrued, solve(board, accrued, tables=small, budget=of_cells(25)))
 
