@@ -7,7 +7,7 @@ import reprlib
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import EnumType, StrEnum
+from enum import StrEnum
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -157,17 +157,7 @@ class DamagedTableError(TbgenError, OSError):
     code = "damaged_table"
 
 
-class _WithoutMethodsOfStr(EnumType):
-    def __dir__(cls) -> list[str]:
-        methods = set(dir(str)) - {"__doc__", "__module__"}
-        return [name for name in {**dict.fromkeys(super().__dir__()), **cls.__dict__} if name not in methods]
-
-
-class Word(StrEnum, metaclass=_WithoutMethodsOfStr):
-    """Base of words for programs; ``help`` tells of them what they have beyond other texts."""
-
-
-class NamedChoice(Word):
+class NamedChoice(StrEnum):
     """Base of the names that a user can choose from, in letters of any case, with and without hyphens.
 
     Keywords of a class, besides ``what``, are other names, each with the one that it stands for.

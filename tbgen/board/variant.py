@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Never
 
-from tbgen.errors import UsageError, Word, quote
+from tbgen.errors import UsageError, quote
 
 
 class Resets(Enum):
@@ -19,7 +19,7 @@ class Resets(Enum):
     NOTHING = "nothing"
 
 
-class Variant(Word):
+class Variant(StrEnum):
     """What becomes of the accrued score at a capture or a pawn move; the value is its name outside.
 
     The library says ``variant`` where options, files and JSON documents say ``rules``.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Final
 
 from tbgen.board.interval import ANYTHING, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
-from tbgen.errors import MissingTableError, TbgenError, Word
+from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.settings import GameSettings
 
@@ -16,7 +17,7 @@ RESULTS: Final = {"1-0": 2, "1/2-1/2": 1, "0-1": 0}
 """The classical results of finished games, and what they are worth to White in half points."""
 
 
-class Basis(Word):
+class Basis(StrEnum):
     """What ended a game, or what its result rests on; the value is what the tag ``RMobilityBasis`` says."""
 
     MATE = "mate"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
-
-from tbgen.errors import Word
 
 if TYPE_CHECKING:
     from tbgen.solve.solution import Solution
@@ -28,7 +27,7 @@ class Budget:
     """Two for the two ends of an interval; more of them share the counting of moves."""
 
 
-class Stop(Word):
+class Stop(StrEnum):
     """Why solving ended before the value was known. Of several reasons the first one of this list counts."""
 
     INTERRUPT = "interrupted"

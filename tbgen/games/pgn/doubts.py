@@ -1,11 +1,10 @@
 """What makes a game doubtful that can be read all the same, and what counts then."""
 
+from enum import StrEnum
 from typing import Final
 
-from tbgen.errors import Word
 
-
-class Doubt(Word):
+class Doubt(StrEnum):
     """A contradiction within a game, or a sign that a part of it is missing.
 
     The value is its word in the tag ``RMobilityDoubts`` and in JSON. The archive of TCEC has had most of them
