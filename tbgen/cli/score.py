@@ -14,7 +14,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.cli.games import Adjudication, AdjudicationOptions, place_in
 from tbgen.cli.options import AsJson, Directory, Parsed, Setting, WordList, command
 from tbgen.cli.streams import json_text, say
-from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
 from tbgen.files import make_directory, write_file
 from tbgen.games.outcome import RESULTS
@@ -151,7 +151,7 @@ def run(
         check_test([], *sprt.numbers, model=model, pairs=pairs)  # refused now, and not after all games
     files = matching(patterns)
     if out is not None:
-        _make(out)
+        make_directory(out)  # before the work of which its files tell
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
         records = list(_records(files, work, explorer or "", event))
     games = [record for record in records if record.classical in RESULTS]
@@ -274,14 +274,6 @@ def _plots(result: Standings) -> "Mapping[str, Sequence[Markup]]":
         say(f"tbgen: the page is without plots: {error}")
         return {}
     return plots(result)
-
-
-def _make(directory: Path) -> None:
-    """Make a directory for files, before the work of which they tell."""
-    try:
-        make_directory(directory)
-    except TbgenError as error:
-        raise UsageError(str(error)) from None
 
 
 def _write(directory: Path, files: Mapping[str, bytes]) -> None:

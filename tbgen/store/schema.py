@@ -5,6 +5,7 @@ explains each. :mod:`tbgen.store.dataset` finds the data to write.
 """
 
 import json
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -29,12 +30,30 @@ class AttributeType(Enum):
     JSON = "string (JSON)"
 
 
+def _text(stored: Any) -> str:
+    if not isinstance(stored, bytes):  # a number would be taken for a length
+        raise TypeError(f"{type(stored)} is no text")
+    return stored.decode()
+
+
+def _pair(stored: Any) -> tuple[int, int]:
+    one, other = stored
+    return operator.index(one), operator.index(other)
+
+
+def _json(stored: Any) -> dict[str, Any]:
+    try:
+        return dict(json.loads(_text(stored)))
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
 _DECODERS: Final[Mapping[AttributeType, Callable[[Any], Any]]] = {
-    AttributeType.TEXT: lambda stored: bytes(stored).decode(),
-    AttributeType.INTEGER: int,
-    AttributeType.PAIR: lambda stored: (int(stored[0]), int(stored[1])),
+    AttributeType.TEXT: _text,
+    AttributeType.INTEGER: operator.index,
+    AttributeType.PAIR: _pair,
     AttributeType.REAL: float,
-    AttributeType.JSON: lambda stored: dict(json.loads(bytes(stored))),
+    AttributeType.JSON: _json,
 }
 """From what h5py returns of an attribute to its value."""
 

@@ -5,6 +5,7 @@ import json
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -59,6 +60,27 @@ def test_layers_beside_a_table(reference_dir: Path, tmp_path: Path, capsys: Capt
     found = document(capsys, *words)
     assert (found["bytes"], found["layer_bytes"]) == (kvk + knvk, 3 << 20)
     assert [(table["layers"], table["layer_bytes"]) for table in found["tables"]] == [(0, 0), (2, 3 << 20)]
+
+
+def test_a_table_that_cannot_be_used_ends_nothing(
+    reference_dir: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    """Whatever its attributes are: a number where a text should be would be taken for a length."""
+    for name, wrong in (
+        ("parameters", 1 << 62),
+        ("parameters", b"[" * 30_000),
+        ("positions", -1),
+        ("positions", [1, 2, 3]),
+        ("runs", float("inf")),
+        ("tbgen_version", b"\xff"),
+    ):
+        for table in ("KvK", "KNvK"):
+            shutil.copy(reference_dir / f"{table}.r.h5", tmp_path)
+        with h5py.File(tmp_path / "KNvK.r.h5", "r+") as file:
+            file.attrs[name] = wrong
+        text, (sentence,) = said(capsys, 1, "info", "--dir", str(tmp_path), "KNvK", "KvK")
+        assert text.startswith("KvK  ("), name
+        assert "KNvK.r.h5 cannot be used" in sentence
 
 
 def test_what_is_missing_of_five_men(reference_dir: Path, tmp_path: Path, capsys: Capture) -> None:
