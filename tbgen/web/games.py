@@ -131,7 +131,7 @@ def _states(arbiter: Arbiter, moves: Sequence[VariationMove]) -> list[GameState]
 def _outcome(stock: Stock, arbiter: Arbiter, played: Game) -> OutcomeDocument:
     """Return what a game comes to whose moves are made."""
     tables = stock.tables if in_tables(arbiter.board) else None
-    outcome = adjudicate(arbiter, tables, played.ending, recorded=played.result)
+    outcome = adjudicate(arbiter, tables, played.ending, recorded=played.result, doubts=played.doubts)
     return OutcomeDocument(
         value=str(outcome.value),
         holder=outcome.value.holder,
@@ -139,6 +139,7 @@ def _outcome(stock: Stock, arbiter: Arbiter, played: Game) -> OutcomeDocument:
         proven=outcome.proven,
         depth=outcome.depth,
         points=points_document(outcome.settings.scoring, outcome.value),
+        doubts=list(outcome.doubts),
     )
 
 

@@ -108,8 +108,13 @@ def test_where_no_table_reaches(api: TestClient) -> None:
     game = '[FEN "4k3/8/8/8/8/8/8/4K2R w K - 0 1"]\n\n1. O-O Kd7 *'
     plies = api.post("/r/game", content=game).json()["plies"]
     assert [ply["value"] is None for ply in plies] == [True, False, False]
-    stopped = api.post("/r/game", content='[FEN "4k3/8/8/8/8/8/8/4K2R w K - 0 1"]\n\n*').json()
-    assert (stopped["outcome"]["basis"], stopped["outcome"]["proven"]) == ("played", False)
+    # Nor is what both sides have lost.
+    for fen, result, doubts in (
+        ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", "*", []),
+        ("8/8/8/4KBk1/8/8/8/8 b - - 0 1", "0-0", ["both forfeit"]),
+    ):
+        stopped = api.post("/r/game", content=f'[FEN "{fen}"]\n\n{result}').json()["outcome"]
+        assert (stopped["basis"], stopped["proven"], stopped["doubts"]) == ("played", False, doubts)
 
 
 def test_what_is_no_game(api: TestClient) -> None:

@@ -72,6 +72,7 @@ export function showOutcome(element, refereed) {
         "Result ", score(outcome.value), ` (${basisOf(outcome)}), accrued at the end `, score(plies.at(-1).accrued), ". ",
         !first ? "No table reaches it." : first.ply ? `Tables begin at ply ${first.ply}.` : "",
         cut ? ` ${cut === 1 ? "A variation ends" : `${cut} variations end`} before a move that is not legal.` : "",
+        outcome.doubts.length ? ` Doubtful: ${outcome.doubts.join(", ")}.` : "",
         missing.length ? [" More is known after ", h("code", {}, `tbgen build ${missing.join(" ")}`), "."] : "",
     ].flat())
 }

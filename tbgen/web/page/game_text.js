@@ -75,7 +75,7 @@ export function pgnOf({fen, accrued, head}, plies) {
     // The last comment may say how the game ended: it is that of the head, or none.
     const commentAfter = number => number === end ? "" : inBraces(plies[number].comment)
     const moves = [...inOrder(plies)].flatMap(each => each.number ? [each.label, plies[each.number].san, ...glyphsOf(plies[each.number]), commentAfter(each.number)] : [each])
-    const text = [commentAfter(0), ...moves, comment, said?.[2] ?? "*"].filter(Boolean).join(" ").replaceAll("( ", "(").replaceAll(" )", ")")
+    const text = [commentAfter(0), ...moves, comment, said && !/[A-Za-z]/.test(said[2]) ? said[2] : "*"].filter(Boolean).join(" ").replaceAll("( ", "(").replaceAll(" )", ")")
     return `${[...known, ...result, '[SetUp "1"]', `[FEN "${start}"]`].join("\n")}\n\n${text}\n`
 }
 

@@ -45,4 +45,4 @@ function row(game, onOpen) {
     return h("tr", {"data-number": number}, h("th", {scope: "row"}, open), cells)
 }
 
-const outcomeOf = outcome => h("td", {title: pointsText(outcome.points)}, score(outcome.value), ` ${basisOf(outcome)}`)
+const outcomeOf = outcome => h("td", {title: pointsText(outcome.points)}, score(outcome.value), ` ${[basisOf(outcome), ...outcome.doubts].join(", ")}`)
