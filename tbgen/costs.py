@@ -14,6 +14,7 @@ import msgspec
 from tbgen.board.betza import worth_of
 from tbgen.board.material import Material, Men
 from tbgen.board.variant import Variant
+from tbgen.errors import UsageError
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
 from tbgen.index.table import AccruedForm
@@ -117,8 +118,13 @@ def disk_of(step: str, slots: int) -> int:
 
 def _rate_of(material: Material, variant: Variant) -> TableRate:
     """Return the rates of a material by how one-sided it is: the more even, the more positions stay undecided
-    for long."""
+    for long.
+
+    :raises UsageError: if nothing is known of the variant.
+    """
     lead = abs(_strength(material.sides[0]) - _strength(material.sides[1]))
+    if variant not in RATES.tables:
+        raise UsageError(f"costs.toml has no rates of tables for the rules {variant}")
     balance = "decisive" if lead >= 6 else "clear" if lead >= 4 else "even"
     return RATES.tables[variant]["lone" if material.black == "K" else balance]
 

@@ -43,10 +43,10 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
     entries = EnPassantEntries(config, rows, value, depth, np.full_like(value, NO_RANK), ALL)
     resets = resets_of(layout, men, sub_tables)
     game = ProofGame(men, table.value, table.depth, rank, ALL, keys, resets=resets, en_passant=entries)
-    return replace(game, score_resets=_score_resets(table.variant))
+    return replace(game, score_resets=score_resets(table.variant))
 
 
-def _score_resets(variant: Variant) -> bool:
+def score_resets(variant: Variant) -> bool:
     """Tell whether captures and pawn moves reset the accrued score; by its name, not by what the solver asks.
 
     :raises UsageError: if no proof is known for a variant.

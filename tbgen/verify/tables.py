@@ -15,6 +15,7 @@ from tbgen.packed.copies import passing_copies
 from tbgen.packed.tables import AnyTable
 from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.format import table_path
+from tbgen.verify.game import score_resets
 from tbgen.verify.plan import LONG, plan_proofs
 from tbgen.verify.proof import verify_table
 from tbgen.verify.proofs import ProofDone, Proofs
@@ -68,9 +69,11 @@ def verify(
     :param tables: those of the directory, open.
     :param proofs: those done before, by digest, which are not done again: such a table is read and compared
         with its digest. What is proved is added.
+    :raises UsageError: if no proof is known for the variant.
     :raises MissingTableError: before anything is proved, if one of all these tables is missing.
     :raises TbgenError: if a proof cannot be added.
     """
+    score_resets(variant)  # refuses a variant without a proof before anything is read
     materials = list(materials)
     order = closure(materials)
     for material in (*materials, *order):

@@ -89,6 +89,25 @@ def test_a_file_that_is_replaced_is_read_as_it_was_opened(path: Path) -> None:
     assert data in whole
 
 
+def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
+    """Also with right checksums; scripts/fuzz_packed.py makes any such content."""
+    whole = path.read_bytes()
+    for name, change in (
+        ("accrued/start", lambda data: data + 1),
+        ("accrued/start", lambda data: data[::-1].copy()),
+        ("fresh/value_share", turn_a_bit),
+        ("fresh/depth_share", lambda data: data[:, :0]),
+        ("exception/step", lambda data: np.zeros(1, np.uint16)),
+    ):
+        path.write_bytes(whole)
+        edit(path, replaced(name, change))
+        with PackedFile(path) as file, pytest.raises(DamagedTableError):
+            print(file.coding, file.exceptions())
+    path.write_bytes(whole)
+    with PackedFile(path) as file, pytest.raises(DamagedTableError, match="functions that are not there"):
+        file.functions(np.full(1, len(file.coding.entry_start) - 1, np.uint32))
+
+
 CHANGES: list[tuple[Change, str]] = [
     (set_attribute("format_version", 2), "its format version 2 is that of an older tbgen"),
     (set_attribute("format_version", 4), "format version 4 and this tbgen reads version 3"),

@@ -14,8 +14,9 @@ import pytest
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
+from tbgen.costs import seconds_to_build
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.index.table import LAST_RUN, Table
+from tbgen.index.table import LAST_RUN, AccruedForm, Table
 from tbgen.retro.solver import solve
 from tbgen.store import dataset
 from tbgen.store.format import table_path
@@ -58,10 +59,11 @@ def test_a_variant_that_solver_and_proof_do_not_list_is_refused(small_tables: Ta
     third = str.__new__(Variant, "c")
     third._name_, third._value_ = "CAPTURES", "c"
     for make in (
+        lambda: seconds_to_build(KVK, third, AccruedForm.RUNS),
         lambda: solve(KVK, {}, third),
         lambda: proof_of(replace(small_tables[KVK], variant=third), small_tables),
     ):
-        with pytest.raises(TbgenError, match="not known for the rules c"):
+        with pytest.raises(TbgenError, match="for the rules c"):
             make()
 
 
