@@ -78,21 +78,6 @@ def test_chess960() -> None:
     assert (moves(inner), inner.board.board_fen()) == ("c1a1 b8a8", "k7/8/8/8/8/8/8/2KR3R")
 
 
-def test_what_would_change_a_game_is_no_game() -> None:
-    for text, sentence in (
-        ("{never closed\n", "game 1, line 1: no PGN, as it has neither tags nor moves"),
-        ("1. e4\n(1. d4 d5 (1... Nf6) 2. c4 1-0\n", "game 1, line 2, ply 2: '(' opens a variation that"),
-        ("1. e4 ) e5 1-0\n", "game 1, line 1, ply 2: ')' closes no variation"),
-        ("1. e4 } e5 1-0\n", "game 1, line 1, ply 2: '}' is not a legal move"),
-        ('[FEN "8/8/8/4KBk1/8/8/8/8 b - - 0 1"\n\n*\n', "game 1, line 1: '[FEN"),
-        ('[White "a"] [Black "b"]\n\n1. e4 *\n', "is not a tag: expected one in a line, as"),
-        ('[Result "1-0"] 1. e4 1-0\n', "is not a tag: expected one in a line, as"),
-        ("\x7fELF nonsense\n", "game 1, line 1: no PGN, as it has neither tags nor moves"),
-    ):
-        (game, *_) = games_of(text)
-        assert sentence in str(game.error), text
-
-
 def test_a_long_line_takes_no_longer_than_its_length() -> None:
     """Blocks are joined once: a line of 64 of them is read in 64 steps, not in 64 * 63 / 2."""
     joined = 0
