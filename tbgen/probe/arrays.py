@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
-from tbgen.errors import UsageError, quote
+from tbgen.errors import MissingLayerError, UsageError, quote
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.position import locate
@@ -84,8 +84,10 @@ class ArrayProbes:
         :param side: uint8 (n,), sides to move.
         :param accrued: uint8 (n,), codes of accrued scores, NONE for none.
         :raises UsageError: if an accrued score ends a game that goes on.
+        :raises MissingLayerError: if the table has no accrued scores, and one counts.
         """
         material, layered = Material.parse(table.info.material), self._values.variant.layered
+        stored = table.info.stores_accrued
         inherits, asked = np.zeros(len(slots), np.bool_), np.full(len(slots), -1, np.int64)
         if accrued is not None and (accrued != NONE).any():
             inherits = _inherits(table.layout, side, slots, accrued)
@@ -96,7 +98,7 @@ class ArrayProbes:
             value, depth = plain.fresh(side, slots)
         else:
             decoder = self._decoder(material, table)
-            found = decoder.look_up_arrays(side, slots, asked if layered else np.full_like(asked, -1))
+            found = decoder.look_up_arrays(side, slots, asked if stored else np.full_like(asked, -1))
             value, depth, held = found[0].astype(np.uint8), found[1].astype(np.int32), found[2]
         if (value == NONE).any():
             raise table.damaged("it has no value for a legal position")
@@ -106,6 +108,10 @@ class ArrayProbes:
         places, code = places[~decided], code[~decided]
         if not layered:
             value[places], depth[places] = code, 0
+        elif len(places) and not stored:
+            raise MissingLayerError(
+                f"{material} was built without accrued scores: build it again (tbgen build --force)"
+            )
         elif held is None:
             value[places], depth[places] = plain.accrued(side[places], slots[places], code)
         else:

@@ -214,6 +214,8 @@ def test_a_table_without_accrued_scores(three_men: Path, tmp_path: Path) -> None
                 ask(asked, "-G1.5")
         with pytest.raises(MissingLayerError):
             adjudicate(Arbiter(f"{asked} -G1.5"), tables)
+        with pytest.raises(MissingLayerError):
+            tables.probe_arrays("KkB", [[57, 51, 55]], [0], [255 - 3])
     assert not list(bare.glob("*.layer.h5"))
 
 
