@@ -66,21 +66,6 @@ def test_other_variants_pass_through() -> None:
     assert tagged(text.encode())[0].data == text.encode()
 
 
-def test_empty_lines_among_tags_and_odd_blanks() -> None:
-    moves = "1. e4  e5  2. Nf3  Nc6 \n 3. Bb5  a6 \n 0-1\n"
-    text = f'[Event "A vs. B"]\n\n[Date "2017.12.04"]\n[Result "0-1"]\n\n{moves}'
-    assert results(text) == ["-G0.0 forfeit"]
-    (game,) = tagged(text.encode())
-    assert game.data.startswith(b'[Event "A vs. B"]\n\n[Date "2017.12.04"]\n[Result "0-1"]\n[RMobilityResult')
-
-
-def test_moves_and_numbers_as_some_write_them() -> None:
-    """A null move at the end, as ChessBase writes what was resigned, is no move of chess."""
-    assert results("1.f3 e5 2.g4 Qh4# 0-1") == results("1.f3 e5 2...g4 Qh4 0-1") == ["-G0.0 mate"]
-    (sentence,) = results('[Result "1-0"]\n\n1. e4 e5 2. Qh5 Ke7\n3. Qxe5# Z0 1-0\n')
-    assert sentence == "game 1, line 4, ply 6: 'Z0' is not a legal move"
-
-
 GIVEN = sorted(Path(os.environ["TBGEN_TEST_PGN"]).rglob("*.pgn")) if os.environ.get("TBGEN_TEST_PGN") else []
 
 
