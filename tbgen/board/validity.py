@@ -34,6 +34,17 @@ def validate(board: chess.Board) -> None:
         raise UsageError(f"no pawn can just have passed {square}: write - for the en passant square")
 
 
+def without_impossible_en_passant(board: chess.Board) -> bool:
+    """Take an en passant square away that no pawn can just have passed, and tell whether there was one.
+
+    No capture goes there, so python-chess and Lichess play on without it.
+    """
+    impossible = board.ep_square is not None and not _possible_double_step(board, board.ep_square)
+    if impossible:
+        board.ep_square = None
+    return impossible
+
+
 def _possible_double_step(board: chess.Board, square: chess.Square) -> bool:
     """Tell whether the last move can have been a pawn's double step over the square."""
     rank, forward = (5, -8) if board.turn else (2, 8)

@@ -107,7 +107,7 @@ class Event:
         self.schedule = _SCHEDULES[settings.format](plan)
         games = self.schedule.total
         most = settings.rounds * len(names) if games is None else -(-games // settings.games)
-        self._chess960 = openings.check(most)
+        self._chess960 = openings.check(most, lambda sentence: self._tell(Note(sentence)))
         self._digest = _digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
         self._games = Encounters(names, settings.games, settings.test)

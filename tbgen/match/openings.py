@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
@@ -13,6 +13,7 @@ import chess
 from msgspec import Meta, Struct
 
 from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.validity import without_impossible_en_passant
 from tbgen.documents import Count
 from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.pgn import tags
@@ -22,6 +23,7 @@ from tbgen.games.pgn.reader import read_games
 from tbgen.games.pgn.splitter import lines
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
+from tbgen.text import counted
 
 _POSITIONS: Final = 960
 _PGN: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
@@ -74,6 +76,8 @@ class Opening:
     """Those of the book."""
     komi: str = ""
     """The tag ``Komi`` of a PGN opening."""
+    doubtful: bool = False
+    """Whether it had an en passant square that does not count."""
 
     @property
     def standard(self) -> bool:
@@ -127,7 +131,7 @@ class Openings:
         if self._known:
             place, found = self._known[number % len(self._known)]
             try:
-                opening = Opening(parse_fen(found)) if isinstance(found, str) else found
+                opening = _of_text(found) if isinstance(found, str) else found
                 _check(opening, self._options)
             except UsageError as error:
                 raise UsageError(f"{place}: {error}") from None
@@ -136,15 +140,21 @@ class Openings:
         white = lot.randrange(_POSITIONS)
         return shuffle(white, lot.randrange(_POSITIONS) if self._variant is ChessVariant.DOUBLE else white)
 
-    def check(self, count: int) -> bool:
+    def check(self, count: int, note: Callable[[str], object] = lambda _: None) -> bool:
         """Check the first openings that are going to be played, and tell whether some are of Chess960.
 
+        :param note: is told of what is doubtful about them.
         :raises UsageError: if one means nothing, or a game is over where it begins.
         """
         if not self._known:
             return True
-        shuffles = [self[number].start.board.chess960 for number in range(min(count, len(self._known)))]
-        return any(shuffles)
+        shuffles, doubtful = False, 0
+        for opening in map(self.__getitem__, range(min(count, len(self._known)))):
+            shuffles |= opening.start.board.chess960
+            doubtful += opening.doubtful
+        if doubtful:
+            note(f"{counted(doubtful, 'opening')}: {Doubt.EN_PASSANT.sentence}")
+        return shuffles
 
     @property
     def digest(self) -> str:
@@ -206,8 +216,14 @@ def _of_pgn(source: PgnSource, settings: OpeningSettings) -> Iterator[_BookEntry
         if Doubt.UNCLOSED_COMMENT in game.doubts:
             what = Doubt.UNCLOSED_COMMENT.sentence
             raise UsageError(f"{settings.file}: game {game.number}, line {game.line}: {what}")
-        opening = Opening(game.start, tuple(game.moves[: settings.plies]), game.tags.get(tags.KOMI, ""))
+        moves, doubtful = tuple(game.moves[: settings.plies]), Doubt.EN_PASSANT in game.doubts
+        opening = Opening(game.start, moves, game.tags.get(tags.KOMI, ""), doubtful)
         yield _BookEntry(f"{settings.file}, game {game.number}", opening)
+
+
+def _of_text(text: str) -> Opening:
+    fen = parse_fen(text)
+    return Opening(fen, doubtful=without_impossible_en_passant(fen.board))
 
 
 def _check(opening: Opening, options: GameOptions) -> None:

@@ -8,6 +8,8 @@ stalemate of the other. Both hold whatever has accrued, in both variants (docs/t
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
+from contextlib import suppress
 from enum import IntEnum
 from os import PathLike
 from pathlib import Path
@@ -51,6 +53,41 @@ _BOUNDS: Final = (
 )
 
 
+class _Files(chess.syzygy.Tablebase):
+    """The files of several directories; in place of a damaged one its copy in a later directory is used."""
+
+    def __init__(self, directories: Iterable[Path]) -> None:
+        super().__init__()
+        self._copies = dict[str, list[chess.syzygy.Table]]()
+        for directory in directories:
+            found = chess.syzygy.Tablebase()
+            found.add_directory(str(directory), load_dtz=False)
+            for key, table in found.wdl.items():
+                self._copies.setdefault(key, []).append(table)
+        self.wdl = {key: copies[0] for key, copies in self._copies.items()}
+
+    def probe_wdl_table(self, board: chess.Board) -> int:
+        """Return what the file of a position says, captures aside.
+
+        :raises DamagedTableError: if neither the file nor a copy can be used.
+        """
+        key = chess.syzygy.calc_key(board)
+        while True:
+            with suppress(*_DAMAGED):
+                wdl = super().probe_wdl_table(board)
+                if wdl in _POSSIBLE:
+                    return wdl
+            copies = self._copies[key]
+            place = copies.index(self.wdl[key])
+            if place + 1 == len(copies):
+                files = " and ".join(table.path for table in copies)
+                raise DamagedTableError(
+                    f"{files}: this Syzygy file is damaged or cannot be read: compare the files with their "
+                    "published checksums"
+                )
+            self.wdl[key] = copies[place + 1]
+
+
 class Syzygy:
     """Syzygy files of win, draw and loss (WDL). A context, which closes them; safe for threads.
 
@@ -65,16 +102,15 @@ class Syzygy:
         if not directories:
             raise UsageError("no directory is named: give the one that Syzygy files (.rtbw) lie in")
         self._directories = tuple(map(Path, directories))
-        self._files = chess.syzygy.Tablebase()
         for directory in self._directories:
             if not directory.is_dir():
                 raise UsageError(
                     f"{directory} is no directory: give the one that Syzygy files (.rtbw) lie in"
                 )
-            try:
-                self._files.add_directory(str(directory), load_dtz=False)
-            except OSError as error:
-                raise TbgenError(f"cannot read the directory {directory}: {error.strerror}") from error
+        try:
+            self._files = _Files(self._directories)
+        except OSError as error:
+            raise TbgenError(f"cannot read the directory {error.filename}: {error.strerror}") from error
         if not self._files.wdl:
             raise UsageError(
                 f"there are no Syzygy files (.rtbw) in {self._place}: give the directory that they lie in"
@@ -106,14 +142,9 @@ class Syzygy:
 
         :raises DamagedTableError: if a file cannot be used.
         """
-        try:
-            wdl = self._files.get_wdl(board)
-        except _DAMAGED as error:
-            raise self._damaged() from error
+        wdl = self._files.get_wdl(board)
         if wdl is None:
             return Winner.UNKNOWN
-        if wdl not in _POSSIBLE:
-            raise self._damaged()
         if wdl == 0:
             return Winner.NOBODY
         return Winner.WHITE if (wdl > 0) == board.turn else Winner.BLACK
@@ -131,12 +162,6 @@ class Syzygy:
         except KeyError:  # castling rights
             pass
         return ""
-
-    def _damaged(self) -> DamagedTableError:
-        return DamagedTableError(
-            f"a Syzygy file in {self._place} is damaged or cannot be read: compare the files with their "
-            "published checksums"
-        )
 
 
 def address(file: str) -> str:

@@ -125,7 +125,7 @@ def test_a_damaged_file(games: Path, capsys: Capture) -> None:
     shutil.copytree(FILES, damaged)
     (damaged / "KQvK.rtbw").write_bytes(b"nothing")
     text = failure(capsys, 1, "tag", str(games), str(out), "--syzygy", str(damaged))
-    assert text.startswith("tbgen: game 1, line 1: a Syzygy file in ")
+    assert text.startswith(f"tbgen: game 1, line 1: {damaged / 'KQvK.rtbw'}: this Syzygy file ")
     assert text.endswith("is damaged or cannot be read: compare the files with their published checksums\n")
     assert not out.exists()
 

@@ -36,6 +36,22 @@ def test_positions_of_epd_files(tmp_path: Path) -> None:
     assert openings(file, start=2)[0].text == found[1].text
 
 
+def test_an_en_passant_square_that_no_pawn_has_passed_does_not_count(tmp_path: Path) -> None:
+    """In EPD and in PGN; it is said how many openings had one."""
+    fens = [f"4k3/8/8/8/8/8/4P3/4K3 w - {square} 1 1" for square in ("e6", "-")]
+    for name, text in (
+        ("a.epd", "\n".join(fens)),
+        ("a.pgn", "".join(f'[FEN "{fen}"]\n\n1. e4 *\n\n' for fen in fens)),
+    ):
+        (tmp_path / name).write_text(text)
+        notes: list[str] = []
+        found = openings(tmp_path / name)
+        assert not found.check(2, notes.append)
+        assert [found[at].start.board.fen() for at in range(2)] == [fens[1]] * 2
+        assert len(notes) == 1
+        assert notes[0].startswith("1 opening: no pawn can just have passed")
+
+
 def test_games_of_pgn_files(tmp_path: Path) -> None:
     file = tmp_path / "book.pgn.gz"
     file.write_bytes(gzip.compress(PGN.encode()))

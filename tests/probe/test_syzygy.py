@@ -12,6 +12,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import chess
+import chess.syzygy
 import pytest
 
 import tbgen
@@ -101,20 +102,31 @@ def test_a_truncated_file(tmp_path: Path) -> None:
         board.set_piece_at(square, chess.Piece(chess.KING, chess.BLACK))
     for length in (0, 3, 60, 80, 144, 150):
         path.write_bytes(whole[:length])
-        with Syzygy(path.parent) as damaged, pytest.raises(DamagedTableError, match="published checksums"):
+        with (
+            Syzygy(path.parent) as damaged,
+            pytest.raises(DamagedTableError, match=r"files/KRvK\.rtbw: this"),
+        ):
             list(map(damaged.winner, boards))
+        with Syzygy(path.parent, FILES) as both, Syzygy(FILES) as sound:
+            assert list(map(both.winner, boards)) == list(map(sound.winner, boards))
+    shutil.copytree(path.parent, tmp_path / "more")
+    with (
+        Syzygy(path.parent, tmp_path / "more") as damaged,
+        pytest.raises(DamagedTableError, match=r"and .*more/K"),
+    ):
+        list(map(damaged.winner, boards))
 
 
 def test_what_damage_does_to_python_chess(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says a number that is none, or raises some error."""
     for said in (AssertionError(), RecursionError(), IndexError(), struct.error(), OSError(), 3, -4):
-        monkeypatch.setattr(syzygy._files, "get_wdl", Mock(side_effect=[said]))
+        monkeypatch.setattr(chess.syzygy.WdlTable, "probe_wdl_table", Mock(side_effect=[said]))
         with pytest.raises(DamagedTableError, match="published checksums"):
             syzygy.winner(chess.Board("8/8/8/3k4/8/8/8/KR6 b - - 0 1"))
 
 
 def test_a_directory_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    denied = Mock(side_effect=PermissionError(13, "Permission denied"))
+    denied = Mock(side_effect=PermissionError(13, "Permission denied", str(tmp_path)))
     monkeypatch.setattr("chess.syzygy.Tablebase.add_directory", denied)
     with pytest.raises(TbgenError, match=r"cannot read the directory .*: Permission denied"):
         Syzygy(tmp_path)

@@ -23,6 +23,7 @@ class Doubt(StrEnum):
     DUPLICATE_TAG = "duplicate tag"
     MALFORMED_TAG = "malformed tag"
     TAG_NAME = "tag name"
+    EN_PASSANT = "en passant"
 
     @property
     def sentence(self) -> str:
@@ -47,4 +48,5 @@ _SENTENCES: Final = {
     Doubt.DUPLICATE_TAG: "a tag stands twice with different values; the first counts",
     Doubt.MALFORMED_TAG: "a line among the tags is no tag, and does not count",
     Doubt.TAG_NAME: "a tag's name is not in the upper and lower case of PGN; the tag counts",
+    Doubt.EN_PASSANT: "no pawn can just have passed the en passant square of the FEN; it does not count",
 }

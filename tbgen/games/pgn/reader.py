@@ -10,7 +10,7 @@ import chess
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.san import parse_san
 from tbgen.board.score import GScore
-from tbgen.board.validity import validate
+from tbgen.board.validity import validate, without_impossible_en_passant
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn import tags
@@ -141,6 +141,8 @@ def read_game(raw: RawGame) -> Game:
         if not raw.tags and raw.movetext == len(raw.data):
             raise UsageError(_NO_PGN)
         game.start = _start(game.tags)
+        impossible = without_impossible_en_passant(game.start.board)
+        validate(game.start.board)
     except UsageError as error:
         game.error = BrokenGameError(_place(game, game.line), str(error))
         return game
@@ -148,6 +150,8 @@ def read_game(raw: RawGame) -> Game:
     text = plain_movetext(raw.data[raw.movetext :])
     try:
         _doubt(game, raw, _play(game, text))
+        if impossible:
+            game.doubts += (Doubt.EN_PASSANT,)
     except _Broken as broken:
         before = raw.data[: raw.movetext] + text[: broken.token.start()].encode()
         line = raw.line + len(_BREAK.findall(before))
@@ -312,6 +316,5 @@ def _start(given: dict[str, str]) -> Fen:
         if not known:
             raise UsageError(f"the variant {quote(given['Variant'])} is not refereed here")
     fen = parse_fen(given.get("FEN", chess.STARTING_FEN))
-    validate(fen.board)
     accrued = given.get(tags.ACCRUED_BEFORE)
     return fen if accrued is None else Fen(fen.board, GScore.parse(accrued))
