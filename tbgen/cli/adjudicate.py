@@ -249,7 +249,7 @@ def _summary(game: Game, report: _GameReport) -> Iterator[str]:
     worth = f"result {outcome.value}  ({_basis(report)})  points {_points(report)}"
     if outcome.doubts:
         worth += f"  doubtful: {', '.join(outcome.doubts)}"
-    yield f"{game.number}. {white} - {black}  {game.result}  accrued {outcome.accrued}  {worth}"
+    yield f"{game.number}. {white} - {black}  {printable(game.result)}  accrued {outcome.accrued}  {worth}"
     if report.line is not None:
         yield from line_text(report.arbiter.board, report.line)
 
