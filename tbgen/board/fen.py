@@ -16,10 +16,12 @@ _EXPECTED: Final = (
     "halfmove clock, move number and accrued score"
 )
 _COUNTER: Final = re.compile(r"[0-9]+")
-_COUNTERS: Final = re.compile(r"([0-9]+)\s+([0-9]+)\s+")
+_COUNTERS: Final = re.compile(r"([0-9]+)\s+([0-9]+)(?:\s+(-?m?G[0-9.]+))?(?:\s*;|\s+|\Z)", re.I)
+"""Counters in an EPD, and an accrued score behind them."""
 _DASHES: Final = dict.fromkeys(map(ord, "\N{MINUS SIGN}\N{EN DASH}"), "-")
-_OPERATION: Final = re.compile(r"""\s*([A-Za-z]\w*)((?:[^;"]|"[^"]*")*);""")
-"""An operation of an EPD: its opcode and its operands."""
+_OPERATION: Final = re.compile(r"""[\s;]*([A-Za-z]\w*+)((?:[^;"]|"[^"]*")*+)(?:;|\Z)""")
+"""An operation of an EPD: its opcode and its operands; programs leave the last semicolon out."""
+_END: Final = "; \t\r\n"
 _MOST_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
@@ -95,7 +97,8 @@ def parse_fen(text: str) -> Fen:
 
     Underscores may stand for spaces, as Lichess has it in its addresses, and a minus sign or an en dash for a
     hyphen. An EPD has operations in the place of the counters or after them, each ended by a semicolon:
-    ``hmvc`` and ``fmvn`` give the counters, all others are left alone [1].
+    ``hmvc`` and ``fmvn`` give the counters, all others are left alone [1]. The last semicolon may be missing,
+    and others may stand after the fields.
 
     [1] Steven J. Edwards, *Portable Game Notation Specification and Implementation Guide* (1994), section
     16.2.
@@ -140,6 +143,8 @@ def _fields(text: str) -> list[str]:
     """
     if not text.isascii():
         text = text.translate(_DASHES)
+    if len(text.rstrip(_END).split()) == 4:
+        text = text.rstrip(_END)
     if ";" in text:
         return _fields_of_epd(text)
     fields = text.split()
@@ -149,19 +154,19 @@ def _fields(text: str) -> list[str]:
 def _fields_of_epd(text: str) -> list[str]:
     *fields, operations = text.split(None, 4)
     given = _COUNTERS.match(operations)
-    clock, number = given.groups() if given else ("0", "1")
+    clock, number, accrued = given.groups() if given else ("0", "1", None)
     counters, at = {"hmvc": clock, "fmvn": number}, given.end() if given else 0
     while operation := _OPERATION.match(operations, at):
         opcode, operand = operation.groups()
         if opcode in counters:
             counters[opcode] = operand.strip()
         at = operation.end()
-    if len(fields) < 4 or operations[at:].strip():
+    if len(fields) < 4 or operations[at:].strip(_END):
         raise UsageError(
             f"{quote(text)} is not an EPD: expected pieces, side to move, castling, en passant square, then "
             "opcodes, each with its operands and a semicolon"
         )
-    return [*fields, *counters.values()]
+    return [*fields, *counters.values(), *([accrued] if accrued else [])]
 
 
 def _plain_board(fields: list[str]) -> chess.Board | None:

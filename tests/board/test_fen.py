@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tbgen.board.fen import parse_fen
 from tbgen.errors import UsageError
+from tests.support.paths import rows
 from tests.support.refusals import refusal
 
 PLACED = "8/8/5k1K/5P2/8/8/8/8 w - -"
@@ -27,6 +28,7 @@ def test_what_is_read() -> None:
         (f"{PLACED} noop;  ", "0 1", "None"),
         (f'{PLACED} 7 60 bm Kh7; id "x";', "7 60", "None"),
         (f"{PLACED} 7 60 hmvc 8;", "8 60", "None"),
+        *((f"{PLACED}{rest}", clocks, accrued) for rest, clocks, accrued in rows("epd_ends.txt", " -> ")),
     ):
         parsed = parse_fen(text)
         assert (parsed.board.fen(), str(parsed.accrued)) == (f"{PLACED} {clocks}", accrued), text
@@ -38,7 +40,7 @@ def test_what_is_refused() -> None:
         (";", "is not an EPD: expected pieces"),
         ("8/8/8/8/8/8/8/8 w;", "is not an EPD"),
         (f"{PLACED} 5; bm Kh7;", "is not an EPD"),
-        (f"{PLACED} hmvc 7;fmvn 60", "is not an EPD"),
+        (f"{PLACED} hmvc 7 fmvn 60; 7", "is not an EPD"),
         (f'{PLACED} id "never closed;', "is not an EPD"),
         (f"{PLACED} hmvc x;", "the halfmove clock 'x' is not a number"),
         (f"{PLACED} fmvn;", "the move number '' is not a number"),

@@ -62,7 +62,7 @@ class PgnSource:
         suffix = next((suffix for magic, suffix in _MAGIC.items() if begin.startswith(magic)), "")
         if suffix in _ARCHIVES:
             kind = suffix.removeprefix(".")
-            raise UsageError(f"{name} is a {kind} archive: unpack it, and give the PGN file that is in it")
+            raise UsageError(f"{name} is a {kind} archive: unpack it, and give a file that is in it")
         self._plain = _stream(suffix, file, "rb") or file
         self._begun = False
 
