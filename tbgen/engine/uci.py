@@ -6,6 +6,7 @@ the rules of the protocol: what means nothing is passed over, and what is wrong 
 [1] Stefan Meyer-Kahlen, *Description of the universal chess interface (UCI)*, April 2006.
 """
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tbgen.engine.room import SearchRoom
 
 _NO_MOVE: Final = "bestmove (none)"
+_WORD: Final = re.compile(r"\S+")
 
 
 class UciEngine:
@@ -48,12 +50,12 @@ class UciEngine:
         self._tables: EngineTables | None = None
         self._tables_open = False
         self._game: SearchGame | None = None
-        self._new_game([])
+        self._new_game("")
         self._deaf = False
         self._thinking: tuple[threading.Thread, Timer] | None = None
         self._moved = threading.Event()
         """Set when the move that was thought about last is about to be told."""
-        self._commands: dict[str, Callable[[list[str]], None]] = {
+        self._commands: dict[str, Callable[[str], None]] = {
             "uci": self._uci,
             "isready": self._is_ready,
             "setoption": self._set_option,
@@ -82,24 +84,23 @@ class UciEngine:
 
         Words before the first one that is a command are passed over, as the protocol has it.
         """
-        words = line.split()
-        for place, word in enumerate(words):
-            if word == "quit":
+        for word in _WORD.finditer(line):
+            if word[0] == "quit":
                 return False
-            if word in self._commands:
+            if word[0] in self._commands:
                 try:
-                    self._commands[word](words[place + 1 :])
+                    self._commands[word[0]](line[word.end() :])
                 except TbgenError as error:
                     self._note(str(error))
                 break
         return not self._deaf
 
-    def _uci(self, _words: list[str]) -> None:
+    def _uci(self, _rest: str) -> None:
         about = f"id name tbgen {tbgen.__version__}", "id author the tbgen developers"
         for line in (*about, *self._options.lines(), "uciok"):
             self._say(line)
 
-    def _is_ready(self, _words: list[str]) -> None:
+    def _is_ready(self, _rest: str) -> None:
         """Say so once tables and compiled code are there; at once while a move is thought about."""
         if not self._is_thinking:
             tables = self._open_tables()
@@ -112,12 +113,13 @@ class UciEngine:
                 self._partnership.wait()
         self._say("readyok")
 
-    def _set_option(self, words: list[str]) -> None:
-        """``setoption name NAME [value VALUE]``; both may have spaces."""
+    def _set_option(self, rest: str) -> None:
+        """``setoption name NAME [value VALUE]``; both may have spaces, and a value keeps its own."""
+        words = rest.split()
         if words[:1] != ["name"]:
             raise UsageError("an option is set by: setoption name NAME value VALUE")
         at = words.index("value") if "value" in words else len(words)
-        name, value = " ".join(words[1:at]), " ".join(words[at + 1 :])
+        name, value = " ".join(words[1:at]), "".join(rest.split(None, at + 1)[at + 1 :]).rstrip()
         self._game = None  # it may have to be read in another way
         match self._options.set(name, value):
             case "Hash":
@@ -127,14 +129,15 @@ class UciEngine:
             case "Partner" | "PartnerOptions":
                 self._partnership.try_again()
 
-    def _new_game(self, _words: list[str]) -> None:
+    def _new_game(self, _rest: str) -> None:
         self._memory = Memory(self._options.hash)
         self._position: Sequence[str] = ["startpos"]
         self._game = None
         self._partnership.new_game()
 
-    def _set_position(self, words: list[str]) -> None:
+    def _set_position(self, rest: str) -> None:
         """Take a position, or say what is wrong with it; no move can be made in one that is wrong."""
+        words = rest.split()
         before, game = self._position, self._game
         self._position, self._game = words, None
         going_on = game is not None and not self._is_thinking and go_on(game, before, words)
@@ -154,7 +157,7 @@ class UciEngine:
             note=self._note,
         )
 
-    def _go(self, words: list[str]) -> None:
+    def _go(self, rest: str) -> None:
         self._stop()
         try:
             self._game = game = self._game or self._read_game()
@@ -165,7 +168,7 @@ class UciEngine:
         thinker = Thinker(
             self._say, self._open_tables(), self._memory, self._options, self._room, self._partner
         )
-        go = Go.parse(words)
+        go = Go.parse(rest.split())
         for word in go.wrong:
             self._note(f"go {word} wants a whole number after it, and is passed over")
         timer = Timer(go, game.live.turn, self._options.overhead)
@@ -200,7 +203,7 @@ class UciEngine:
             thread.join()
             self._thinking = None
 
-    def _ponder_hit(self, _words: list[str]) -> None:
+    def _ponder_hit(self, _rest: str) -> None:
         if self._thinking is not None:
             self._thinking[1].ponder_hit()
 

@@ -159,10 +159,12 @@ def test_without_strength_it_plays_at_random() -> None:
 
 
 def test_a_missing_directory_is_said_and_it_plays(tmp_path: Path) -> None:
+    """Any white space stands between words; a value keeps its own."""
     with talk() as engine:
-        engine.say(f"setoption name Directory value {tmp_path / 'nowhere'}")
-        assert engine.move(f"position fen {KBK}", "go depth 2") in ("g5h4", "g5h5", "g5h6")
-        assert f"info string there is no directory {tmp_path / 'nowhere'}" in engine.said[0]
+        engine.say(f"\t setoption\tname  Directory\tvalue \t{tmp_path / 'no  where'} \t")
+        position = f"position fen {KBK}".replace(" ", " \t")
+        assert engine.move(position, "go\tdepth\v2\r") in ("g5h4", "g5h5", "g5h6")
+        assert f"info string there is no directory {tmp_path / 'no  where'}" in engine.said[0]
 
 
 def test_a_position_that_goes_on_adds_its_moves_only(monkeypatch: pytest.MonkeyPatch) -> None:
