@@ -20,6 +20,8 @@ from tests.support.exhaustive import sample
 from tests.support.paths import DATA, rows
 from tests.support.refusals import refusal
 
+pytestmark = pytest.mark.filterwarnings("ignore:the seventh field")
+
 GAMES = [json.loads(row) for row in (DATA / "referee_games.jsonl").read_text().splitlines()]
 RULES = {"default": "improving", "legacy": "cutermob-legacy"}
 REASONS = {

@@ -19,6 +19,8 @@ from tbgen.games.referee.arbiter import Arbiter
 from tests.games.referee.test_arbiter import seen
 from tests.support.exhaustive import sample
 
+pytestmark = pytest.mark.filterwarnings("ignore:the seventh field")
+
 
 @dataclass
 class Play:
