@@ -273,7 +273,7 @@ class _WatchedSecure(_Watched, HTTPSConnection):
     """The same by TLS."""
 
 
-class _Pool(urllib3.HTTPConnectionPool):
+class _PlainPool(urllib3.HTTPConnectionPool):
     ConnectionCls = _Watched
 
 
@@ -287,7 +287,7 @@ def _pool(address: str) -> urllib3.PoolManager:
     :raises UsageError: if that is none.
     """
     pool = _manager(address, urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS))
-    pool.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+    pool.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
     return pool
 
 
