@@ -24,7 +24,6 @@ from tests.support.random_boards import random_board
 pytestmark = pytest.mark.exhaustive
 
 NAME = "KQQQvK"
-DESCRIBED = "KQQ[Q]vK"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def five(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
     for path in tables.glob("*vK.r.h5"):
         shutil.copy(path, directory)
     # A process of its own gives its memory back.
-    run = [sys.executable, "-m", "tbgen", "build", NAME, DESCRIBED, "--memory", "12G", "--dir", directory]
+    run = [sys.executable, "-m", "tbgen", "build", NAME, "--memory", "12G", "--dir", directory]
     subprocess.run(run, check=True, capture_output=True)
     yield directory
     shutil.rmtree(directory)
@@ -66,17 +65,3 @@ def test_the_library_in_c_says_the_same(five: Path, tmp_path: Path) -> None:
     place = exported(five, tmp_path, [NAME, "KQQvK", "KQvK", "KvK"])
     program = compiled(tmp_path / "probe", NATIVE / "probe.c", FAST)
     assert differences(program, place, states("five", 20_000, [NAME])) == []
-
-
-def test_a_described_queen_is_a_queen(five: Path) -> None:
-    """Tables of five men with described ones have no accrued scores."""
-    with StoredFile(table_path(five, DESCRIBED, Variant.R_MOBILITY)) as file:
-        assert (file.info.form, file.info.stores_accrued) == ("plain", False)
-    rng = random.Random(DESCRIBED)
-    with open_tablebase(five) as tablebase:
-        for _ in range(1000):
-            board = random_board(rng, Material.parse(NAME))
-            board = board if "Q" in board.fen() else board.mirror()
-            expected, described = tablebase.probe(board), tablebase.probe(board.fen().replace("Q", "[Q]", 1))
-            assert (described.value, described.depth) == (expected.value, expected.depth), board.fen()
-            assert described.material.name == DESCRIBED

@@ -7,33 +7,20 @@ from pathlib import Path
 import chess
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.compiler.jit import int64, jit
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.source import ArraySource, Source
 from tbgen.index.table import Table
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.expansion import expand
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import Ints, Words
-from tbgen.retro.kernels.bits import bits_of as set_bits
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import Agenda, Events, next_agenda, no_events
 from tbgen.retro.kernels.exits import NO_EXIT
-from tbgen.retro.kernels.frame import Frame, is_image, legal_words
+from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.kernels.moves import (
-    ALL_MOVES,
-    MOST_MOVES,
-    MoveSearch,
-    all_origins,
-    origins,
-    room_for_moves,
-)
 from tbgen.retro.kernels.phase import count_moves
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_itself, place_pawns
@@ -45,33 +32,6 @@ from tests.support.slots import board_at
 from tests.support.table_states import canonical_slots, squares_of
 
 # What only kernels may call, called by kernels
-
-
-@jit
-def image_words(frame: Frame) -> NDArray[np.bool_]:
-    return np.array([is_image(frame, word) for word in range(frame.words)])
-
-
-@jit
-def count_origins(
-    frame: Frame, target: Words, mover: int, each_move: bool, allowed: Words, images: bool
-) -> Ints:
-    """How often each slot is listed as an origin of the set, or of the set and its images."""
-    out = room_for_moves(MOST_MOVES)
-    live = np.zeros(frame.words // 64 + 1, np.uint64)  # words with an allowed position
-    for word in range(frame.words):
-        if allowed[word]:
-            live[word >> 6] |= BIT[word & 63]
-    found = np.zeros(64 * frame.words, np.int64)
-    search = MoveSearch(frame, mover, True, live, out)
-    for word in range(frame.words):
-        if target[word]:
-            given = search, word, target[word], each_move, ALL_MOVES, int64(0)
-            count = all_origins(*given) if images else origins(*given)
-            for number in range(count):
-                for bit in set_bits(out.bits[number] & allowed[out.word[number]]):
-                    found[64 * out.word[number] + bit] += 1
-    return found
 
 
 # Slots
@@ -209,51 +169,6 @@ def check_exit(
     depths = [depth for other, depth in reached if other == value]
     found = workspace.exits.value[node], workspace.exits.nearest[node], workspace.exits.farthest[node]
     assert found == (value.code, min(depths), max(depths)), board.fen()
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("name", "images"),
-    [
-        *((name, True) for name in ("KNNvK", "KQvKR", "KRPvK", "KPvKP", "KQBvKP")),
-        *((name, False) for name in ("KNvK", "KNNvK", "KRPvK", "KPvKP")),
-    ],
-)
-def test_origins(name: str, images: bool) -> None:
-    """A position has as many entries as it has quiet moves into the set, if each move is asked for; with
-    ``images``, the set and the positions are without what is not solved."""
-    layout = layout_of(Material.parse(name))
-    for mover in (0, 1):
-        rng = np.random.default_rng(mover)
-        phase = int(rng.integers(len(layout.placements)))
-        workspace = phase_of(layout, phase)
-        first = phase * layout.phase_size
-        # Sets of the solver hold a position in all its slots or in none.
-        slots = np.arange(first, first + layout.phase_size)
-        chosen = rng.random(layout.size) < 0.02
-        member = chosen[canonical_slots(layout, *squares_of(layout, slots))]
-        target = packed(member) & workspace.phase.legal[1 - mover]
-        allowed = packed(rng.random(layout.phase_size) < 0.7) & workspace.phase.legal[mover]
-        if images:
-            left_out = image_words(workspace.frame)
-            assert left_out.any() == (not layout.pawns and layout.free > 2)
-            target[left_out], allowed[left_out] = 0, 0
-        moves = count_origins(workspace.frame, target, mover, True, allowed, images)
-        some = count_origins(workspace.frame, target, mover, False, allowed, images)
-        assert np.array_equal(some > 0, moves > 0)
-        checked = 0
-        for slot in rng.integers(layout.phase_size, size=600).tolist():
-            expected = 0
-            board = board_at(layout, mover, first + slot)
-            if board is not None and has(allowed, slot):
-                checked += 1
-                for move in board.legal_moves:
-                    if not board.is_zeroing(move):
-                        free, pawns = layout.squares(first + slot)
-                        free[free.index(move.from_square)] = move.to_square
-                        expected += bool(chosen[layout.slot(free, pawns)])
-            assert moves[slot] == expected, board and board.fen()
-        assert checked > 40
 
 
 def packed(member: np.ndarray) -> np.ndarray:
