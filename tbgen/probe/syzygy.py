@@ -7,12 +7,14 @@ stalemate of the other. Both hold whatever has accrued, in both variants (docs/t
 
 from __future__ import annotations
 
+import logging
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
 from enum import IntEnum
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, Self
 
 import chess
@@ -21,6 +23,8 @@ import chess.syzygy
 from tbgen.board.interval import ANYTHING, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
+
+_logger = logging.getLogger(__name__)
 
 MOST_MEN: Final = chess.syzygy.TBPIECES
 """Men of the largest materials that there are files for."""
@@ -59,6 +63,7 @@ class _Files(chess.syzygy.Tablebase):
     def __init__(self, directories: Iterable[Path]) -> None:
         super().__init__()
         self._copies = dict[str, list[chess.syzygy.Table]]()
+        self._lock = Lock()
         for directory in directories:
             found = chess.syzygy.Tablebase()
             found.add_directory(str(directory), load_dtz=False)
@@ -73,19 +78,29 @@ class _Files(chess.syzygy.Tablebase):
         """
         key = chess.syzygy.calc_key(board)
         while True:
+            table = self.wdl.get(key)
             with suppress(*_DAMAGED):
                 wdl = super().probe_wdl_table(board)
                 if wdl in _POSSIBLE:
                     return wdl
-            copies = self._copies[key]
-            place = copies.index(self.wdl[key])
-            if place + 1 == len(copies):
-                files = " and ".join(table.path for table in copies)
-                raise DamagedTableError(
-                    f"{files}: this Syzygy file is damaged or cannot be read: compare the files with their "
-                    "published checksums"
-                )
-            self.wdl[key] = copies[place + 1]
+            with self._lock:
+                if table is not None and table is self.wdl[key]:  # no other thread was faster
+                    self._replace(table)
+
+    def _replace(self, table: chess.syzygy.Table) -> None:
+        """Use the next copy of a file, and say so.
+
+        :raises DamagedTableError: if there is none.
+        """
+        copies = self._copies[table.key]
+        damage = "this Syzygy file is damaged or cannot be read"
+        following = copies[copies.index(table) + 1 :]
+        if not following:
+            files = " and ".join(each.path for each in copies)
+            raise DamagedTableError(f"{files}: {damage}: compare the files with their published checksums")
+        _logger.warning("%s: %s, and %s is used", table.path, damage, following[0].path)
+        table.close()
+        self.wdl[table.key] = self.wdl[table.mirrored_key] = following[0]
 
 
 class Syzygy:

@@ -92,7 +92,7 @@ def test_no_files(tmp_path: Path) -> None:
         Syzygy(tmp_path)
 
 
-def test_a_truncated_file(tmp_path: Path) -> None:
+def test_a_truncated_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     shutil.copytree(FILES, tmp_path / "files")
     path = tmp_path / "files" / "KRvK.rtbw"
     whole = path.read_bytes()
@@ -109,6 +109,7 @@ def test_a_truncated_file(tmp_path: Path) -> None:
             list(map(damaged.winner, boards))
         with Syzygy(path.parent, FILES) as both, Syzygy(FILES) as sound:
             assert list(map(both.winner, boards)) == list(map(sound.winner, boards))
+            assert "KRvK.rtbw is used" in caplog.records[-1].getMessage()
     shutil.copytree(path.parent, tmp_path / "more")
     with (
         Syzygy(path.parent, tmp_path / "more") as damaged,
