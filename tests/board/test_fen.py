@@ -21,13 +21,6 @@ def test_what_is_read() -> None:
         (f"{PLACED} 1 60 -G2.5".replace(" ", "_"), "1 60", "-G2.5"),
         (f"{PLACED} 1 60".replace(" ", "_") + " -G2.5", "1 60", "-G2.5"),
         (PLACED.replace(" ", "_"), "0 1", "None"),
-        (f"{PLACED} acd 5; bm Kh7;", "0 1", "None"),
-        (f"{PLACED} bm Kb4; hmvc 7; fmvn 60;", "7 60", "None"),
-        (f'{PLACED} id "a; b \\ c"; c0 "hmvc 9;";', "0 1", "None"),
-        (f"{PLACED} hmvc 7;fmvn 60;", "7 60", "None"),
-        (f"{PLACED} noop;  ", "0 1", "None"),
-        (f'{PLACED} 7 60 bm Kh7; id "x";', "7 60", "None"),
-        (f"{PLACED} 7 60 hmvc 8;", "8 60", "None"),
         *((f"{PLACED}{rest}", clocks, accrued) for rest, clocks, accrued in rows("epd_ends.txt", " -> ")),
     ):
         parsed = parse_fen(text)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import chess
 import pytest
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator
@@ -15,34 +14,11 @@ from starlette.testclient import TestClient
 from tbgen.web.app import make_app
 from tbgen.web.openapi import openapi
 from tbgen.web.settings import Settings
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, rows
 
 DOCUMENT = openapi("0")
 KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 
-ASKED = [
-    *((f"/{rules}?fen={fen}") for rules in ("r", "wg") for fen in (KBK, "7k/5Q2/6K1/8/8/8/8/8_b_-_-_0_1")),
-    "/r?fen=nonsense",
-    "/r?fen=8/8/8/8/8/8/8/KQRBkqr1_w_-_-_0_1",
-    *(f"/{view}?fen={KBK}" for view in ("classical", "lasker", "stalemate-wins")),
-    *(f"/{rules}/mainline?fen={KBK}&accrued=G4.5" for rules in ("r", "wg")),
-    *(f"/{rules}/accrued?fen={KBK}" for rules in ("r", "wg")),
-    *(f"/{rules}/moves?fen={chess.STARTING_FEN}" for rules in ("r", "wg")),
-    "/r/moves?fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1",
-    "/r?fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1",
-    "/r/sample",
-    *(f"/{rules}/stats/KPvKP" for rules in ("r", "wg")),
-    *(f"/{rules}/sample?material=KPvK" for rules in ("r", "wg")),
-    *(f"/{rules}/puzzle?level=easy&day=2026-11-25" for rules in ("r", "wg")),
-    *(f"/{rules}/challenge?material=KRvKN" for rules in ("r", "wg")),
-    "/r/puzzle?day=today",
-    "/r/challenge?level=harder",
-    "/r/puzzle?material=KvK",
-    "/r/stats/KBBBvK",
-    "/r/sample?material=KBvK&value=G50.5",
-    "/tables",
-    "/openapi.json",
-]
 POSTED = {
     "/r/batch": '{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1", "x"]}',
     "/wg/batch": '{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1"], "moves": false}',
@@ -72,7 +48,7 @@ def described(path: str, method: str, status: int) -> dict[str, Any]:
 
 
 def test_answers_are_as_described(api: TestClient) -> None:
-    for asked in ASKED:
+    for (asked,) in rows("requests.txt", " -> "):
         response = api.get(asked)
         check(described(asked.partition("?")[0], "get", response.status_code), response.json())
     for path, text in POSTED.items():

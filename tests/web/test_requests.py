@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 
-import chess
 import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
@@ -22,6 +21,7 @@ from tbgen.web.limits import Bill, Limiter
 from tbgen.web.pool import WorkerPool
 from tbgen.web.queue import Queue
 from tbgen.web.settings import MOST_BATCH, MOST_BODY_BYTES, Settings
+from tests.support.paths import rows
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 
@@ -33,27 +33,6 @@ def own_api(own: Path) -> Iterator[TestClient]:
         yield client
 
 
-BAD = [
-    ("/r", "there is no fen"),
-    ("/r?fen=", "there is no fen"),
-    ("/r?fen=nonsense", "'nonsense' is not a FEN"),
-    ("/r?fen=%ff%fe%00", "is not a FEN"),
-    ("/r?fen=8/8/8/8/8/8/8/Kk6_w_-_-_0_1", "the kings stand next to each other"),
-    (f"/r?fen={chess.STARTING_FEN}", "the position has 32 men"),
-    ("/r/moves?fen=8/8/8/8/8/8/8/Kk6_w_-_-_0_1", "the kings stand next to each other"),
-    ("/r/moves?fen=8/8/8/8/8/8/8/8_w_-_-_0_1", "White has no king"),
-    (f"/r/moves?fen={KBK}&accrued=G0.5", "ends the game"),
-    (f"/r?fen={KBK}&accrued=G3.4", "'G3.4' is not a G-score"),
-    (f"/r?fen={KBK}&accrued=G0.5", "ends the game"),
-    (f"/r/mainline?fen={KBK}&accrued=x", "'x' is not a G-score"),
-    ("/classical?fen=nonsense", "'nonsense' is not a FEN"),
-    ("/r/stats/%2e%2e%5cKBvK", "is not a material name"),
-    ("/r/stats/KBvK.r.h5", "'KBvK.r.h5' is not a material name"),
-    ("/r/stats/KQQQQvK", "tables have at most 5"),
-    ("/r/sample?material=../KBvK", "'../KBvK' is not a material name"),
-    ("/r/sample?material=KBvK&value=mate", "'mate' is not a G-score"),
-    ("/r/sample?material=KBvK&side=red", "'red' is no side"),
-]
 BAD_BODIES = [
     *(b"", b"nonsense", b"\xff\xfe\x00", b"[" * 100_000, b"[]", b"{}", b'{"fens": "8/8"}', b'{"fens": [1]}'),
     *(b'{"fens": [], "moves": 1}', b'{"fens": [], "more": 1}'),
@@ -61,43 +40,17 @@ BAD_BODIES = [
 ]
 
 
-def test_bad_input(api: TestClient) -> None:
-    for path, sentence in BAD:
-        response = api.get(path)
-        assert response.status_code == 400, path
+def test_what_is_refused(api: TestClient) -> None:
+    for kind, path, *sentences in rows("refused_requests.txt", " -> "):
+        response = api.get(path, follow_redirects=False)
         document = response.json()
+        assert f"{response.status_code} {document['code']}" == kind, path
         assert document.keys() == {"code", "message"}
-        assert document["code"] == "bad_input"
-        assert sentence in document["message"], path
-        assert response.headers["cache-control"] == "no-store"
+        assert all(sentence in document["message"] for sentence in sentences), path
+        assert response.headers["cache-control"] == "no-store", path
     for body in BAD_BODIES:
         response = api.post("/r/batch", content=body)
         assert (response.status_code, response.json()["code"]) == (400, "bad_input"), body[:20]
-    response = api.get("/r", params={"fen": "8/" * 10_000})
-    assert (response.status_code, response.json()["code"]) == (400, "bad_input")
-    response = api.post("/r/batch", json={"fens": ["8/" * 50_000]})
-    assert (response.status_code, response.json()["positions"][0]["code"]) == (200, "bad_input")
-
-
-def test_what_is_not_there(api: TestClient) -> None:
-    for path, status, code in (
-        ("/page/", 404, "not_found"),
-        ("/page/../app.py", 404, "not_found"),
-        ("/report/", 404, "not_offered"),
-        ("/r/", 404, "not_found"),
-        ("/r/stats/", 404, "not_found"),
-        ("/r/stats/../../etc/passwd", 404, "not_found"),
-        ("/r/stats/..%2f..%2fetc%2fpasswd", 404, "not_found"),
-        ("/r/stats/KBBNvK", 404, "missing_table"),
-        ("/wg/sample?material=KBBNvK", 404, "missing_table"),
-        ("/r/sample?material=KBvK&value=G60.5", 404, "no_position"),
-        ("/r/batch", 405, "method_not_allowed"),
-    ):
-        response = api.get(path, follow_redirects=False)
-        assert (response.status_code, response.json()["code"]) == (status, code), path
-        if code == "missing_table":
-            rules = " --rules wg" if path.startswith("/wg") else ""
-            assert response.json()["message"].endswith(f"build it with: tbgen build KBBNvK{rules}")
 
 
 def test_methods(api: TestClient) -> None:

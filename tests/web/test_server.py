@@ -154,24 +154,10 @@ def test_idle_connections_shut_nobody_out(reference_dir: Path, monkeypatch: pyte
             assert response.status == 200
 
 
-def test_what_the_command_refuses(
-    three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_port_that_is_taken(three_men: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        for words, code, sentence in (
-            (["--dir", "nowhere"], 2, "there is no directory nowhere"),
-            (["--dir", str(tmp_path)], 3, "there are no tables in"),
-            (["--host", "8.8.8.8"], 1, "choose others with --host and --port"),
-            (["--host", "no host"], 2, "'no host' is no host of this machine"),
-            (["--port", "65536"], 2, "expected a whole number from 0 to 65535, not 65536"),
-            (["--port", str(taken.getsockname()[1])], 1, "Address already in use"),
-            (["--workers", "0"], 2, "expected a whole number from 1 to 64, not 0"),
-            (["--solve-time", "soon"], 2, "'soon' is not a time"),
-            (["--solve-memory", "much"], 2, "'much' is not a size"),
-            (["--engine", "no engine"], 2, "there is no program 'no engine'"),
-            (["--engine-time", "soon"], 2, "'soon' is not a time"),
-        ):
-            assert sentence in failure(capsys, code, "serve", "--dir", str(three_men), *words)
+        words = "--dir", str(three_men), "--port", str(taken.getsockname()[1])
+        assert "Address already in use" in failure(capsys, 1, "serve", *words)
 
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:

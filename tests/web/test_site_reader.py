@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import chess
 import pytest
@@ -20,7 +21,7 @@ from tbgen.web.settings import Settings
 from tbgen.web.site import write_site
 from tests.support.browsing import Visit
 from tests.support.exhaustive import exhaustive, sample
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, rows
 from tests.support.random_boards import random_board, starts
 from tests.support.static_host import hosting
 from tests.web.conftest import materials_of_site
@@ -125,36 +126,11 @@ def test_questions_are_answered_as_by_the_server(visit: Visit, api: TestClient) 
         assert found == expected, each
 
 
-WRONG: tuple[Asked, ...] = (
-    ("r", {"fen": "8/8/8/8/8/8/8/K7 w - - 0 1"}),
-    ("r", {"fen": "8/8/8/8/8/8/8/KKk5 w - - 0 1"}),
-    ("r", {"fen": "8/8/8/8/8/8/8/Kk6 w - - 0 1"}),
-    ("r", {"fen": "8/8/8/8/8/1k6/8/K6R b - - 0 1", "accrued": "G0.5"}),
-    ("r", {"fen": "8/8/8/8/8/2k5/8/KP6 w - - 0 1"}),
-    ("r", {"fen": "8/8/8/8/8/2k5/6Q1/K7 w - - 0 1 -G3.5"}),
-    ("r", {"fen": "8/8/8/8/8/2k5/6Q1/K7 w - - 5 1 -G3.5"}),
-    ("r", {"fen": "8_8_8/8/8/8/8/8 w"}),
-    ("r", {"fen": "8/8/8/8/8/2k5/8/K7_w"}),
-    ("r", {"fen": "K7/8/8/8/8/8/8/k6R b - - 0 1"}),
-    ("r", {"fen": "7k/8/8/8/8/8/8/K6R w - - 0 1"}),
-    ("r", {"fen": "7k/8/8/8/8/8/4P3/K7 b - e3 0 1"}),
-    ("r", {"fen": "4k3/8/8/8/8/8/8/4K2R w K - 0 1"}),
-    ("r", {"fen": "4k3/8/8/8/8/8/8/4K2R w Q - 0 1"}),
-    ("r/moves", {"fen": "4k3/8/8/8/8/8/8/KBBN4 w - - 0 1"}),
-    ("r", {"fen": "4k3/8/8/8/8/8/8/KBBN4 w - - 0 1"}),
-    ("r", {"fen": chess.STARTING_FEN}),
-    ("r/sample", {"material": "KBvK", "value": "G60.5"}),
-    ("r/sample", {"material": "KBvX"}),
-    ("r/challenge", {"level": "impossible"}),
-    ("r", {"fen": KBK, "accrued": "nothing"}),
-    ("r/solve", {"fen": KBK}),
-)
-
-
 def test_what_is_wrong_is_said(visit: Visit, api: TestClient) -> None:
     """By the code of the server; where the rules of chess are broken, in its words."""
-    *answers, refused = visit.page.evaluate(ANSWERS, WRONG)
-    for (path, parameters), found in zip(WRONG, answers, strict=False):
+    wrong = [(path, dict(parse_qsl(query))) for path, query in rows("wrong_questions.txt", "?")]
+    *answers, refused = visit.page.evaluate(ANSWERS, wrong)
+    for (path, parameters), found in zip(wrong, answers, strict=False):
         expected = by_site(api.get(f"/{path}", params=parameters).json())
         if "code" not in expected:
             assert found == expected

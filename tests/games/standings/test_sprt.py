@@ -14,7 +14,7 @@ from tbgen.errors import UsageError
 from tbgen.games.standings import EloModel, sprt
 from tbgen.games.standings.likelihood import Sample
 from tests.support.exhaustive import sample
-from tests.support.paths import DATA
+from tests.support.paths import DATA, rows
 from tests.support.refusals import refusal
 
 ROWS = [json.loads(line) for line in (DATA / "elo_and_sprt.jsonl").read_text().splitlines()]
@@ -77,27 +77,12 @@ def of_counts(counts: Sequence[int]) -> list[float]:
 
 
 def test_sprt_agrees_with_fastchess() -> None:
-    """Its figures (app/tests/sprt_test.cpp, and its pull request 882, which mended its issue 879).
-
-    It iterates less closely for a side that always wins.
-    """
-    for model, counts, elo0, elo1, llr in (
-        ("normalised", (36027, 68692, 36433), 0, 2, 0.92),
-        ("normalised", (10650, 20431, 10871), -1.75, 0.25, 2.30),
-        ("normalised", (0, 0, 4250), 0, 10, 120.56),
-        ("logistic", (21184, 40708, 21404), 0.5, 2.5, -1.57),
-        ("logistic", (57030, 106593, 57433), 0, 2, -2.59),
-        ("normalised", (365, 16618, 36229, 16974, 390), 0, 2, 2.25),
-        ("normalised", (127, 4883, 10712, 5150, 104), -1.75, 0.25, 3.01),
-        ("normalised", (0, 0, 0, 0, 5550), 0, 5, 111.82),
-        ("logistic", (223, 9863, 21279, 10037, 246), 0.5, 2.5, -3.07),
-        ("logistic", (871, 26175, 55983, 26678, 821), 0, 2, -4.98),
-        ("normalised", (77, 1, 0, 0, 0), -1000, -500, -2.95),
-        ("normalised", (72, 10, 0, 0, 0), -1000, -500, -2.97),
-    ):
-        found = sprt(of_counts(counts), elo0, elo1, model=model, pairs=len(counts) == 5)
+    """It iterates less closely for a side that always wins."""
+    for model, numbers, *elos, llr in rows("fastchess_sprt.txt", " "):
+        counts = list(map(int, numbers.split(",")))
+        found = sprt(of_counts(counts), *map(float, elos), model=model, pairs=len(counts) == 5)
         lopsided = counts[0] == counts[1] == 0
-        assert found.llr == pytest.approx(llr, abs=0.00501, rel=3e-4 if lopsided else 1e-9), counts
+        assert found.llr == pytest.approx(float(llr), abs=0.00501, rel=3e-4 if lopsided else 1e-9), counts
         assert found.count == sum(counts)
 
 
