@@ -263,19 +263,8 @@ def test_what_options_set(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(solver, "solve", solve)
     answer(capsys, "solve", LOCKED)
-    words = (
-        "--time",
-        "5m",
-        "--memory",
-        "680M",
-        "--threads",
-        "3",
-        "--mobile",
-        "e4,e7",
-        "--dir",
-        "x",
-        "--verify",
-    )
+    words = ["--time", "5m", "--memory", "680M", "--threads", "3"]
+    words += ["--mobile", "e4,e7", "--dir", "x", "--verify"]
     answer(capsys, "solve", LOCKED, *words)
     answer(capsys, "solve", LOCKED, "--mobile", "auto", "--line")
     shown = [

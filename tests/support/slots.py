@@ -7,18 +7,7 @@ import chess
 
 from tbgen.index.layout import Layout
 
-TRIANGLE = (
-    chess.A1,
-    chess.B1,
-    chess.C1,
-    chess.D1,
-    chess.B2,
-    chess.C2,
-    chess.D2,
-    chess.C3,
-    chess.D3,
-    chess.D4,
-)
+TRIANGLE = tuple(map(chess.parse_square, ["a1", "b1", "c1", "d1", "b2", "c2", "d2", "c3", "d3", "d4"]))
 
 
 def men_of(name: str) -> tuple[str, str]:
