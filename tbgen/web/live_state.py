@@ -300,7 +300,7 @@ def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
         keys.add("crosstable")
     for table in tables(standings, keys):
         columns = [_fields(column, "title", "word") for column in table.columns]
-        yield _fields(table, "key", "title", "note") | {"columns": columns, "rows": table.shown()}
+        yield _fields(table, "key", "title", "first", "note") | {"columns": columns, "rows": table.shown()}
 
 
 def _fields(of: object, *names: str) -> dict[str, Any]:

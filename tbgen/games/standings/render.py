@@ -15,7 +15,7 @@ def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
     """Yield lines of aligned text; tables that are wider come in blocks, each with the texts at the left."""
     for table in tables:
         yield table.title
-        yield from wrap(table.note, min(width, _SENTENCES))
+        yield from wrap(table.sentences, min(width, _SENTENCES))
         rows = [table.titles, *table.shown()]
         widths = [max(map(screen_width, column)) for column in zip(*rows, strict=True)]
         for block in _blocks(widths, table.texts, table.gap, width):
@@ -45,8 +45,8 @@ def markdown(tables: Iterable[StandingsTable]) -> Iterator[str]:
     for table in tables:
         yield f"## {table.title}"
         yield ""
-        if table.note:
-            yield from (_escape(table.note), "")
+        if table.sentences:
+            yield from (_escape(table.sentences), "")
         rule = ["---" if column.word else "--:" for column in table.columns]
         for row in (table.titles, rule, *table.shown()):
             yield f"| {' | '.join(map(_escape, row))} |"

@@ -68,6 +68,8 @@ class StandingsTable:
     """Spaces between columns of text."""
     data: StandingsTable | None = None
     """What CSV files have instead, where readers see less."""
+    first: str = ""
+    """What a reader has to know before the note, which pages fold then."""
 
     @classmethod
     def of(
@@ -75,6 +77,11 @@ class StandingsTable:
     ) -> Self:
         """Return a table with a row for each item."""
         return cls(key, title, note, columns, [[column.cell(item) for column in columns] for item in items])
+
+    @property
+    def sentences(self) -> str:
+        """All that a reader has to know."""
+        return f"{self.first} {self.note}".strip()
 
     @property
     def texts(self) -> int:

@@ -102,7 +102,8 @@ def _places(result: Standings) -> StandingsTable:
         shown.add("rmobility")  # these are the points
     columns += [each.column for each in result.tiebreaks if each.title and each.key not in shown]
     columns += _elo("elo")[:3]
-    return StandingsTable.of("standings", "Standings", columns, result.players, _places_note(result))
+    table = StandingsTable.of("standings", "Standings", columns, result.players, _places_note(result))
+    return replace(table, first=result.certainty.sentence)
 
 
 def _places_note(result: Standings) -> str:
@@ -125,7 +126,7 @@ def _places_note(result: Standings) -> str:
         ties += f", as by the rules of {result.order.rules}"
     return (
         f"Scoring {result.scheme.value}, {_settings(result)}. + = - are results in chess. {order}. Ties are "
-        f"broken by {ties}. {result.certainty.sentence} Points are compared exactly, and shown rounded. Elo "
+        f"broken by {ties}. Points are compared exactly, and shown rounded. Elo "
         f"is by {result.scheme.value} points against the field, with 95 % margin and likelihood of "
         "superiority."
     )

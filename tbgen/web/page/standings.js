@@ -15,7 +15,7 @@ export const games = number => number === 1 ? "1 game" : `${number} games`
 export function showStandings({score, tables, games: whole}, perEncounter) {
     $("score").textContent = score?.games ? scoreText(score, perEncounter) : ""
     if (!tables.length) return
-    const shown = tables.map(each => [each.key, table(each.columns, each.rows, `${each.title}, by ${games(whole)} of whole encounters`, each.note)])
+    const shown = tables.map(each => [each.key, table(each.columns, each.rows, `${each.title}, by ${games(whole)} of whole encounters`, each.note, each.first)])
     const of = isCross => shown.filter(([key]) => (key === "crosstable") === isCross).map(([, element]) => element)
     $("standings").replaceChildren(...of(false))
     $("crosstable").replaceChildren(...of(true))
@@ -56,11 +56,11 @@ export function showFinished(listed, onReplay) {
     $("finished").replaceChildren(table(head.map((title, at) => ({title, word: words.has(at)})), rows, "Finished games, the last one first"))
 }
 
-function table(columns, rows, caption, note = "") {
+function table(columns, rows, caption, note = "", first = "") {
     const kind = at => columns[at].word ? "text" : false
     return h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": caption},
         h("table", {},
-            h("caption", {}, caption, note && h("details", {}, h("summary", {}, "How to read it"), note)),
+            h("caption", {}, caption, first && h("p", {class: "note"}, first), note && h("details", {}, h("summary", {}, "How to read it"), note)),
             h("thead", {}, h("tr", {}, columns.map(({title}, at) => title ? h("th", {scope: "col", class: kind(at)}, title) : h("td")))),
             h("tbody", {}, rows.map(row => h("tr", {}, row.map((cell, at) => h("td", {class: kind(at)}, cell)))))))
 }
