@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from msgspec.structs import asdict, replace
 
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
+from tbgen.errors import UsageError
 from tbgen.games.live_file import (
     EventEnd,
     EventStart,
@@ -29,13 +31,17 @@ from tbgen.games.live_file import (
     Termination,
     live_path,
 )
+from tbgen.games.outcome import RESULTS
+from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import RawGame, split_games
+from tbgen.games.referee import adjudicate, replay
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import Encounters, Key, MatchScore, finished_game
 from tbgen.games.standings.leading import lead_of
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.tables import tables
+from tbgen.games.tagging.tagged import TaggedGame
 
 Change: TypeAlias = tuple[str, dict[str, Any]]
 """The name of a server-sent event, and its document."""
@@ -151,10 +157,37 @@ class EventFiles:
                     games.append(ListedGame(game, _row(raw, game), place))
                     keys.add(key)
                     break
+        if not games:
+            games, first = self._other_games(size)
         self._rested = perf_counter() + _REST * (perf_counter() - began)
         if not games:
             return False, ()
         return True, [(_start_of(first, games), games), (EventEnd(Termination.UNTOLD), ())]
+
+    def _other_games(self, size: int) -> tuple[list[ListedGame], Mapping[str, str]]:
+        """Return the finished games of a PGN file of others, and the tags of the last one.
+
+        They are refereed without tables, and each stands for a round of its own.
+        """
+        self.options = GameOptions(Variant.R_MOBILITY)
+        games: list[ListedGame] = []
+        last: Mapping[str, str] = {}
+        end = 0
+        for raw in split_games(BytesIO(self.text(slice(0, size)))):
+            place = slice(end, end + len(raw.data))
+            end, raw.number = place.stop, len(games) + 1
+            try:
+                game = read_game(raw)
+                arbiter = replay(game, self.options)
+            except UsageError:
+                continue
+            outcome = adjudicate(arbiter, None, game.ending, recorded=game.result, doubts=game.doubts)
+            record = GameRecord.of(self._pgn.name, TaggedGame(raw, outcome, None))
+            if record is not None and outcome.recorded in RESULTS:
+                record = dataclasses.replace(record, round=str(Key(raw.number, 1, 1)))
+                games.append(ListedGame(record, _row(raw, record), place))
+                last = raw.values
+        return games, last
 
 
 class LiveState:

@@ -175,10 +175,28 @@ def test_of_several_events_in_a_file_the_last_one_is_told(games: bytes, pgn: Pat
         assert files.text(state.places[keys[0]]) == text[-len(files.text(state.places[keys[0]])) :]
 
 
-def test_a_file_of_other_games_has_no_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_of_others_are_shown(tmp_path: Path) -> None:
+    """Whatever their tags say; those that are broken or not over are left out."""
+    pgn, files, state = tmp_path / "games.pgn", EventFiles(tmp_path / "games.pgn"), LiveState()
+    tags = '[Event "Club"]\n[White "A"]\n[Black "{}"]\n[Round "{}"]\n\n'
+    games = ("1. f3 e5 2. g4 Qh4# 0-1\n\n", "1. e4 *\n\n", "1. e5 1-0\n\n", "1. d4 1/2-1/2\n\n")
+    pgn.write_text("".join(tags.format("BC"[at % 2], at) + text for at, text in enumerate(games)))
+    (start, listed), _ = files.read()[1]
+    state.take(start, listed)
+    state.rank(state.unranked)
+    found = state.document()
+    assert (found["event"].name, found["event"].rounds, found["standings"]["games"]) == ("Club", 2, 2)
+    assert [(row["key"], row["value"], row["basis"]) for row in reversed(found["finished"]["games"])] == [
+        ("1.1.1", "-G0.0", "mate"),
+        ("2.1.1", "G20.5", "played"),
+    ]
+    assert files.text(state.places["2.1.1"]).endswith(b"1. d4 1/2-1/2\n\n")
+
+
+def test_a_file_without_finished_games_has_no_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read once, and again if it has grown, but only after a rest."""
     pgn = tmp_path / "games.pgn"
-    pgn.write_text('[Event "?"]\n[Result "1-0"]\n\n1. e4 1-0\n')
+    pgn.write_text('[Event "?"]\n[Result "*"]\n\n1. e4 *\n')
     readings, text = list[slice](), EventFiles.text
 
     def counted(files: EventFiles, place: slice) -> bytes:
@@ -195,7 +213,7 @@ def test_a_file_of_other_games_has_no_event(tmp_path: Path, monkeypatch: pytest.
             assert files.read() == (False, ())
             with pgn.open("a") as file:
                 file.write("\n")
-        assert len(readings) == expected
+        assert len(readings) == 2 * expected  # by the tags of events, and then as games of others
 
 
 def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
