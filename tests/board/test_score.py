@@ -17,6 +17,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import MAX_CODED_RANK, MAX_RANK, NONE, GScore
 from tbgen.board.scoring import points
 from tbgen.errors import UsageError
+from tests.support.paths import rows
 from tests.support.refusals import refusal
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
@@ -98,7 +99,7 @@ def test_scores_of_numbers_of_other_kinds() -> None:
 def test_arguments_of_another_kind() -> None:
     holder = "the holder of a G-score cannot be {}: expected True for White"
     expected = "cannot be made from float: expected text such as"
-    rows: list[tuple[Callable[..., object], tuple[object, ...], str]] = [
+    refused: list[tuple[Callable[..., object], tuple[object, ...], str]] = [
         (GScore, (3.5,), f"{expected} 'G3.5'"),
         (GScore, (None,), "cannot be made from NoneType"),
         (GScore, (7,), "or a rank and whether White holds it"),
@@ -110,7 +111,7 @@ def test_arguments_of_another_kind() -> None:
         (points, (3.5,), expected),
         (Material.parse, (3,), "a material cannot be read from int: expected text such as KBNvK"),
     ]
-    for make, arguments, sentence in rows:
+    for make, arguments, sentence in refused:
         with pytest.raises(TypeError) as caught:
             make(*arguments)
         assert sentence in str(caught.value), arguments
@@ -168,17 +169,5 @@ def test_ranks_and_codes_are_bounded() -> None:
 
 
 def test_score_of_a_position() -> None:
-    for fen, score in (
-        ("8/8/8/2K3k1/8/8/8/8 w - - 0 1", "-G8.5"),
-        ("4k3/4P3/4K3/8/8/8/8/8 b - - 0 1", "G0.5"),
-        ("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "G0.0"),
-        ("7k/5KQ1/8/8/8/8/8/8 b - - 0 1", "G0.0"),
-        ("8/8/8/8/8/8/5kq1/7K w - - 0 1", "-G0.0"),
-        ("6kQ/8/8/8/8/8/8/K7 b - - 0 1", "G2.0"),
-        ("R3k2R/8/8/8/8/8/8/4K3 b - - 0 1", "G3.0"),
-        ("8/P7/8/8/8/8/8/K1k5 w - - 0 1", "-G5.5"),
-        ("k7/8/K7/3pP3/8/8/8/8 w - d6 0 1", "-G5.5"),
-        ("k7/8/K7/3pP3/8/8/8/8 w - - 0 1", "-G4.5"),
-        ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", "-G15.5"),
-    ):
+    for fen, score in rows("scores_of_positions.txt", " -> "):
         assert str(GScore.of_board(chess.Board(fen))) == score, fen

@@ -39,17 +39,10 @@ def test_what_the_help_says(capsys: Capture) -> None:
     """There is no choice of rules where there is none."""
     assert answer(capsys, "--version") == f"tbgen {tbgen.__version__}\n"
     assert "For example:\n" in answer(capsys, "--help")
-    for command, *sentences in (
-        ("probe", "--rules r|wg r-mobility", "blank lines, which are skipped without an answer"),
-        ("build", "--jobs N|auto tables"),
-        ("info", "The longest depth of a plain table includes those of accrued scores"),
-        ("solve", "FEN...|FILE the fields of one FEN, optionally with a seventh", "--time TIME"),
-    ):
+    for command in ("probe", "build", "info", "solve"):
         text = answer(capsys, command, "--help")
         assert "For example:\n" in text
         assert ("--rules" in text) == (command != "solve")
-        for sentence in sentences:
-            assert sentence in " ".join(text.split())
 
 
 @pytest.mark.parametrize(

@@ -77,21 +77,6 @@ def test_every_kind_of_state(name: str, tables: Tablebase) -> None:
             assert (-swapped.accrued, -swapped.position_score) == (result.accrued, result.position_score)
 
 
-def test_positions_of_the_wiki(tables: Tablebase) -> None:
-    for fen, value, line in (
-        ("8/8/8/2K3k1/8/8/8/8 w", "-G8.5", ""),
-        ("8/8/8/4KBk1/8/8/8/8 b", "G1.5", "Kh5 Kf4 Kh6 Kg4"),
-        ("6k1/8/5K2/5B2/8/8/8/8 b", "G0.5", "Kf8 Bd7 Kg8 Be6+ Kh7 Bf7 Kh6 Bg6"),
-        ("8/6k1/8/4K3/8/8/8/8 b", "G5.5", "Kf7 Kf5"),
-        ("8/8/8/2kNK3/8/8/8/8 b", "G3.5", ""),
-    ):
-        board = chess.Board(f"{fen} - - 0 1")
-        result = tables.probe(board)
-        assert str(result.value) == value
-        assert " ".join(ply.san for ply in tables.line(board)) == line
-        assert result.depth == len(line.split())
-
-
 def test_moves_and_lines_follow_from_the_values(tables: Tablebase) -> None:
     rng = random.Random("moves")
     for number in range(sample(15, 180)):

@@ -15,7 +15,6 @@ from tbgen.cells.window import EVERYTHING, Window
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.progress import SolveStage
 from tbgen.solve.focus import Focus
-from tbgen.solve.kept import KeptCells
 from tbgen.solve.solver import solve
 from tbgen.solve.structures import colours_below
 from tests.solve.test_solver import DEARER, MATERIALS, check, score
@@ -24,7 +23,6 @@ from tests.support.random_boards import random_board
 from tests.support.solving import of_cells
 
 RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
-WIDE = "8/8/1p3k2/8/8/2K3P1/8/8 w - - 0 1"
 
 
 @pytest.fixture
@@ -76,16 +74,6 @@ def test_intervals_only_narrow(
     assert len(known) > 5
     for before, after in pairwise(known):
         assert before.lower <= after.lower <= after.upper <= before.upper
-    assert {window.upper for window in asked} - {EVERYTHING.upper}
-
-
-@pytest.mark.exhaustive
-def test_what_was_asked_before_does_not_matter(small: Path, tmp_path: Path, asked: list[Window]) -> None:
-    """Cells that are kept may have been solved for something else."""
-    for accrued in ("G1.5", "G9.0"):
-        alone = solve(WIDE, accrued, tables=small, budget=of_cells(30))
-        after = solve(WIDE, accrued, tables=small, budget=of_cells(30), kept=KeptCells(tmp_path))
-        assert alone.lower <= after.lower <= after.upper <= alone.upper
     assert {window.upper for window in asked} - {EVERYTHING.upper}
 
 
