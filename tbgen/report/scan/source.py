@@ -126,5 +126,5 @@ def open_source(
     # Tables that it rests on are read as they are, or from plain copies.
     with Sources(directory, variant, threads) as sources:
         table = sources.unpack(material, progress)
-        file.check_facts(table)
+        file.check_facts(table, with_accrued=False)
         yield TableSource(file.info, table, sources)
