@@ -39,6 +39,7 @@ def test_published_values(probe: Path, three: Path) -> None:
     assert answers(probe, three / "flat", asked) == ["G1.5 4", "-G8.5 0", "-G3.5 4", "G0.5 17"]
 
 
+@pytest.mark.filterwarnings("ignore:the seventh field")
 @pytest.mark.parametrize(
     ("place", "names", "least", "full"),
     [

@@ -127,7 +127,7 @@ def test_the_page_of_an_event_without_a_server(site_of_event: Path, browser: Bro
         page.get_by_role("button", name="Replay game 1.1.1").click()
         expect(page.locator("#played .step")).to_have_text(["f3", "e5", "g4", "Qh4#"])
         page.locator("#last").click()
-        expect(page.locator("#banner")).to_have_text("-G0.0, 0-1: Black mates")
+        expect(page.locator("#banner")).to_have_text("-G0.0, 0.0000-1.0000: Black mates")
         visit.audit()
         assert "Qh4#" in page.request.get(f"{host.address}/live/games/2.3.1.pgn").text()
         page.get_by_role("link", name="Explore game 2.3.1").click()
