@@ -202,7 +202,7 @@ def test_an_interrupted_run_is_carried_on(cells: Cells, place: Path, jobs: str, 
 
 def test_an_interrupted_adjudication_says_what_is_proved(cells: Cells, place: Path, capsys: Capture) -> None:
     cells.interrupted_after = 0
-    fen = "8/5K1p/8/8/6P1/1k2b2P/8/8 b - - 0 52 G21.5"
+    fen = "8/5K1p/8/8/6P1/1k2b2P/8/8 b - - 0 52"
     out, told = said(capsys, 130, "adjudicate", fen, "--solve")
     assert "result          G5.0  (White holds it)" in out.splitlines()
     assert "basis           nearest bound, not proven: between G5.0 and G1.0" in out.splitlines()

@@ -68,6 +68,7 @@ def test_states_of_whole_game_mobility(
     assert differences(probe, place, states("whole", sample(100, 10_000), THREE), "wg") == []
 
 
+@pytest.mark.filterwarnings("ignore:the seventh field")
 def test_en_passant_rights_that_are_no_captures_or_reset_the_score(probe: Path, few: Path) -> None:
     rng = random.Random("passing")
     asked = [with_score(rng, en_passant_board(rng)) for _ in range(sample(20, 60))]
