@@ -196,9 +196,7 @@ class DescribedFen:
 
     def note(self, variant: Variant) -> str | None:
         """Say that the seventh field does not count, as that of :class:`tbgen.board.fen.Fen`."""
-        if self.seventh is None or self.accrued_in(variant) is not None:
-            return None
-        return note_on_reset(self.seventh, 0)
+        return note_on_reset(self.seventh, self.accrued_in(variant), 0)
 
 
 def parse_described(text: str) -> DescribedFen:

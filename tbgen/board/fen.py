@@ -8,7 +8,7 @@ from typing import Final
 import chess
 
 from tbgen.board.score import GScore
-from tbgen.board.variant import Resets, Variant, unlisted
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
 
 _EXPECTED: Final = (
@@ -60,29 +60,25 @@ class Fen:
         The seventh field means none at a halfmove clock of 0, and where an en passant capture is legal: the
         position comes from a pawn's move.
         """
-        board = self.board
-        return self.seventh if board.halfmove_clock and not board.has_legal_en_passant() else None
+        return self.accrued_in(Variant.R_MOBILITY)
 
     def accrued_in(self, variant: Variant) -> GScore | None:
         """The accrued score that the FEN tells of: :attr:`accrued` in r-mobility; in whole-game mobility the
         seventh field as it is, for nothing resets it there."""
-        match variant.resets:
-            case Resets.ZEROING_MOVES:
-                return self.accrued
-            case Resets.NOTHING:
-                return self.seventh
-            case other:
-                raise unlisted(other)
+        board = self.board
+        is_reset = variant.is_reset_by(not board.halfmove_clock or board.has_legal_en_passant())
+        return None if is_reset else self.seventh
 
     def note(self, variant: Variant) -> str | None:
         """Say that the seventh field does not count, and why; None if it does, or there is none."""
-        if self.seventh is None or self.accrued_in(variant) is not None:
-            return None
-        return note_on_reset(self.seventh, self.board.halfmove_clock)
+        return note_on_reset(self.seventh, self.accrued_in(variant), self.board.halfmove_clock)
 
 
-def note_on_reset(seventh: GScore, clock: int) -> str:
-    """Return the sentence that tells of a seventh field which does not count."""
+def note_on_reset(seventh: GScore | None, accrued: GScore | None, clock: int) -> str | None:
+    """Return the sentence that tells of a seventh field which does not count; None if the accrued score is
+    that of the field, or there is none."""
+    if seventh is None or accrued is not None:
+        return None
     reason = (
         "an en passant capture is legal, so a pawn move has just reset the score"
         if clock

@@ -126,8 +126,8 @@ def refusal_answer(refusal: Refusal, to_read: bool = False) -> Response:
 
     :param to_read: as a page, for people; else as a document.
     """
+    headers = {"Cache-Control": NOT_KEPT, **refusal.headers}
     if to_read:
-        page = _PAGE.format(html.escape(str(refusal)))
-        return Response(page, refusal.status, {"Cache-Control": NOT_KEPT, **refusal.headers}, "text/html")
+        return Response(_PAGE.format(html.escape(str(refusal))), refusal.status, headers, "text/html")
     content = json.dumps(refusal.document().plain(), separators=(",", ":"))  # whatever letters it quotes
-    return Response(content, refusal.status, {"Cache-Control": NOT_KEPT, **refusal.headers}, JSON)
+    return Response(content, refusal.status, headers, JSON)

@@ -71,6 +71,11 @@ class Question(NamedTuple):
     note: str | None = None
     """What of the FEN does not count."""
 
+    @property
+    def state(self) -> tuple[AnyBoard, GScore | None]:
+        """What is looked up."""
+        return self.board, self.accrued
+
 
 def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
     """Return what a request asks about; an accrued score counts whatever the FEN says.
@@ -104,12 +109,12 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
     :raises TbgenError: if tables do not say.
     """
     asked = _question_for_tables(fen, accrued, stock.variant)
-    return _with_moves(stock, asked, stock.tables.probe(*asked[:2]), stock.tables.moves(*asked[:2]))
+    return _with_moves(stock, asked, stock.tables.probe(*asked.state), stock.tables.moves(*asked.state))
 
 
 def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
     """Return why tables do not say what a position is worth, None if they do."""
-    found = _or_refusal(lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant)[:2]))
+    found = _or_refusal(lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant).state))
     return found.document() if isinstance(found, Refusal) else None
 
 
@@ -119,8 +124,8 @@ def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDoc
     :raises TbgenError: if tables do not say.
     """
     asked = _question_for_tables(fen, accrued, stock.variant)
-    fields = _position_fields(asked, stock.variant, stock.tables.probe(*asked[:2]))
-    return MainlineDocument(**fields, mainline=list(map(PlyDocument.of, stock.tables.line(*asked[:2]))))
+    fields = _position_fields(asked, stock.variant, stock.tables.probe(*asked.state))
+    return MainlineDocument(**fields, mainline=list(map(PlyDocument.of, stock.tables.line(*asked.state))))
 
 
 def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:

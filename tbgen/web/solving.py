@@ -65,7 +65,7 @@ class Solving:
             raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
         given: dict[str, Any] = parameters_of(request, STATE)
         asked = question_of(**given, variant=Variant.R_MOBILITY)
-        read_chess(*asked[:2], Variant.R_MOBILITY)
+        read_chess(*asked.state, Variant.R_MOBILITY)
         return EventStream(self.events(asked, self._budget, client_of(request)))
 
     @asynccontextmanager
