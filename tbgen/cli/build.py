@@ -53,7 +53,9 @@ def run(
     The sub-tables that captures and promotions lead to are built first. Existing tables are skipped, so
     running an interrupted build (Ctrl-C or SIGTERM) again resumes it; only the tables that were being built
     are lost. A line per finished table goes to stdout, progress to stderr; if stderr is not a terminal,
-    progress has the form of a log, with date and time in each line.
+    progress has the form of a log, with date and time in each line. The longest depth of a table of up to
+    four men includes accrued scores, that of a larger one only fresh scores; tbgen info NAME names a state
+    that has it.
 
     \b
     For example:

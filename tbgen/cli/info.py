@@ -36,8 +36,9 @@ def run(
     Without materials, the list also names the missing tables of up to four men. If there is a table of five
     men, it names those of five men too, or counts them if they are many. With materials, each table is
     described and its values are counted: positions up to symmetry, per side to move. The longest depth of a
-    plain table includes those of accrued scores; a packed table does not store these, so the two forms of one
-    table may differ. Layers are the depths that tbgen probe --depths has computed and kept beside a table.
+    plain table includes those of accrued scores, and a state that has it is named below; a packed table does
+    not store these, so the two forms of one table may differ. Layers are the depths that tbgen probe --depths
+    has computed and kept beside a table.
 
     Tables for whole-game mobility (--rules wg) are listed separately from those for r-mobility; a list ends
     with the number of tables for the other variant.
@@ -138,6 +139,8 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         included = f", accrued scores {'' if info.stores_runs else 'not '}included"
         longest = counted(info.max_depth, "ply", "plies")
         yield f"longest depth  {longest}{included if info.variant.layered else ''}"
+        if state := entry.longest:
+            yield f"               {state.fen}{f' --accrued {state.accrued}' if state.accrued else ''}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
         yield f"format         version {info.format_version}, {info.form}, rules {info.variant}"
         yield f"digest         {info.digest}"

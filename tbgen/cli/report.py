@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from tbgen.board.variant import Variant
-from tbgen.cli.options import AsJson, Count, Directory, Men, Parsed, Setting, TableDirectory, command
+from tbgen.cli.options import AsJson, Count, Directory, Men, Parsed, Setting, TableDirectories, command
 from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError, quote
@@ -60,7 +60,7 @@ def run(
     depths: bool,
     save: Directory | None,
     saved: Annotated[Directory | None, Setting("--from")],
-    directory: Annotated[TableDirectory | None, Setting(default=None)],
+    directories: TableDirectories,
 ) -> None:
     """Write a website about tables; open it at OUT/index.html.
 
@@ -111,6 +111,7 @@ def run(
     :param depths: make depths that lines need and tables do not store
     :param save: save the data in DIR, and write no site
     :param saved: read data saved in DIR instead of tables
+    :param directories: directories of the tables, searched in this order (default: $TBGEN_DIR, else data)
     """
     if mating is not None:
         others = {"--men": men, "--out": out, "--save": save, "--from": saved, "--layers": layers}
@@ -118,7 +119,7 @@ def run(
             if value:
                 raise UsageError(f"--mating prints a list from tables: leave out {option}")
         words = [*materials, *mating.replace(",", " ").split()]
-        _print_mating(directory, words, variant or Variant.R_MOBILITY, threads, json)
+        _print_mating(directories, words, variant or Variant.R_MOBILITY, threads, json)
         return
     if out is None and (explorer or address):
         raise UsageError(
@@ -126,7 +127,7 @@ def run(
         )
     if save is not None and (json or out or saved):
         raise UsageError("--save writes data of tables only: save them, then make a report with: --from DIR")
-    if saved is not None and directory is not None:
+    if saved is not None and directories is not None:
         raise UsageError("--from has data in place of tables: leave out --dir or --from")
     if saved is not None and (layers or depths):
         option = "--layers" if layers else "--depths"
@@ -137,7 +138,7 @@ def run(
 
     from tbgen.report import plan_report, read_report, report_document, save_report, write_report
 
-    source = directory if saved is None else saved
+    source = directories if saved is None else saved
     tables: Any = {"men": men, "rules": variant, "layers": layers}
     tables |= {} if saved is None else {"saved": True}
     shown = _ReportProgress(plan_report(source, materials, **tables))
@@ -165,7 +166,7 @@ def run(
 
 
 def _print_mating(
-    directory: Path | None, words: Sequence[str], variant: Variant, threads: int, json: bool
+    directories: Sequence[Path] | None, words: Sequence[str], variant: Variant, threads: int, json: bool
 ) -> None:
     """Print which men can mate, and say which tables are not there."""
     from tbgen.report.facts.mating_rows import MATING_HEAD, mating_rows
@@ -173,7 +174,7 @@ def _print_mating(
 
     progress = TableProgress()
     with progress.line:
-        report = read_mating(directory, words, rules=variant, threads=threads, reporter=progress)
+        report = read_mating(directories, words, rules=variant, threads=threads, reporter=progress)
     if json:
         print_json(report.plain(), indent=1)
         return
@@ -210,5 +211,6 @@ class _ReportProgress(TableProgress):
             tables = counted(len(self._plan.tasks), "table")
             memory = f" and {size_text(self._plan.memory)} of memory" if self._plan.memory else ""
             seconds = duration(self._plan.seconds)
-            say(f"{tables} of {self._plan.directory} to report on, about {seconds}{memory}")
+            places = " and ".join(map(str, self._plan.places))
+            say(f"{tables} of {places} to report on, about {seconds}{memory}")
         super().begin(material, number, count, seconds_left)

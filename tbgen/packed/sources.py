@@ -7,7 +7,7 @@ they are: the solver asks for each of them once, and mostly for one side to move
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
@@ -28,7 +28,7 @@ from tbgen.packed.tables import open_table
 from tbgen.packed.unpack import unpack, unpack_side
 from tbgen.progress import Progress, silent
 from tbgen.store.cache import Recent
-from tbgen.store.format import table_path
+from tbgen.store.format import find_table
 from tbgen.store.reader import TableFile
 
 FAMILY: Final = __name__
@@ -74,14 +74,18 @@ class Sources:
     """The tables of a directory for one variant as sources; a context, which closes the files.
 
     Threads may share it.
+
+    :param others: where tables lie that the directory lacks. Copies are made in the directory.
     """
 
     _unpacking: Final = Lock()
     """Held by the one table with pawns that is being unpacked, which takes much memory. It may read large
     tables without pawns by threads of its own, and they may unpack small ones, which have none either."""
 
-    def __init__(self, directory: Path, variant: Variant, threads: int = 2) -> None:
-        self._directory, self._variant, self._threads = directory, variant, threads
+    def __init__(
+        self, directory: Path, variant: Variant, threads: int = 2, others: Sequence[Path] = ()
+    ) -> None:
+        self._directories, self._variant, self._threads = (directory, *others), variant, threads
         self.copies = PlainCopies(directory, variant)
         self._kept = Recent[ArraySource](KEPT, lambda source: source.nbytes)
         self._files: dict[Material, TableFile | PackedSource] = {}
@@ -175,7 +179,7 @@ class Sources:
             return unpack(table, around, functions=False, threads=self._threads, progress=progress)
 
     def _path(self, material: Material) -> Path:
-        return table_path(self._directory, material.name, self._variant)
+        return find_table(self._directories, material.name, self._variant)
 
 
 def _compiling() -> AbstractContextManager[bool]:

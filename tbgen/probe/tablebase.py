@@ -95,9 +95,8 @@ class Tablebase:
     @property
     def materials(self) -> list[Material]:
         """The materials that have a table now, in build order."""
-        return sorted(
-            {material for directory in self.directories for material in tables_in(directory, self.rules)}
-        )
+        first, *others = self.directories
+        return tables_in(first, self.rules, *others)
 
     def __enter__(self) -> Self:
         return self

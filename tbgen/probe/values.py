@@ -15,7 +15,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.signed import Signed, code_of, of_code, rank_of
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, default_directory, result_or_error
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, result_or_error
 from tbgen.index.exits import ExitsOfMany
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import NO_SCORE
@@ -24,7 +24,7 @@ from tbgen.probe.exits import best_exits
 from tbgen.probe.states import Goal, State
 from tbgen.probe.zeroing import Place, zeroing_moves_of
 from tbgen.store.cache import ChunkCache, Recent
-from tbgen.store.format import table_path
+from tbgen.store.format import directories_of, find_table
 from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import Entry
 
@@ -56,7 +56,7 @@ class Values:
         max_open: int = MAX_OPEN_FILES,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        self.directories: Final = tuple(map(Path, given)) or (default_directory(),)
+        self.directories: Final = directories_of(given)
         self.variant: Final = variant
         self._has_layers: Final = variant.layered
         self._cache = ChunkCache(cache_bytes)
@@ -210,8 +210,7 @@ class Values:
 
     def path_of(self, material: Material) -> Path:
         """Return where the table of a material lies, or else where it would have to."""
-        paths = [table_path(directory, material.name, self.variant) for directory in self.directories]
-        return next((path for path in paths if len(paths) > 1 and path.exists()), paths[0])
+        return find_table(self.directories, material.name, self.variant)
 
     def table(self, material: Material) -> AnyTable:
         """Return an open table, for as long as the caller keeps it.

@@ -20,7 +20,7 @@ from tbgen.report.facts.records import lines_left_out, overall_records
 from tbgen.report.material_report import read_material, with_lines
 from tbgen.report.model import OverallRecord, TableReport
 from tbgen.report.plan import ReportPlan, Task, plan_report
-from tbgen.store.format import table_path
+from tbgen.store.format import Directories, find_table
 from tbgen.store.stored_file import StoredFile
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Report:
 
 
 def read_report(
-    directory: str | PathLike[str] | None = None,
+    directory: Directories = None,
     materials: Iterable[Material | str] = (),
     *,
     men: int | None = None,
@@ -72,7 +72,8 @@ def read_report(
 ) -> Report:
     """Read tables and return what there is to say about them; this needs no extra.
 
-    :param directory: where the tables lie; None for the default directory.
+    :param directory: where the tables lie, or several directories, of which the first
+        that has a table counts; None for the default directory.
     :param materials: names of materials; without, and without ``men``, all tables that are there count.
     :param men: the tables of 2 to so many men that are there.
     :param rules: ``r`` or ``wg``; None for both.
@@ -94,7 +95,7 @@ def read_report(
 
 
 def write_report(
-    directory: str | PathLike[str] | None,
+    directory: Directories,
     materials: Iterable[Material | str],
     out: str | PathLike[str],
     *,
@@ -128,7 +129,7 @@ def write_report(
 
 
 def save_report(
-    directory: str | PathLike[str] | None,
+    directory: Directories,
     materials: Iterable[Material | str],
     out: str | PathLike[str],
     *,
@@ -155,7 +156,7 @@ def save_report(
     plan = whole.without(saved, data.differences())
     clock = TimedProgress(reporter or SilentReporter(), plan.seconds, whole.materials)
     count = len(plan.tasks)
-    with passing_copies(plan.directory):
+    with passing_copies(plan.places[0]):
         for material in plan.materials:
             tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
             # Of tables that are saved the difference is there: this order keeps it so if the next step fails.
@@ -165,7 +166,7 @@ def save_report(
                 data.save_table(table)
         for task in saved if depths else ():
             before = data.table(task.material, task.variant)
-            after = with_lines(plan.directory, before, clock, depths)
+            after = with_lines(plan.places, before, clock, depths)
             if after != before:
                 data.save_table(after)
                 count += 1
@@ -174,7 +175,7 @@ def save_report(
 
 def _is_saved(data: SavedData, plan: ReportPlan, task: Task) -> bool:
     """Whether the data of a table are there, accrued scores included if these are to be counted."""
-    path = table_path(plan.directory, task.material.name, task.variant)
+    path = find_table(plan.places, task.material.name, task.variant)
     with StoredFile(path, material=task.material) as file:
         info = file.info
     if data.digest(task.material, task.variant) != info.digest:
@@ -199,7 +200,7 @@ def _make(
     tables, differences = list[TableReport](), list[Difference]()
     if site is not None:
         site.write_style()
-    with passing_copies(plan.directory):
+    with passing_copies(plan.places[0]):
         for material in plan.materials:
             found, difference = read_material(plan, material, clock, depths=depths, threads=threads)
             if site is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -43,11 +44,11 @@ def read_material(
     if plan.saved:
         return _of_data(plan, material, clock)
     tables, compared = _of_tables(plan, material, clock, threads)
-    return [with_lines(plan.directory, found, clock, depths) for found in tables], compared
+    return [with_lines(plan.places, found, clock, depths) for found in tables], compared
 
 
 def _of_data(plan: ReportPlan, material: Material, clock: TimedProgress) -> MaterialReport:
-    data, tables = SavedData(plan.directory), []
+    data, tables = SavedData(plan.places[0]), []
     for task in plan.tables(material):
         clock.begin(material, task.cost.steps, str(task.variant))
         tables.append(data.table(material, task.variant))
@@ -60,7 +61,7 @@ def _of_tables(plan: ReportPlan, material: Material, clock: TimedProgress, threa
 
         @cache
         def source(variant: Variant) -> TableSource:
-            opened = open_source(plan.directory, material, variant, threads=threads, progress=clock.progress)
+            opened = open_source(plan.places, material, variant, threads=threads, progress=clock.progress)
             return stack.enter_context(opened)
 
         tables, comparison = [], plan.compared.get(material)
@@ -76,9 +77,12 @@ def _of_tables(plan: ReportPlan, material: Material, clock: TimedProgress, threa
         return tables, difference(r, wg, clock.progress)
 
 
-def with_lines(directory: Path, report: TableReport, clock: TimedProgress, depths: bool) -> TableReport:
+def with_lines(
+    places: Sequence[Path], report: TableReport, clock: TimedProgress, depths: bool
+) -> TableReport:
     """Return a report with the lines of its records; those that it has stay.
 
+    :param places: where tables lie.
     :param depths: whether depths are made that lines need and tables do not store.
 
     :raises DamagedTableError: if a table that a line leads to cannot be used.
@@ -88,7 +92,7 @@ def with_lines(directory: Path, report: TableReport, clock: TimedProgress, depth
         if making and not lines_left_out(records):
             break
         # Opened for one table alone: copies of tables that layers take are removed with it.
-        with Tablebase(directory, rules=report.variant, depths=making) as tables:
+        with Tablebase(*places, rules=report.variant, depths=making) as tables:
             clock.begin(report.material, {}, str(report.variant))
             for number, record in enumerate(records):
                 clock.progress(LINES, number, len(records))

@@ -8,14 +8,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
-from os import PathLike
-from pathlib import Path
 from typing import Any, Final
 
 from tbgen.board.material import Material, men_of
 from tbgen.board.variant import Variant
 from tbgen.costs import seconds_of
-from tbgen.errors import MissingTableError, UsageError, default_directory, quote
+from tbgen.errors import MissingTableError, UsageError, quote
 from tbgen.index.layout import layout_of
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.facts.mating import mating_entry
@@ -24,7 +22,7 @@ from tbgen.report.model import MatingEntry
 from tbgen.report.plan import NothingToReportError
 from tbgen.report.scan.counting import count_source
 from tbgen.report.scan.source import open_source
-from tbgen.store.format import tables_in
+from tbgen.store.format import Directories, directories_of, tables_in
 
 _PIECES: Final = "QRBN"
 """The pieces of chess that every man is set against."""
@@ -80,7 +78,7 @@ def _named(word: str) -> Material:
 
 
 def read_mating(
-    directory: str | PathLike[str] | None,
+    directory: Directories,
     words: Iterable[str],
     *,
     rules: Variant | str = "r",
@@ -90,7 +88,8 @@ def read_mating(
 ) -> MatingReport:
     """Return a report on mating potential from the tables that are there.
 
-    :param directory: where the tables lie; None for the default directory.
+    :param directory: where the tables lie, or several directories, of which the first
+        that has a table counts; None for the default directory.
     :param words: men, such as ``[WF]`` or ``N``, whose materials are those of :func:`mating_materials`; and
         names of further materials.
     :param marks: what the rule of thumb is told about men.
@@ -102,28 +101,30 @@ def read_mating(
     :raises NothingToReportError: if there is no table of the men.
     :raises DamagedTableError: if a table cannot be used.
     """
-    place, variant = default_directory() if directory is None else Path(directory), Variant.parse(rules)
+    first, *others = places = directories_of(directory)
+    variant = Variant.parse(rules)
     words = list(words)
     if not words:
         raise UsageError("no man is named: name some such as [WF] or N")
     men = [word for word in words if _MAN.fullmatch(word)]
     named = {_named(word) for word in words if word not in men}
-    there = set(tables_in(place, variant))
+    there = set(tables_in(first, variant, *others))
     for material in sorted(named - there):
-        raise MissingTableError(material.name, place, variant)
+        raise MissingTableError(material.name, first, variant, others)
     wanted = {*mating_materials(men), *named}
     found, missing = sorted(wanted & there), tuple(sorted(wanted - there))
     if not found:
         command = ["tbgen", "build", *(material.name for material in missing[: len(men)])]
         command += [] if variant is Variant.R_MOBILITY else ["--rules", variant]
-        command += [] if directory is None else ["--dir", str(directory)]
+        command += [] if directory is None else ["--dir", str(first)]
+        place = " and ".join(map(str, places))
         raise NothingToReportError(f"{place} has no table of these men; make some: {shlex.join(command)}")
     costs = {material: seconds_of("counted", layout_of(material).size) for material in found}
     clock = TimedProgress(reporter or SilentReporter(), sum(costs.values()), found)
     entries = []
     for material, seconds in costs.items():
         clock.begin(material, {"counted": seconds})
-        with open_source(place, material, variant, threads=threads, progress=clock.progress) as source:
+        with open_source(places, material, variant, threads=threads, progress=clock.progress) as source:
             scanned = count_source(source, threads=threads, progress=clock.progress)
         entries.append(mating_entry(scanned, marks=marks))
     return MatingReport(tuple(entries), missing)

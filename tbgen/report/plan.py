@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
 from pathlib import Path
 from typing import Final
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY, RATES, Cost, layers_memory, memory_of, seconds_of
-from tbgen.errors import MissingTableError, TbgenError, UsageError, default_directory
+from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import layout_of
 from tbgen.index.source import fresh_bytes
 from tbgen.report.data.saved import SavedData
-from tbgen.store.format import table_path, tables_in
+from tbgen.store.format import Directories, directories_of, find_table, tables_in
 from tbgen.store.stored_file import StoredFile
 
 UNPACKING: Final = "unpacking"
@@ -40,9 +39,9 @@ class NothingToReportError(TbgenError):
     code = MissingTableError.code
 
 
-def _task(directory: Path, material: Material, variant: Variant, layers: bool) -> Task:
+def _task(places: Sequence[Path], material: Material, variant: Variant, layers: bool) -> Task:
     """Return the task of reading a table."""
-    with StoredFile(table_path(directory, material.name, variant), material=material) as file:
+    with StoredFile(find_table(places, material.name, variant), material=material) as file:
         info = file.info
     steps, memory = ["counted"], fresh_bytes(info.size) + memory_of("runs", info.runs)
     if info.packed:
@@ -58,7 +57,8 @@ def _task(directory: Path, material: Material, variant: Variant, layers: bool) -
 class ReportPlan:
     """The tables that a report is about."""
 
-    directory: Path
+    places: tuple[Path, ...]
+    """Directories, the first of which that has a table counts."""
     tasks: tuple[Task, ...]
     """In build order, variant by variant; a report goes material by material."""
     compared: Mapping[Material, Cost]
@@ -104,7 +104,7 @@ class ReportPlan:
 
 
 def plan_report(
-    directory: str | PathLike[str] | None = None,
+    directory: Directories = None,
     materials: Iterable[Material | str] = (),
     *,
     men: int | None = None,
@@ -114,7 +114,8 @@ def plan_report(
 ) -> ReportPlan:
     """Return what there is to report on.
 
-    :param directory: where the tables lie; None for the default directory.
+    :param directory: where the tables lie, or several directories, of which the first
+        that has a table counts; None for the default directory.
     :param materials: names of materials; without, and without ``men``, all tables of chess that are there
         count.
     :param men: the tables of 2 to so many men that are there.
@@ -126,11 +127,15 @@ def plan_report(
     :raises DamagedTableError: if a table is none.
     :raises NothingToReportError: if there is none, or no saved data of one that was named.
     """
-    place = default_directory() if directory is None else Path(directory)
+    first, *others = places = directories_of(directory)
+    place = " and ".join(map(str, places))
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
     chosen = tuple(Variant) if rules is None else (Variant.parse(rules),)
-    data = SavedData(place)
-    there = {variant: set(data.tables(variant) if saved else tables_in(place, variant)) for variant in chosen}
+    data = SavedData(first)
+    there = {
+        variant: set(data.tables(variant) if saved else tables_in(first, variant, *others))
+        for variant in chosen
+    }
     there = {variant: {each for each in found if not each.is_described} for variant, found in there.items()}
     for material in named:
         if material.is_described:
@@ -138,7 +143,7 @@ def plan_report(
     every = set[Material]().union(*there.values())
     for material in sorted(named - every):
         if not saved:
-            raise MissingTableError(material.name, place, chosen[0])
+            raise MissingTableError(material.name, first, chosen[0], others)
         raise NothingToReportError(f"{place} has no data of {material}; save them with: tbgen report --save")
     wanted = named.union(all_materials(men) if men is not None else ()) or every
     if not every & wanted:
@@ -147,12 +152,12 @@ def plan_report(
             raise NothingToReportError(sentence)
         words = ["tbgen", "build", "--men", str(men or 3)]
         words += [] if chosen[0] is Variant.R_MOBILITY else ["--rules", chosen[0]]
-        words += [] if directory is None else ["--dir", str(directory)]
+        words += [] if directory is None else ["--dir", str(first)]
         raise NothingToReportError(f"{place} has no such table; make some with: {shlex.join(words)}")
     tasks = tuple(
         Task(material, variant, Cost({"data": RATES.seconds.data}))
         if saved
-        else _task(place, material, variant, layers)
+        else _task(places, material, variant, layers)
         for variant in chosen
         for material in sorted(there[variant] & wanted)
     )
@@ -161,4 +166,4 @@ def plan_report(
         material: Cost({"compared": seconds_of("compared", layout_of(material).size)})
         for material in sorted(both.intersection(data.differences()) if saved else both)
     }
-    return ReportPlan(place, tasks, compared, saved, layers)
+    return ReportPlan(places, tasks, compared, saved, layers)

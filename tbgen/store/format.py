@@ -1,13 +1,15 @@
 """Names of files, and the sizes chosen by measurement (docs/format.md)."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from glob import escape
+from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.errors import UsageError
+from tbgen.errors import UsageError, default_directory
 
 CHUNK_BYTES: Final = 16384
 """Decoded size of a full chunk, the unit of compression and of random access.
@@ -22,6 +24,20 @@ BLOCK: Final = 4096
 
 SUFFIX: Final = ".h5"
 
+Directories: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | None
+"""Where tables lie: a directory, several in the order in which they are searched, or None for the default
+one."""
+
+
+def directories_of(given: Directories) -> tuple[Path, ...]:
+    """Return the directories that are meant, one at least.
+
+    >>> [path.as_posix() for path in directories_of(["mine", "yours"])]
+    ['mine', 'yours']
+    """
+    several = [given] if isinstance(given, str | PathLike) else given or [default_directory()]
+    return tuple(map(Path, several))
+
 
 def table_path(directory: Path, material: str, variant: Variant) -> Path:
     """Return where the table of a material lies in a directory.
@@ -30,6 +46,13 @@ def table_path(directory: Path, material: str, variant: Variant) -> Path:
     'data/KBvK.r.h5'
     """
     return directory / f"{material}.{variant}{SUFFIX}"
+
+
+def find_table(directories: Sequence[Path], material: str, variant: Variant) -> Path:
+    """Return where the table of a material lies: in the first directory that has it, or else where it would
+    have to lie."""
+    paths = [table_path(directory, material, variant) for directory in directories]
+    return next((path for path in paths if len(paths) > 1 and path.exists()), paths[0])
 
 
 def rules_of_name(path: Path) -> str | None:
@@ -44,9 +67,10 @@ def rules_of_name(path: Path) -> str | None:
     return None
 
 
-def tables_in(directory: Path, variant: Variant) -> list[Material]:
-    """Return the materials whose files lie in a directory, in build order."""
-    return materials_in(directory, f".{variant}{SUFFIX}")
+def tables_in(directory: Path, variant: Variant, *others: Path) -> list[Material]:
+    """Return the materials whose files lie in one of some directories, in build order."""
+    found = (materials_in(each, f".{variant}{SUFFIX}") for each in (directory, *others))
+    return sorted(set().union(*found))
 
 
 def materials_in(directory: Path, ending: str) -> list[Material]:

@@ -15,6 +15,7 @@ from tbgen.documents import Count, Document, Plies, ScoreText
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
+from tbgen.store.longest import LongestState, longest_state
 from tbgen.store.stored_file import StoredFile
 
 EXPECTED_MEN: Final = 4
@@ -36,6 +37,8 @@ class Entry:
     info: TableInfo | None = None
     counts: tuple[Mapping[GScore, int], ...] | None = None
     """Positions up to symmetry per value, White and Black to move; None unless they were to be counted."""
+    longest: LongestState | None = None
+    """A state that takes longest, of a plain table whose positions were counted."""
     error: TbgenError | None = None
     """Why there is no ``info``."""
     layers: int = 0
@@ -70,7 +73,7 @@ class Entry:
             {str(score): count for score, count in sorted(values.items(), reverse=True)}
             for values in self.counts
         )
-        return CountedTableDocument(**known, values=ValueCounts(white, black))
+        return CountedTableDocument(**known, values=ValueCounts(white, black), longest=self.longest)
 
 
 Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
@@ -116,6 +119,8 @@ class CountedTableDocument(TableDocument):
     """What a table says about itself, and how many positions have each value."""
 
     values: ValueCounts
+    longest: LongestState | None
+    """A state whose depth is ``max_depth``; null for a packed table."""
 
 
 def inventory(
@@ -124,7 +129,8 @@ def inventory(
     """Return what a directory has of some tables.
 
     :param materials: which tables; by default those of up to four men, and those of five once there is one.
-    :param counts: whether to count the positions of every value, which reads the tables.
+    :param counts: whether to count the positions of every value and to seek a longest state, which reads the
+        tables.
     """
     wanted = _expected(directory, variant) if materials is None else materials
     return [_entry(material, directory, variant, counts) for material in wanted]
@@ -142,7 +148,8 @@ def _entry(material: Material, directory: Path, variant: Variant, counted: bool)
         with StoredFile(path, material=material) as file:
             sizes = list(_sizes(layers_beside(path)))
             counts = tuple(file.counts()) if counted else None
-            return Entry(material, file.info, counts, layers=len(sizes), layer_bytes=sum(sizes))
+            longest = longest_state(file) if counted else None
+            return Entry(material, file.info, counts, longest, layers=len(sizes), layer_bytes=sum(sizes))
     except TbgenError as error:
         return Entry(material, error=error)
 

@@ -27,7 +27,10 @@ def test_info(capsys: Capture, reference_dir: Path) -> None:
     assert text.startswith(f"{reference_dir}: 3 of 36 tables")
     assert "missing: KQvK KRvK KPvK " in text
     text = answer(capsys, "info", "kvkb", "KvK")
-    assert "longest depth  46 plies, accrued scores included" in text.splitlines()
+    assert (
+        "longest depth  46 plies, accrued scores included\n               8/8/8/8/8/2k5/8/K2B4 b - - 0 1\n"
+        in text
+    )
     assert "      G1.5           23,254           25,023" in text.splitlines()
     (table,) = document(capsys, "info", "KvK")["tables"]
     assert table["values"]["white"]["-G8.5"] == 51

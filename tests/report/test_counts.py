@@ -193,7 +193,7 @@ def test_totals_of_four_men(name: str, tables: Path) -> None:
 def test_threads_and_progress(three_men: Path) -> None:
     """The same numbers, with one thread and with three."""
     seen: list[tuple[str, float]] = []
-    with open_source(three_men, Material.parse("KPvK"), Variant.R_MOBILITY) as source:
+    with open_source((three_men,), Material.parse("KPvK"), Variant.R_MOBILITY) as source:
         one = count_source(source, threads=1, progress=lambda *step: seen.append(step))
     three = count_table(three_men, "KPvK", threads=3)
     assert one.longest == three.longest

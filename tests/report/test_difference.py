@@ -52,8 +52,8 @@ def altered(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def compared(first: Path, second: Path) -> Difference:
     with (
-        open_source(first, KINGS, Variant.R_MOBILITY) as r,
-        open_source(second, KINGS, Variant.R_MOBILITY) as wg,
+        open_source((first,), KINGS, Variant.R_MOBILITY) as r,
+        open_source((second,), KINGS, Variant.R_MOBILITY) as wg,
     ):
         return difference(r, wg)
 

@@ -27,7 +27,7 @@ def directory(three_men: Path, whole_game_tables: Path, tmp_path_factory: pytest
     return directory
 
 
-def test_what_there_is_to_report_on(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_there_is_to_report_on(directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def names(**options: object) -> list[str]:
         plan = plan_report(directory, **options)  # type: ignore[arg-type]
         return [f"{task.material}.{task.variant}" for task in plan.tasks]
@@ -38,6 +38,8 @@ def test_what_there_is_to_report_on(directory: Path, monkeypatch: pytest.MonkeyP
     assert names(materials=["KNvK"], men=2, rules=Variant.R_MOBILITY) == ["KvK.r", "KNvK.r"]
     plan = plan_report(directory)
     assert [material.name for material in plan.compared] == ["KvK"]
+    shutil.copy(directory / "KNvK.r.h5", tmp_path)
+    assert plan_report([tmp_path, directory]).tasks == plan.tasks
     with pytest.raises(UsageError, match="'KXvK' is not a material name"):
         names(materials=["KXvK"])
     with pytest.raises(UsageError, match="there are no rules 's'"):
@@ -85,6 +87,6 @@ def test_tables_of_a_material_are_held_together() -> None:
     r, wg = Variant.R_MOBILITY, Variant.WHOLE_GAME
     rows = ((small, r, 7), (large, r, 1000), (large, wg, 200), (small, wg, 0))
     tasks = tuple(Task(material, variant, Cost(memory=memory)) for material, variant, memory in rows)
-    found = ReportPlan(Path(), tasks, {}, saved=False).memory
+    found = ReportPlan((Path(),), tasks, {}, saved=False).memory
     assert found == BASE_MEMORY + 1000 + 2 * 3 * layout_of(large).size
-    assert ReportPlan(Path(), tasks[3:], {}, saved=False).memory == 0, "saved data take little"
+    assert ReportPlan((Path(),), tasks[3:], {}, saved=False).memory == 0, "saved data take little"

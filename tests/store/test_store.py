@@ -5,22 +5,29 @@ from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
 
+import chess
 import h5py
 import numpy as np
 import pytest
 
+from tbgen import open_tablebase
+from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.index.layout import SIDES, Slot
+from tbgen.index.position import locate
 from tbgen.index.table import Table
 from tbgen.store import writer
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import fletcher32
 from tbgen.store.format import BLOCK, CHUNK_BYTES, table_path, tables_in
+from tbgen.store.inventory import inventory
+from tbgen.store.longest import LongestState, longest_state
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
 from tests.support.exhaustive import exhaustive
 from tests.support.random_tables import random_table, write
+from tests.support.reference_table import empty_table
 from tests.support.table_states import States
 
 
@@ -173,3 +180,30 @@ def test_hdf5_114_reads_what_hdf5_2_writes(path: Path) -> None:
     with h5py.File(path) as file:
         for name in ("value", "depth", "accrued/mask"):
             assert layout_version(raw, h5py.h5o.get_info(file[name].id).addr) == 4, name
+
+
+def test_longest_states_take_as_long_as_said(reference_dir: Path) -> None:
+    accrued = {}
+    with open_tablebase(reference_dir) as tables:
+        for entry in inventory(
+            reference_dir, Variant.R_MOBILITY, tables_in(reference_dir, Variant.R_MOBILITY), counts=True
+        ):
+            assert entry.info is not None
+            assert entry.longest is not None
+            accrued[entry.material.name] = entry.longest.accrued
+            found = tables.probe(chess.Board(entry.longest.fen), accrued=entry.longest.accrued)
+            assert found.depth == entry.info.max_depth
+    assert accrued == {"KvK": None, "KBvK": None, "KNvK": "-G2.0"}
+
+
+def test_a_longest_state_with_an_en_passant_right(tmp_path: Path) -> None:
+    board = chess.Board("8/8/8/8/pP6/8/8/K1k5 b - b3 0 1")
+    position, table = locate(board), empty_table(Material.parse("KPvKP"))
+    phase, within = divmod(position.slot, table.layout.phase_size)
+    table.ep_config = np.array([[phase, position.ep_square]], np.int32)
+    table.ep_value = np.full((1, table.layout.phase_size), NONE, np.uint8)
+    table.ep_depth = np.zeros((1, table.layout.phase_size), np.uint16)
+    table.ep_value[0, within], table.ep_depth[0, within] = 3, 9
+    write(table, path := table_path(tmp_path, "KPvKP", Variant.R_MOBILITY))
+    with TableFile(path) as file:
+        assert longest_state(file) == LongestState(board.fen(), None)

@@ -22,7 +22,7 @@ from tbgen.report.scan.table_counts import TableCounts
 @cache
 def report_table(directory: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> TableReport:
     """Return the report of a table, without lines."""
-    with open_source(directory, Material.parse(name), variant) as source:
+    with open_source((directory,), Material.parse(name), variant) as source:
         return report_source(source)
 
 
@@ -69,5 +69,5 @@ def words(element: Element) -> str:
 @cache
 def count_table(directory: Path, name: str, *, threads: int = 2) -> TableCounts:
     """Return the counts of a table for the variant with resets."""
-    with open_source(directory, Material.parse(name), Variant.R_MOBILITY) as source:
+    with open_source((directory,), Material.parse(name), Variant.R_MOBILITY) as source:
         return count_source(source, threads=threads)

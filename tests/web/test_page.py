@@ -342,7 +342,15 @@ def test_examples_samples_and_reports(visit: Visit, tables: Path) -> None:
     assert entry.counts is not None
     counted = entry.counts[0][GScore("G0.5")]
     for material, value, shown in (
-        ("KBvK", "G0.5", {"#stats .here th": "G0.5", "#stats .here td >> nth=0": f"{counted:,}"}),
+        (
+            "KBvK",
+            "G0.5",
+            {
+                "#stats .note a": "46 plies",
+                "#stats .here th": "G0.5",
+                "#stats .here td >> nth=0": f"{counted:,}",
+            },
+        ),
         ("", "-G0.0", {"#value": "-G0.0"}),
         ("KBvK", "G60.5", {"#sampling-problem": "KBvK has no such position"}),
     ):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
-from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
@@ -14,7 +12,7 @@ from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.errors import UsageError, default_directory, quote
+from tbgen.errors import UsageError, quote
 from tbgen.report.facts.endgames import typical_of, without_over
 from tbgen.report.facts.mating_rule import ENOUGH, MULLER, MatingMarks, is_bound, mating_rule, value_of
 from tbgen.report.facts.wording import NO_MATE, counted_pawns, meaning, percent
@@ -31,6 +29,7 @@ from tbgen.report.parts import Sides
 from tbgen.report.scan.counting import count_source
 from tbgen.report.scan.source import open_source
 from tbgen.report.scan.table_counts import ANY, LIKE_BISHOPS, Counts, TableCounts
+from tbgen.store.format import Directories, directories_of
 
 GENERAL_SHARE: Final = 0.75
 """A win is general if it is forced in at least this part of the open positions with either side to move.
@@ -40,7 +39,7 @@ There is room around it: up to four men of chess without pawns, no share lies be
 
 def mating_potential(
     material: Material | str,
-    directory: str | PathLike[str] | None = None,
+    directory: Directories = None,
     *,
     rules: Variant | str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
@@ -50,7 +49,8 @@ def mating_potential(
 
     White has the men that the canonical name gives White: ``KvKQ`` is read as ``KQvK``, and White mates.
 
-    :param directory: where the tables lie; None for the default one.
+    :param directory: where the tables lie, or several directories, of which the first
+        that has a table counts; None for the default one.
     :param values: what men are worth, in pawns, by name, as :func:`mating_rule` takes it.
     :param marks: what the rule is told about men; ``tables`` for :func:`marks_of_tables`.
 
@@ -69,7 +69,7 @@ def mating_potential(
 
 def marks_of_tables(
     material: Material,
-    directory: str | PathLike[str] | None = None,
+    directory: Directories = None,
     *,
     rules: Variant | str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
@@ -99,13 +99,10 @@ def marks_of_tables(
     return MatingMarks(frozenset(mating), frozenset(no_pair), frozenset(tough))
 
 
-def count_directory(
-    material: Material, directory: str | PathLike[str] | None, rules: Variant | str
-) -> TableCounts:
+def count_directory(material: Material, directory: Directories, rules: Variant | str) -> TableCounts:
     """Return the counts of the table of a material; parameters and errors are those of
     :func:`mating_potential`."""
-    place = default_directory() if directory is None else Path(directory)
-    with open_source(place, material, Variant.parse(rules)) as source:
+    with open_source(directories_of(directory), material, Variant.parse(rules)) as source:
         return count_source(source)
 
 

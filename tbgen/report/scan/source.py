@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,7 +16,7 @@ from tbgen.board.variant import Variant
 from tbgen.index.table import LAST_RUN
 from tbgen.packed.tables import open_table
 from tbgen.progress import Progress, silent
-from tbgen.store.format import table_path
+from tbgen.store.format import find_table
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 
@@ -104,16 +104,22 @@ class TableSource:
 
 @contextmanager
 def open_source(
-    directory: Path, material: Material, variant: Variant, *, threads: int = 2, progress: Progress = silent
+    directories: Sequence[Path],
+    material: Material,
+    variant: Variant,
+    *,
+    threads: int = 2,
+    progress: Progress = silent,
 ) -> Iterator[TableSource]:
     """Give a table in memory; a packed one is unpacked, which takes time, memory and compiled code.
 
     The digest is not checked, checksums are.
 
+    :param directories: the first one that has a table counts; copies are made in the first of all.
     :raises MissingTableError: if there is no such table, or one is missing that a packed one rests on.
     :raises DamagedTableError: if it cannot be used.
     """
-    with open_table(table_path(directory, material.name, variant), material) as file:
+    with open_table(find_table(directories, material.name, variant), material) as file:
         if isinstance(file, TableFile):
             table = file.read()
             if np.bitwise_count(table.run_mask).sum() != np.count_nonzero(table.run_rank >= LAST_RUN):
@@ -124,7 +130,8 @@ def open_source(
     from tbgen.packed.sources import Sources
 
     # Tables that it rests on are read as they are, or from plain copies.
-    with Sources(directory, variant, threads) as sources:
+    first, *others = directories
+    with Sources(first, variant, threads, others) as sources:
         table = sources.unpack(material, progress)
         file.check_facts(table, with_accrued=False)
         yield TableSource(file.info, table, sources)

@@ -3,7 +3,7 @@
 import {ask, attempt} from "./api.js"
 import {$, h, score} from "./dom.js"
 import {isWhite} from "./score.js"
-import {isView, variantOf} from "./state.js"
+import {DEFAULT, isView, variantOf, written} from "./state.js"
 
 const SIDES = [["white", "White to move"], ["black", "Black to move"]]
 
@@ -39,10 +39,12 @@ function showStats(element, table, value) {
     const totals = SIDES.map(([side]) => Object.values(values[side]).reduce((sum, count) => sum + count, 0))
     const names = [...new Set(SIDES.flatMap(([side]) => Object.keys(values[side])))].sort(byWorth)
     const number = count => count.toLocaleString("en")
+    const included = table.accrued && table.form === "plain"
     element.replaceChildren(
         h("p", {class: "note"},
             `${number(positions.white)} positions with White to move, ${number(positions.black)} with Black to move, up to `,
-            `symmetry; the longest way to a value, whatever has accrued, takes ${table.max_depth} plies.`),
+            `symmetry; the longest way to a value, ${included ? "whatever has accrued" : "with a fresh score"}, takes `,
+            table.longest ? h("a", {href: written({...DEFAULT, ...table.longest, rules: table.rules})}, `${table.max_depth} plies`) : `${table.max_depth} plies`, "."),
         h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Positions by value"}, h("table", {class: "counts"},
             h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "value"), SIDES.map(([, name]) => h("th", {scope: "col", colspan: 2}, name)))),
             h("tbody", {}, names.map(name => h("tr", {class: name === value ? "here" : false},
