@@ -131,7 +131,7 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         white, black = info.positions
         yield f"{info.material}  ({info.path}, {size_text(info.bytes)})"
         en_passant = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
-        yield f"positions      {white:,} White to move, {black:,} Black to move{en_passant}"
+        yield f"positions      {white:,} White to move, {black:,} Black to move{en_passant}, up to symmetry"
         if info.variant.layered:
             yield f"accrued {_accrued_text(info)}"
         if entry.layers:
