@@ -2,8 +2,6 @@
 
 import contextlib
 import time
-from collections.abc import Iterable
-from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from tbgen.cells.bounds import ENDS, Block, NoCodeError, SomeKnowledge
@@ -11,14 +9,13 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route
 from tbgen.costs import memory_of
-from tbgen.index.symmetry import MIRROR_FILES
 from tbgen.solve.budget import Stop
-from tbgen.solve.choices import SMALL, TINY, Chooser, ToSolve
+from tbgen.solve.choices import SMALL, TINY, ToSolve
 from tbgen.solve.focus import Focus
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
+from tbgen.solve.ledger import Ledger
 from tbgen.solve.meter import Meter, OutOfBudgetError
-from tbgen.solve.promotions import wholes_of
 from tbgen.solve.structures import homes_below
 
 if TYPE_CHECKING:  # not needed without proofs
@@ -34,10 +31,8 @@ class CellSolver:
 
     :param root: the cell of the given position, without which there is no answer.
     :param focus: tells between which scores it matters what cells are worth.
-    :param chooser: tells which cells need not be solved, and which have been given up.
+    :param ledger: is told what is solved and what is given up.
     :param prover: proves each solution, in time that does not count; None for no proofs.
-    :ivar solved: how many solutions there are, those of what is won counted.
-    :ivar solved_at: the solution by which each end of each cell was found last, by number.
     """
 
     def __init__(
@@ -47,21 +42,17 @@ class CellSolver:
         meter: Meter,
         layers: CellLayers,
         focus: Focus,
-        chooser: Chooser,
+        ledger: Ledger,
         prover: "Prover | None",
     ) -> None:
         self._known, self._root, self._budget, self._layers = known, root, meter, layers
-        self._focus, self._chooser, self._prover = focus, chooser, prover
-        self.solved = 0
-        self.solved_at: dict[tuple[Cell, int], int] = {}
-        self._won_at: dict[Cell, int] = {}
-        """The same of what is won in whole cells, and in those with their files mirrored."""
+        self._focus, self._ledger, self._prover = focus, ledger, prover
 
     def is_complete(self, cell: Cell) -> bool:
         """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
         it alone."""
         small = min(SMALL, cell.size)
-        solved = self._chooser.is_solved(cell)
+        solved = self._ledger.is_solved(cell)
         return solved and all(home.size > small for home in self._unknown_homes(cell))
 
     def complete(self, wanted: ToSolve) -> None:
@@ -85,13 +76,13 @@ class CellSolver:
 
         :returns: what there was too little of; it is given up then.
         """
-        if home in self._chooser.given_up_wins:
+        if home in self._ledger.refused_wins:
             return None
         try:
             for whole in list(self._known.won.unsolved(home)):
                 self._find_wins(whole, home)
         except OutOfBudgetError as error:
-            self._chooser.given_up_wins.add(home)
+            self._ledger.refused_wins.add(home)
             return error.stop
         return None
 
@@ -106,19 +97,9 @@ class CellSolver:
         began, levels = time.perf_counter(), self._prover is not None
         wins = self._known.won.solve(whole, self._known, levels=levels, threads=self._budget.threads)
         self._budget.learn_wins(whole.size, time.perf_counter() - began)
-        self.solved += 1
-        self._won_at |= dict.fromkeys((whole, whole.image(MIRROR_FILES)), self.solved)
+        self._ledger.add_wins(whole)
         if self._prover is not None:
             self._prover.wins(wins)
-
-    def note(self, cells: Iterable[Cell], by: int, ends: Iterable[int] = ENDS) -> None:
-        """Take note that more is known of cells, by the solution of a number."""
-        self.solved_at |= dict.fromkeys(product(cells, ends), by)
-
-    def found_at(self, cell: Cell, end: int) -> int:
-        """Return the solution by which one end of a cell became known better last, by number, 0 for none."""
-        won = (self._won_at.get(whole, 0) for whole in wholes_of(cell, self._known.won.mobile))
-        return max(self.solved_at.get((cell, end), 0), *won, 0)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:
         """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots
@@ -140,7 +121,7 @@ class CellSolver:
 
     def _unknown_homes(self, cell: Cell) -> list[Cell]:
         """Return the cells that a cell rests on and that might be solved, small ones first."""
-        return [home for home in homes_below(cell, promotions=True) if not self._chooser.is_held(home)]
+        return [home for home in homes_below(cell, promotions=True) if not self._ledger.is_held(home)]
 
     def solve(self, wanted: ToSolve) -> bool:
         """Solve a canonical cell, or solve it again; return whether values have room for its scores.
@@ -170,7 +151,7 @@ class CellSolver:
         except NoCodeError:
             if cell == self._root and not again:
                 raise
-            self._chooser.given_up.add(cell)
+            self._ledger.refused.add(cell)
             return False
         now = time.perf_counter()
         share = len(wanted.ends) / len(ENDS)
@@ -178,10 +159,8 @@ class CellSolver:
         if self._prover is not None:
             self._prover.cell(bounds)
         self._known.cells.add(bounds, self._focus.told(cell))
-        self._focus.note(bounds)
+        self._ledger.add([bounds])
         self._layers.renew(games)
-        self.solved += 1
-        self.note([cell], self.solved, wanted.ends)
         return True
 
     def _games_of(self, wanted: ToSolve) -> Games:

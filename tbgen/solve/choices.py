@@ -14,8 +14,8 @@ from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.position import CellPosition
 from tbgen.index.layout import SIDES
 from tbgen.index.symmetry import MIRROR_RANKS
-from tbgen.solve.focus import Focus
 from tbgen.solve.knowledge import Known
+from tbgen.solve.ledger import Ledger
 from tbgen.solve.meter import Meter
 from tbgen.solve.play import Play
 from tbgen.solve.promotions import is_to_queen, wholes_of
@@ -64,17 +64,10 @@ class Chooser:
     """Tells what may be solved next.
 
     :param root: the cell of the given position.
-    :param focus: tells whether solutions of cells are enough.
-    :ivar given_up: cells for which there was no time or memory.
-    :ivar given_up_wins: homes of promotions for which there was none to find out what is won there.
     """
 
-    def __init__(self, known: Known, budget: Meter, root: Cell, focus: Focus) -> None:
-        self._known, self._budget, self._root, self._focus = known, budget, root, focus
-        self._ahead: dict[Cell, frozenset[int]] = {}
-        """Cells that have been solved ahead only, and at which ends."""
-        self.given_up: set[Cell] = set()
-        self.given_up_wins: set[Cell] = set()
+    def __init__(self, known: Known, budget: Meter, root: Cell, ledger: Ledger) -> None:
+        self._known, self._budget, self._root, self._ledger = known, budget, root, ledger
 
     def choices(self, play: Play) -> list[Choice]:
         """Return what may be solved for what play comes to, best first."""
@@ -82,26 +75,9 @@ class Chooser:
         found = (
             self._way(home, _end_hoped_for(after), play.all_above(home))
             for home, after in play.ways.items()
-            if home not in self.given_up and not tables.has_cell(home)
+            if home not in self._ledger.refused and not tables.has_cell(home)
         )
         return sorted(found, key=lambda choice: (choice.apart, choice.late, choice.effort))
-
-    def is_held(self, cell: Cell) -> bool:
-        """Whether a canonical cell need not be solved, or cannot be."""
-        return self.is_solved(cell) or cell in self.given_up or self._known.tables.has_cell(cell)
-
-    def is_solved(self, cell: Cell) -> bool:
-        """Whether a canonical cell has been solved as far as it matters, and not only ahead."""
-        if cell in self._ahead or cell not in self._known.cells:
-            return False
-        return all(self._focus.is_answered(cell, end) for end in ENDS)
-
-    def note(self, solved: ToSolve, *, ahead: bool) -> None:
-        """Take note that a cell has been solved."""
-        if ahead:
-            self._ahead[solved.cell] = self._ahead.get(solved.cell, frozenset()).union(solved.ends)
-        else:
-            self._ahead.pop(solved.cell, None)
 
     def _way(self, home: Cell, end: int, above: set[Cell]) -> Choice:
         """Return what is solved for a cell that a move leads to: what is won there after a promotion; it
@@ -122,7 +98,7 @@ class Chooser:
         """Return the choice of a cell after all that it rests on, if there is time for all of them; what is
         won after promotions is found out before, if it takes no longer than they do, and there is time for
         both."""
-        cells = self._in_time(ToSolve(below) for below, _ in cells_below(cell, self.is_held))
+        cells = self._in_time(ToSolve(below) for below, _ in cells_below(cell, self._ledger.is_held))
         if cells is None:
             return None
         below = {home for each in cells for home in homes_below(each.cell, promotions=True)}
@@ -137,7 +113,7 @@ class Chooser:
         found: dict[Cell, None] = {}
         seconds, wins = 0.0, set[Cell]()
         for home in homes:
-            if home in self.given_up_wins or self._known.tables.has_cell(home):
+            if home in self._ledger.refused_wins or self._known.tables.has_cell(home):
                 continue
             for whole in self._known.won.unsolved(home):
                 if whole not in wins:
@@ -151,17 +127,13 @@ class Chooser:
     def _lies_ahead(self, home: Cell, end: int) -> Choice | None:
         """Return the choice of what tells one end of a cell while one side's pawns stand still, if that has
         not been solved, and there is time for it."""
-        if self._is_ahead(home, end):
+        is_solved = self._ledger.is_solved_ahead
+        if is_solved(home, end):
             return None
-        ahead = cells_ahead(home, SIDES[1 - end], self.is_held)
+        ahead = cells_ahead(home, SIDES[1 - end], self._ledger.is_held)
         ends = ((cell, int(1 - side)) for cell, side in ahead)
-        cells = self._in_time(ToSolve(cell, (own,)) for cell, own in ends if not self._is_ahead(cell, own))
+        cells = self._in_time(ToSolve(cell, (own,)) for cell, own in ends if not is_solved(cell, own))
         return None if cells is None else self._choice(cells, {self._root})._replace(ahead=True)
-
-    def _is_ahead(self, cell: Cell, end: int) -> bool:
-        if end in self._ahead.get(cell, ()):
-            return True
-        return cell in self._known.cells and self._focus.is_answered(cell, end)
 
     def _in_time(self, cells: Iterable[ToSolve]) -> list[ToSolve] | None:
         """Return cells if there is time for all of them."""

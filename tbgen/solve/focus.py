@@ -10,7 +10,6 @@ from functools import reduce
 from typing import Final
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import Cell
 from tbgen.cells.interval import Interval
 from tbgen.cells.window import EVERYTHING, Window
@@ -38,8 +37,6 @@ class Focus:
         """What is asked of cells now."""
         self._tried: Interval | None = None
         """What the state might be worth when a close window about its accrued score was asked for."""
-        self._solved_in: dict[tuple[Cell, int], Window] = {}
-        """The windows in which cells were solved last, by ends."""
 
     def ask(self, interval: Interval) -> None:
         """Ask from now on where in an interval the value of the state lies."""
@@ -70,23 +67,6 @@ class Focus:
     def window(self, cell: Cell) -> Window:
         """Return between which scores values of a cell are to be found out."""
         return self.of(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
-
-    def is_answered(self, cell: Cell, end: int) -> bool:
-        """Whether a cell was solved last in a window that is enough, at one end.
-
-        An earlier run may have kept it with the other end alone. If this run has found that, the chooser and
-        promotions know what is still to do.
-        """
-        found = self._solved_in.get((cell, end))
-        if found is None:
-            if (cell, 1 - end) not in self._solved_in and end not in self._cells.ends(cell):
-                return False
-            found = self._cells.window(cell)
-        return found.covers(self.window(cell))
-
-    def note(self, bounds: Bounds) -> None:
-        """Take note of a solution."""
-        self._solved_in |= {(bounds.cell, end): bounds.window for end in bounds.ends}
 
     def told(self, cell: Cell) -> Window:
         """Return between which scores a solution of a cell tells all that can be known now: no more than

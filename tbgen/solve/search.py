@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import chess
 
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, NoCodeError
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, Bounds, NoCodeError
 from tbgen.cells.cell import Cell
 from tbgen.cells.interval import Interval
 from tbgen.cells.position import CellPlace, CellPosition, Step
@@ -28,6 +28,7 @@ from tbgen.solve.choices import SMALL, Choice, Chooser, ToSolve, effort
 from tbgen.solve.focus import Focus
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
+from tbgen.solve.ledger import Ledger
 from tbgen.solve.meter import Meter, OutOfBudgetError
 from tbgen.solve.play import Follower, Play, ends_to_narrow
 from tbgen.solve.promotions import is_to_queen, values_take
@@ -81,18 +82,18 @@ class Search:
         """The number of solutions, and the play that was settled by them."""
         self._best: dict[chess.Move | None, Answer] = {}
         """What has been known of the state, by None, and of those after its moves."""
-        self._chooser = Chooser(known, meter, self._cell, self.focus)
-        self._solver = CellSolver(known, self._cell, meter, self.layers, self.focus, self._chooser, prover)
+        self._ledger = Ledger(known, self.focus)
+        self._chooser = Chooser(known, meter, self._cell, self._ledger)
+        self._solver = CellSolver(known, self._cell, meter, self.layers, self.focus, self._ledger, prover)
         self._refused: Stop | None = None
         """What a cell took too much of that was given up last."""
-        self._refused_promotions: set[Cell] = set()
         self._plays: dict[bool, Play] = {}
         """What play, and wider play, came to last."""
 
     @property
     def solved(self) -> int:
         """How many solutions there are."""
-        return self._solver.solved
+        return self._ledger.solved
 
     def run(self) -> Stop | None:
         """Narrow the bounds until they meet; return why not, if something else ends it."""
@@ -141,7 +142,7 @@ class Search:
         """
         if position.over or self.known.cells.has_values(position.cell.canonical()[0]):
             return True
-        if not any((self._cell, end) in self._solver.solved_at for end in ENDS):
+        if not self._ledger.has(self._cell):
             return False
         if self._settled is None or self._settled[0] != self.solved:
             self._settled = self.solved, settled_play(self._states, self.known, self.given)
@@ -178,7 +179,7 @@ class Search:
         """Solve something that may narrow the bounds of the state; return whether there was anything."""
         root = self.given.seen_by(self._symmetry)
         for wide, states in product((False, True), (self._guesses, self._states)):
-            follower = Follower(states, root, self._score, self._chooser.is_solved, wide, self.focus.of)
+            follower = Follower(states, root, self._score, self._ledger.is_solved, wide, self.focus.of)
             most, complete = 0, False
             while not complete and self._has_time():
                 most = most * 2 or _STATES
@@ -216,7 +217,7 @@ class Search:
                 if self._budget.has_time(seconds_of("look-ups", cell.size, self._budget.threads), 0):
                     cells.add(tables.bounds(cell))
                     told.add(cell)
-        self._solver.note(told, self.solved + 1)
+        self._ledger.add_told(told)
         return self._solve_again(set[Cell]().union(*map(play.all_above, told)), play)
 
     def _has_time(self) -> bool:
@@ -231,7 +232,7 @@ class Search:
         if self._prover is not None:
             return False
         for _, play in sorted(self._plays.items()):
-            homes = [home for home in play.above if home not in self._refused_promotions]
+            homes = [home for home in play.above if home not in self._ledger.refused_promotions]
             homes = [home for home in homes if self.unsolved_promotions(home)[0]]
             for home in sorted(homes, key=is_to_queen, reverse=True):
                 if self._solve_promoted(home):
@@ -259,23 +260,24 @@ class Search:
                 raise OutOfBudgetError(Stop.MEMORY)
             self._progress(self.answer().value, self.solved, len(cells), seconds)
             given = cells, home.frozen[0].man.kind, self.known, budget.threads, lambda: budget.ask_for(0)
-            for bounds in self.known.promoted.solve(*given, self.focus.window, ends):
-                self.known.cells.add(bounds)
-                self.focus.note(bounds)
-                self._solver.note([bounds.cell], self.solved + len(cells), bounds.ends)
+            found = self.known.promoted.solve(*given, self.focus.window, ends)
+            self._ledger.add(map(self._kept, found), len(cells))
         except (OutOfBudgetError, NoCodeError, MemoryError) as error:
             if not isinstance(error, NoCodeError):
                 self._refused = error.stop if isinstance(error, OutOfBudgetError) else Stop.MEMORY
-            self._refused_promotions.add(home)
+            self._ledger.refused_promotions.add(home)
             return False
-        self._solver.solved += len(cells)
         return True
+
+    def _kept(self, bounds: Bounds) -> Bounds:
+        self.known.cells.add(bounds)
+        return bounds
 
     def _solve_new(self, choices: Iterable[Choice], play: Play) -> bool:
         """Solve what play leads to, best first, for as long as it takes to solve again what is above all of
         it; and then all that is above. Return whether anything was solved, or given up that leaves something
         else to solve."""
-        before, taken, given_up = self.solved, 0, len(self._chooser.given_up_wins)
+        before, taken, given_up = self.solved, 0, len(self._ledger.refused_wins)
         above: set[Cell] = set()
         for choice in choices:
             enough = choice.late or taken > effort(map(ToSolve, above & choice.above))
@@ -291,7 +293,7 @@ class Search:
         if self.solved > before:
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_again(above, play)
-        return self.solved > before or len(self._chooser.given_up_wins) > given_up
+        return self.solved > before or len(self._ledger.refused_wins) > given_up
 
     def _solve_all(self, choice: Choice) -> None:
         """Solve the cells of a choice in their order.
@@ -305,9 +307,12 @@ class Search:
         for number, each in enumerate(choice.cells):
             if len(choice.cells) > 1:
                 self.tell([left.cell for left in choice.cells[number:]])
-            if choice.ahead or not self._chooser.is_held(each.cell):
+            if choice.ahead or not self._ledger.is_held(each.cell):
                 self._solver.complete(each)
-                self._chooser.note(each, ahead=choice.ahead)
+                if choice.ahead:
+                    self._ledger.add_ahead(each.cell, each.ends)
+                else:
+                    self._ledger.add_whole(each.cell)
 
     def _solve_again(self, cells: Iterable[Cell], play: Play) -> bool:
         """Solve cells again at ends that may be narrowed on the play, the lowest cells first; return whether
@@ -321,13 +326,11 @@ class Search:
     def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
         """Return the ends of a cell that may be narrowed on the play, because something below it was solved
         later, or it was solved in a window that is too close now."""
-        solver = self._solver
         stale = {
             end
             for home, swapped in play.below(cell)
             for end in ENDS
-            if solver.found_at(home, end ^ swapped) > solver.solved_at.get((cell, end), -1)
-            or not self.focus.is_answered(cell, end)
+            if self._ledger.is_stale(cell, end, home, swapped)
         }
         found: set[int] = set()
         for state in play.states[cell] if stale else ():
@@ -344,4 +347,4 @@ class Search:
         self._refused = stop
         if self._budget.left <= 0:
             raise OutOfBudgetError(self._budget.shortage)
-        self._chooser.given_up.add(cell)
+        self._ledger.refused.add(cell)

@@ -18,6 +18,7 @@ from tbgen.solve.choices import Choice, Chooser, ToSolve, effort
 from tbgen.solve.focus import Focus
 from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
+from tbgen.solve.ledger import Ledger
 from tbgen.solve.meter import Meter
 from tbgen.solve.play import Play
 from tbgen.solve.promotions import QUEEN
@@ -58,7 +59,7 @@ def test_what_a_side_is_sure_of_without_its_pawn_is_known_soon(
     right = CellSolver._solve_granted
 
     def until_ten(solver: CellSolver, each: ToSolve) -> bool:
-        if solver.solved == 10:
+        if solver._ledger.solved == 10:
             raise KeyboardInterrupt
         return right(solver, each)
 
@@ -86,8 +87,9 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
             meter = Meter(budget)
             before = chess.Board("8/P7/8/5p2/8/8/1k6/6K1 w - - 0 1")
             root = CellPosition(before, int(before.kings)).cell.canonical()[0]
-            chooser = Chooser(known, meter, root, Focus(root, known.cells, narrow=True))
-            chooser.given_up_wins |= set(given_up)
+            ledger = Ledger(known, Focus(root, known.cells, narrow=True))
+            ledger.refused_wins |= set(given_up)
+            chooser = Chooser(known, meter, root, ledger)
             play = Play(States(known, CellLayers(known, meter, root, None)))
             for board in boards:
                 after = CellPosition(board, int(board.kings))
