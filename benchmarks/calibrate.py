@@ -20,10 +20,9 @@ from tbgen.board.variant import Variant
 from tbgen.costs import RATES, file_size, seconds_of, seconds_to_build
 from tbgen.probe.values import Values
 from tbgen.report import read_report
-from tbgen.store.form import form_of
-from tbgen.store.format import table_path
-from tbgen.store.stored_file import StoredFile
-from tbgen.verify.tables import verify
+from tbgen.store.format import form_of, table_path
+from tbgen.store.table_file import StoredFile
+from tbgen.verify.directory import verify
 
 
 class Stopwatch:

@@ -26,7 +26,7 @@ from urllib.parse import quote
 import chess
 
 from tbgen.board.material import Material
-from tbgen.board.validity import validate
+from tbgen.board.rules import validate
 from tbgen.errors import TbgenError
 
 MATERIALS = ("KRvKB", "KQvKR", "KPvKP", "KRPvK", "KNvKP", "KQvKP", "KBNvK", "KBvKN")

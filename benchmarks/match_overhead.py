@@ -19,10 +19,9 @@ from tbgen.games.live_file import GameMove
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.match.adjudication import Judge, StopRules
 from tbgen.match.clock import TimeControl
-from tbgen.match.engine import EngineSettings
+from tbgen.match.engine_process import EngineSettings
 from tbgen.match.event import run_event
-from tbgen.match.live import LiveWriter
-from tbgen.match.messages import Message, Note
+from tbgen.match.messages import LiveWriter, Message, Note
 from tbgen.match.settings import EventSettings
 
 

@@ -24,9 +24,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from tbgen.board.interval import ANYTHING, ScoreInterval
 from tbgen.board.material import MAX_MEN
-from tbgen.board.scoring import Scoring
+from tbgen.board.scoring import ANYTHING, ScoreInterval, Scoring
 from tbgen.text import duration, parse_duration, share
 
 SCORING: Final = Scoring.parse("winner", "G6.0")

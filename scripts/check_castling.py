@@ -23,8 +23,8 @@ import chess
 from check_en_passant import ROWS, is_right, suiting_tables
 
 from tbgen import FRESH, TbgenError, open_tablebase
-from tbgen.board.history import Fresh
 from tbgen.board.material import Material
+from tbgen.board.rules import Fresh
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase

@@ -20,8 +20,8 @@ from typing import Final
 import chess
 
 from tbgen import FRESH, TbgenError, open_tablebase
-from tbgen.board.history import Fresh
 from tbgen.board.material import Material
+from tbgen.board.rules import Fresh
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError

@@ -31,25 +31,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen import TbgenError
+from tbgen.beyond.cluster import solve_cell, tasks_below
+from tbgen.beyond.jobs import job_of, roots_of
+from tbgen.beyond.kept import KeptCells
+from tbgen.beyond.results import open_results
+from tbgen.beyond.structures import Structures
+from tbgen.beyond.table_source import Tables
 from tbgen.board.fen import parse_fen
 from tbgen.board.material import all_materials
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.cells.bounds import LOWER, UPPER
 from tbgen.cells.cell import Cell
+from tbgen.cells.cell_warmup import compile_kernels
 from tbgen.cells.file import file_name, name_of
 from tbgen.cells.packing import unpack
-from tbgen.cells.warmup import compile_kernels
 from tbgen.cli.main import main as tbgen
 from tbgen.errors import MissingTableError
 from tbgen.probe.tablebase import Tablebase
-from tbgen.solve.cluster.cells import solve_cell
-from tbgen.solve.cluster.graph import tasks_below
-from tbgen.solve.kept import KeptCells
-from tbgen.solve.plan import job_of, roots_of
-from tbgen.solve.results import open_results
-from tbgen.solve.structures import Structures
-from tbgen.solve.tables import Tables
 from tbgen.store.format import table_path
 from tbgen.text import counted
 
@@ -156,7 +155,7 @@ def kill_solver(kills: int, tables: Path, folder: Path, chance: random.Random) -
 
 def kill_workers(kills: int, tables: Path, folder: Path, chance: random.Random) -> bool:
     """Kill workers so often, print what came of it, and tell whether that is as it should be."""
-    from tbgen.solve.cluster.client import solve_on_cluster
+    from tbgen.beyond.cluster import solve_on_cluster
 
     roots, alone = roots_of(parse_fen(BELOW).board, MEMORY, None), folder / "one machine"
     with Tablebase(tables) as opened:

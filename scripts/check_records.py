@@ -34,13 +34,12 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
-from tbgen.index.layout import Layout, Side, Slot, layout_of
+from tbgen.index.layout import IMAGE, TRANSPOSE, TRIANGLE, Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of
-from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
 from tbgen.packed.copies import passing_copies
-from tbgen.packed.tables import open_plain
-from tbgen.report.data.saved import SavedData
-from tbgen.report.parts import SIDES
+from tbgen.packed.sources import open_plain
+from tbgen.report.data import SavedData
+from tbgen.report.model import SIDES
 from tbgen.store.format import tables_in
 
 PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"

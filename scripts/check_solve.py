@@ -24,15 +24,15 @@ from pathlib import Path
 import chess
 
 from tbgen import TbgenError, open_tablebase
+from tbgen.beyond.budget import Budget
+from tbgen.beyond.solution import Solution
+from tbgen.beyond.solver import solve
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import mobile_squares
 from tbgen.errors import MissingTableError
 from tbgen.probe.tablebase import Tablebase
-from tbgen.solve.budget import Budget
-from tbgen.solve.solution import Solution
-from tbgen.solve.solver import solve
 from tbgen.store.format import table_path, tables_in
 from tbgen.text import parse_duration, parse_size
 

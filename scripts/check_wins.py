@@ -20,6 +20,10 @@ import chess
 import numpy as np
 
 from tbgen import TbgenError, open_tablebase
+from tbgen.beyond.knowledge import Known
+from tbgen.beyond.promoted_cells import WonCells
+from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.table_source import Tables
 from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
@@ -29,10 +33,6 @@ from tbgen.cells.wins import Wins
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
 from tbgen.probe.tablebase import Tablebase
-from tbgen.solve.knowledge import Known
-from tbgen.solve.solved_cells import SolvedCells
-from tbgen.solve.tables import Tables
-from tbgen.solve.won_cells import WonCells
 from tbgen.store.format import table_path, tables_in
 
 _WHITE_MATES = 0

@@ -42,10 +42,9 @@ from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.cli.progress import ProgressLine
 from tbgen.errors import TbgenError, UsageError, default_directory
-from tbgen.index.layout import Layout, layout_of
-from tbgen.index.symmetry import TRIANGLE
+from tbgen.index.layout import TRIANGLE, Layout, layout_of
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tbgen.text import duration
 
 RELEASE: Final = "1.11.2"

@@ -24,15 +24,14 @@ from typing import Any, Final
 import chess
 import msgspec
 
-from tbgen.board.interval import ScoreInterval
+from tbgen.beyond.lines import PLAN, PlanMove
 from tbgen.board.material import MAX_MEN
 from tbgen.board.score import GScore
-from tbgen.board.scoring import EXPONENTIAL
-from tbgen.cli.pictures import end_picture
+from tbgen.board.scoring import EXPONENTIAL, ScoreInterval
+from tbgen.cli.solution import end_picture
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.files import write_file
 from tbgen.html.diagrams import described
-from tbgen.solve.line import PLAN, PlanMove
+from tbgen.machine import write_file
 from tbgen.text import counted, duration
 
 ROOT: Final = Path(__file__).resolve().parent.parent

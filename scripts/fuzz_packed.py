@@ -38,9 +38,9 @@ from tbgen.errors import TbgenError
 from tbgen.index.arrays import squares_of
 from tbgen.index.layout import SIDES, Slot
 from tbgen.index.table import NO_SCORE, AccruedForm, free_men, pawns
-from tbgen.packed.content import packed_content
+from tbgen.packed.encode import packed_content
 from tbgen.packed.file import PackedFile
-from tbgen.packed.kernels.rans import checksum
+from tbgen.packed.kernels.blocks import checksum
 from tbgen.packed.pack import NeedFinder
 from tbgen.packed.sources import Sources
 from tbgen.packed.tables import read_whole
@@ -49,9 +49,8 @@ from tbgen.retro.solver import solve
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset
 from tbgen.store.format import GZIP_LEVEL, table_path
-from tbgen.store.manifest import Manifest, manifest_of
-from tbgen.store.reader import TableFile
-from tbgen.store.schema import PACKED, DatasetSchema
+from tbgen.store.schema import PACKED, DatasetSchema, Manifest, manifest_of
+from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 
 R = Variant.R_MOBILITY

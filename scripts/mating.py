@@ -23,16 +23,14 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from tbgen.board.betza import worth_of
-from tbgen.board.material import Material
+from tbgen.board.material import Material, worth_of
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.files import write_file
-from tbgen.report.data.saved import SavedData
-from tbgen.report.facts.mating_rows import MATING_HEAD, mating_rows
-from tbgen.report.facts.mating_rule import ENOUGH, MULLER, MatingMarks, mating_rule
-from tbgen.report.facts.wiki import PAGE as WIKI
+from tbgen.machine import write_file
+from tbgen.report.data import SavedData
+from tbgen.report.endgames import PAGE as WIKI
+from tbgen.report.mating import ENOUGH, MATING_HEAD, MULLER, MatingMarks, mating_rows, mating_rule
 from tbgen.report.model import MatingEntry, MatingTruth, Verdict
 from tbgen.text import counted, share
 
@@ -135,7 +133,7 @@ class Mating:
         return truths[found.rule.leader or "white"], f"{_name(material)}{', one colour' if alike else ''}"
 
     def marks(self) -> MatingMarks:
-        """Return what the tables tell of light men, as :func:`tbgen.report.facts.mating.marks_of_tables`."""
+        """Return what the tables tell of light men, as :func:`tbgen.report.mating.marks_of_tables`."""
 
         def wins(white: str, black: str = "") -> bool:
             entry, side = self.of(white, black)

@@ -17,22 +17,22 @@ from typing import Final
 import chess
 import chess.svg
 
-from tbgen.board.mobility import own_score
+from tbgen.board.rules import own_score
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.files import write_file
 from tbgen.html.diagrams import described
+from tbgen.machine import write_file
 from tbgen.report import Report, read_report
-from tbgen.report.facts.overview_highlights import (
+from tbgen.report.highlights import (
     difference_highlights,
     endgame_highlights,
+    held_behind,
     index_highlights,
     mating_highlights,
     record_highlights,
 )
-from tbgen.report.facts.table_highlights import held_behind
-from tbgen.report.facts.wording import NAMES, counted_pawns, meaning, percent
 from tbgen.report.model import OverallRecord, Record, TableReport, Typical
+from tbgen.report.wording import NAMES, counted_pawns, meaning, percent
 from tbgen.text import counted, plies
 
 ROOT: Final = Path(__file__).resolve().parent.parent

@@ -23,10 +23,10 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
-from tbgen.files import write_file
-from tbgen.store.stored_file import StoredFile
+from tbgen.machine import write_file
+from tbgen.store.table_file import StoredFile
 from tbgen.text import counted, duration, number, size_text
-from tbgen.verify.proofs import ProofDone, Proofs
+from tbgen.verify.plan import ProofDone, Proofs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _Facts = Mapping[str, Any]

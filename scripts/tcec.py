@@ -32,17 +32,17 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, Scheme
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.files import write_file
 from tbgen.games.outcome import RESULTS, Basis, Outcome
 from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import read_game
-from tbgen.games.referee.adjudication import replay
+from tbgen.games.referee import replay
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import GameRecord, Player, standings
 from tbgen.games.standings.orders import ORDERS, Order
 from tbgen.games.standings.tiebreaks import TIEBREAKS, Field, Lead
 from tbgen.games.tagging import Adjudicator, TaggedGame, tag_games
 from tbgen.html.diagrams import described
+from tbgen.machine import write_file
 from tbgen.probe.tablebase import Tablebase
 from tbgen.text import csv_text, plies
 from tbgen.text import share as percent

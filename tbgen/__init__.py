@@ -74,11 +74,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tbgen.board.history import FRESH as FRESH
-    from tbgen.board.interval import ScoreInterval as ScoreInterval
+    from tbgen.beyond.budget import Stop as Stop
+    from tbgen.beyond.gaps import Gap as Gap
+    from tbgen.beyond.gaps import Narrowing as Narrowing
+    from tbgen.beyond.lines import Hold as Hold
+    from tbgen.beyond.lines import PlanMove as PlanMove
+    from tbgen.beyond.proof import ForwardProof as ForwardProof
+    from tbgen.beyond.solution import Solution as Solution
+    from tbgen.beyond.solution import SolvedMove as SolvedMove
+    from tbgen.beyond.solver import solve as solve
     from tbgen.board.material import Material as Material
+    from tbgen.board.rules import FRESH as FRESH
     from tbgen.board.score import GScore as GScore
     from tbgen.board.scoring import Points as Points
+    from tbgen.board.scoring import ScoreInterval as ScoreInterval
     from tbgen.board.scoring import points as points
     from tbgen.board.variant import Variant as Variant
     from tbgen.errors import DamagedTableError as DamagedTableError
@@ -86,65 +95,71 @@ if TYPE_CHECKING:
     from tbgen.errors import TbgenError as TbgenError
     from tbgen.errors import UsageError as UsageError
     from tbgen.games.outcome import Basis as Basis
+    from tbgen.games.outcome import Doubt as Doubt
     from tbgen.games.outcome import Outcome as Outcome
-    from tbgen.games.pgn.doubts import Doubt as Doubt
     from tbgen.games.referee import Arbiter as Arbiter
     from tbgen.games.referee import adjudicate as adjudicate
     from tbgen.games.settings import GameSettings as GameSettings
-    from tbgen.probe.line import LinePly as LinePly
+    from tbgen.probe.moves import LinePly as LinePly
     from tbgen.probe.moves import RankedMove as RankedMove
     from tbgen.probe.positions import SCORE_NAMES as SCORE_NAMES
     from tbgen.probe.positions import Positions as Positions
     from tbgen.probe.positions import PositionTable as PositionTable
     from tbgen.probe.states import ProbeResult as ProbeResult
+    from tbgen.probe.tablebase import ClassicalTables as ClassicalTables
     from tbgen.probe.tablebase import Tablebase as Tablebase
+    from tbgen.probe.tablebase import View as View
+    from tbgen.probe.tablebase import ViewMove as ViewMove
+    from tbgen.probe.tablebase import ViewResult as ViewResult
+    from tbgen.probe.tablebase import ViewTables as ViewTables
     from tbgen.probe.tablebase import open_tablebase as open_tablebase
-    from tbgen.probe.view_tables import ClassicalTables as ClassicalTables
-    from tbgen.probe.view_tables import ViewMove as ViewMove
-    from tbgen.probe.view_tables import ViewResult as ViewResult
-    from tbgen.probe.view_tables import ViewTables as ViewTables
-    from tbgen.probe.views import View as View
-    from tbgen.solve.budget import Stop as Stop
-    from tbgen.solve.gaps import Gap as Gap
-    from tbgen.solve.gaps import Narrowing as Narrowing
-    from tbgen.solve.hold import Hold as Hold
-    from tbgen.solve.line import PlanMove as PlanMove
-    from tbgen.solve.proof import ForwardProof as ForwardProof
-    from tbgen.solve.solution import Solution as Solution
-    from tbgen.solve.solution import SolvedMove as SolvedMove
-    from tbgen.solve.solver import solve as solve
 
     __version__: str
 
-_MODULES = {
-    "board.history": ["FRESH"],
-    "board.interval": ["ScoreInterval"],
-    "board.material": ["Material"],
-    "board.score": ["GScore"],
-    "board.scoring": ["Points", "points"],
-    "board.variant": ["Variant"],
-    "errors": ["DamagedTableError", "MissingTableError", "TbgenError", "UsageError"],
-    "games.outcome": ["Basis", "Outcome"],
-    "games.pgn.doubts": ["Doubt"],
-    "games.referee": ["Arbiter", "adjudicate"],
-    "games.settings": ["GameSettings"],
-    "probe.line": ["LinePly"],
-    "probe.moves": ["RankedMove"],
-    "probe.positions": ["SCORE_NAMES", "PositionTable", "Positions"],
-    "probe.states": ["ProbeResult"],
-    "probe.tablebase": ["Tablebase", "open_tablebase"],
-    "probe.view_tables": ["ClassicalTables", "ViewMove", "ViewResult", "ViewTables"],
-    "probe.views": ["View"],
-    "solve.budget": ["Stop"],
-    "solve.gaps": ["Gap", "Narrowing"],
-    "solve.hold": ["Hold"],
-    "solve.line": ["PlanMove"],
-    "solve.proof": ["ForwardProof"],
-    "solve.solution": ["Solution", "SolvedMove"],
+_HOME = {
+    "FRESH": "tbgen.board.rules",
+    "ScoreInterval": "tbgen.board.scoring",
+    "Material": "tbgen.board.material",
+    "GScore": "tbgen.board.score",
+    "Points": "tbgen.board.scoring",
+    "points": "tbgen.board.scoring",
+    "Variant": "tbgen.board.variant",
+    "DamagedTableError": "tbgen.errors",
+    "MissingTableError": "tbgen.errors",
+    "TbgenError": "tbgen.errors",
+    "UsageError": "tbgen.errors",
+    "Basis": "tbgen.games.outcome",
+    "Outcome": "tbgen.games.outcome",
+    "Doubt": "tbgen.games.outcome",
+    "Arbiter": "tbgen.games.referee",
+    "adjudicate": "tbgen.games.referee",
+    "GameSettings": "tbgen.games.settings",
+    "LinePly": "tbgen.probe.moves",
+    "RankedMove": "tbgen.probe.moves",
+    "SCORE_NAMES": "tbgen.probe.positions",
+    "PositionTable": "tbgen.probe.positions",
+    "Positions": "tbgen.probe.positions",
+    "ProbeResult": "tbgen.probe.states",
+    "Tablebase": "tbgen.probe.tablebase",
+    "open_tablebase": "tbgen.probe.tablebase",
+    "ClassicalTables": "tbgen.probe.tablebase",
+    "ViewMove": "tbgen.probe.tablebase",
+    "ViewResult": "tbgen.probe.tablebase",
+    "ViewTables": "tbgen.probe.tablebase",
+    "View": "tbgen.probe.tablebase",
+    "Stop": "tbgen.beyond.budget",
+    "Gap": "tbgen.beyond.gaps",
+    "Narrowing": "tbgen.beyond.gaps",
+    "Hold": "tbgen.beyond.lines",
+    "PlanMove": "tbgen.beyond.lines",
+    "ForwardProof": "tbgen.beyond.proof",
+    "Solution": "tbgen.beyond.solution",
+    "SolvedMove": "tbgen.beyond.solution",
+    "solve": "tbgen.beyond.solver",
 }
-_HOME = {name: f"tbgen.{module}" for module, names in _MODULES.items() for name in names}
+"""The module of each name."""
 
-__all__ = ["__version__", "solve", *_HOME]
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:
@@ -155,8 +170,6 @@ def __getattr__(name: str) -> Any:
         value: Any = version("tbgen")
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
-    elif name == "solve":
-        value = import_module("tbgen.solve")  # which can be called
     else:
         raise AttributeError(f"module 'tbgen' has no attribute {name!r}")
     globals()[name] = value

@@ -11,13 +11,11 @@ from typing import Final
 
 import msgspec
 
-from tbgen.board.betza import worth_of
-from tbgen.board.material import Material, Men
+from tbgen.board.material import Material, Men, worth_of
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.index.layout import Layout, layout_of
-from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
-from tbgen.index.table import AccruedForm
+from tbgen.index.table import BYTES_PER_SLOT, AccruedForm, fresh_bytes
 from tbgen.index.zeroing import (
     block_slots,
     en_passant_configs,

@@ -15,7 +15,7 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.compiler import cache as kernel_cache
 from tbgen.generator import build
-from tbgen.retro.warmup import compile_kernels
+from tbgen.retro.solver_warmup import compile_kernels
 from tbgen.store.format import table_path
 from tests.support.builds import Silent, whole_game_materials
 from tests.support.exhaustive import FEW

@@ -14,8 +14,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
-from tbgen.store.stored_file import StoredFile
-from tbgen.verify.proofs import Proofs
+from tbgen.store.table_file import StoredFile
+from tbgen.verify.plan import Proofs
 from tests.support.native import FAST, NATIVE, compiled, differences, exported, states
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.paths import ROOT

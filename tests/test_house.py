@@ -12,7 +12,7 @@ import pytest
 
 import tbgen
 from tbgen.compiler import cache as kernel_cache
-from tests.support.census import count_by_folder, lines_by_folder
+from tests.support.census import code_lines, count_by_folder, lines_by_folder
 from tests.support.paths import ROOT
 
 PACKAGE = Path(tbgen.__file__).parent
@@ -67,6 +67,43 @@ def reached(parts: dict[str, set[str]], part: str) -> set[str]:
 def test_the_picture_has_every_part_on_its_floor() -> None:
     rows = re.findall(r"^floor (\d+) +(.+)$", ARCHITECTURE, re.MULTILINE)
     assert {part: int(floor) for floor, row in rows for part in row.split()} == floors(graph())
+
+
+def files() -> dict[str, set[str]]:
+    """What each module imports of the others, annotations and late imports included."""
+    names = {
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path
+        for path in PACKAGE.rglob("*.py")
+    }
+    names = {name.removesuffix(".__init__"): path for name, path in names.items()}
+    found: dict[str, set[str]] = {}
+    for name, path in names.items():
+        nodes = list(ast.walk(tree_of(path)))
+        froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+        meant = {f"{node.module}.{alias.name}" for node in froms for alias in node.names}
+        meant |= {each.rpartition(".")[0] for each in meant if each not in names}
+        meant |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        found[name] = (meant & set(names)) - {name}
+    return found
+
+
+def test_no_file_imports_itself_by_others() -> None:
+    TopologicalSorter(files()).prepare()
+
+
+def test_large_rooms_have_floors_of_their_own() -> None:
+    rows = re.findall(
+        r"^([a-z]+(?:/[a-z]+)?) +(\d+) +(\w.*)$", ARCHITECTURE.partition("## Inside")[2], re.MULTILINE
+    )
+    drawn = {
+        f"tbgen.{room.replace('/', '.')}.{name}": int(floor)
+        for room, floor, row in rows
+        for name in row.split()
+    }
+    for room in {name.rpartition(".")[0] for name in drawn}:
+        inside = {name: below for name, below in files().items() if name.startswith(f"{room}.")}
+        parts = {name: below & set(inside) for name, below in inside.items()}
+        assert {name: floor for name, floor in drawn.items() if name in parts} == floors(parts), room
 
 
 def test_the_arrows_are_those_of_the_code() -> None:
@@ -158,6 +195,24 @@ def test_code_lines_of_tests_are_within_their_budget() -> None:
     lines = lines_by_folder(ROOT / "tests")
     assert sum(lines.values()) <= BUDGET["all"]["lines"]
     assert {folder: n for folder, n in lines.items() if n > BUDGET.get(folder, {}).get("lines", 0)} == {}
+
+
+def test_code_lines_of_the_package_are_within_their_budget() -> None:
+    lines, budget = lines_by_folder(PACKAGE), BUDGET["package"]
+    lines["all"] = sum(lines.values())
+    lines["modules"] = len(list(PACKAGE.rglob("*.py")))
+    assert {room: n for room, n in lines.items() if n > budget.get(room, 0)} == {}
+
+
+def test_small_modules_have_a_reason() -> None:
+    named = re.findall(
+        r"`([a-z_/]+\.py)`",
+        "".join(re.findall(r"^(\|.*?\|)", ARCHITECTURE.partition("## Small")[2].partition("\n## ")[0], re.M)),
+    )
+    small = {
+        path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if 0 < code_lines(path) < 40
+    }
+    assert set(named) == small
 
 
 def test_dear_tests_are_within_their_budget(request: pytest.FixtureRequest) -> None:

@@ -59,13 +59,13 @@ def loaded(name: str) -> frozenset[str]:
     return frozenset(found)
 
 
-COMMANDS = "probe info export tag score adjudicate solve estimate serve engine fetch publish completion"
+COMMANDS = "probe info export tag score adjudicate solve serve engine fetch publish completion"
 LIGHT = {
     "": {"numpy", "h5py", "chess", "numba"},
     ".cli.main": {"numpy", "h5py", "chess", "numba", "matplotlib"},
     **{f".cli.{name}": {"numba", "matplotlib"} for name in COMMANDS.split()},
     **{name: {"numba", "matplotlib"} for name in (".probe.tablebase", ".probe.positions", ".web.app")},
-    **{name: {"numba"} for name in (".engine.uci", ".solve.structures", ".exchange.export")},
+    **{name: {"numba"} for name in (".engine.uci", ".beyond.structures", ".exchange.export")},
 }
 """Modules of tbgen, and what they load at no price."""
 
@@ -78,7 +78,7 @@ def test_light_modules_load_nothing_heavy() -> None:
         assert loaded(f"tbgen{name}") & heavy == set(), name
     for name in main.COMMANDS:
         assert loaded(f"tbgen.cli.{name}").isdisjoint({*PACKAGES, "PIL"}), name
-    for name in ("tbgen.verify.tables", "tbgen.verify.warmup"):
+    for name in ("tbgen.verify.directory", "tbgen.verify.proof"):
         assert "numba" in loaded(name)
         assert not [module for module in loaded(name) if module.startswith("tbgen.retro")]
 
@@ -88,7 +88,7 @@ import sys
 from pathlib import Path
 import tbgen
 
-tbgen.GScore, tbgen.solve
+tbgen.GScore
 assert not {"numpy", "h5py", "chess"} & set(sys.modules)
 
 from tbgen.cli.main import main

@@ -8,7 +8,7 @@ from tbgen.board.material import all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.builds import whole_game_materials
 from tests.support.digests import digest_of, lines_of, published_lines, right_digests
 from tests.support.paths import DATA

@@ -21,7 +21,7 @@ def test_a_wheel_has_every_file_of_the_package_and_pages_that_lead_to_each_other
         for path in (ROOT / "tbgen").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert {"tbgen/web/page/index.html", "tbgen/report/site/templates/report.html.jinja"} <= kept
+    assert {"tbgen/web/page/index.html", "tbgen/report/templates/report.html.jinja"} <= kept
     assert {name for name in files if name.startswith("tbgen/")} == kept
     check_pages(files)
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import all_materials
 from tbgen.board.score import NONE, GScore
-from tbgen.index.layout import Layout
-from tbgen.index.symmetry import IMAGE
+from tbgen.index.layout import IMAGE, Layout
 from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.exhaustive import exhaustive, sample

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import IMAGE, TRANSPOSE, layout_of
 from tbgen.index.position import locate
-from tbgen.index.symmetry import IMAGE, TRANSPOSE
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.random_boards import en_passant_board, random_board

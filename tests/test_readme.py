@@ -73,7 +73,7 @@ def is_dear(command: str) -> bool:
 @pytest.fixture(autouse=True)
 def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests of reports draw them."""
-    monkeypatch.setattr("tbgen.report.site.site.plots", lambda *_: [])
+    monkeypatch.setattr("tbgen.report.site.plots", lambda *_: [])
 
 
 @pytest.mark.parametrize("whole", [False, *exhaustive([True])])

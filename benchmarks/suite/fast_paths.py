@@ -67,7 +67,7 @@ class Mobility:
     timer = time.process_time
 
     def setup(self, by: str, of: str) -> None:
-        from tbgen.board.mobility import mobility
+        from tbgen.board.rules import mobility
 
         self.boards = game_positions() if of == "games" else table_positions()
         self.count: Callable[[chess.Board], tuple[int, bool]]

@@ -68,9 +68,9 @@ import sys
 from pathlib import Path
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.cli.journal import Journal
+from tbgen.cli.build import Journal
 from tbgen.generator import build
-from tbgen.store import form
+from tbgen.store import format as form
 
 form._PACKED_FROM = 3
 directory = Path(sys.argv[2])

@@ -13,10 +13,10 @@ ENDGAME = "8/5k2/3p4/3P4/8/2R2K2/6r1/8 w - - 3 60 G4.5"
 def _thinker(with_tables: bool) -> Any:
     from pathlib import Path
 
-    from tbgen.engine.memory import Memory
     from tbgen.engine.options import Options
-    from tbgen.engine.tables import EngineTables
+    from tbgen.engine.table_advice import EngineTables
     from tbgen.engine.thinker import Thinker
+    from tbgen.engine.tree_search import Memory
 
     playing = EngineTables([Path(tables())], print) if with_tables else None
     return Thinker(lambda _: None, playing, Memory(64), Options())

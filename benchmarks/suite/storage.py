@@ -23,7 +23,7 @@ class Format:
         from tbgen.board.score import NONE
         from tbgen.store import dataset, writer
         from tbgen.store.cache import ChunkCache
-        from tbgen.store.reader import TableFile
+        from tbgen.store.table_file import TableFile
 
         vars(dataset)["CHUNK_BYTES"], vars(writer)["GZIP_LEVEL"] = kib << 10, level
         with TableFile(tables() / "KBNvK.r.h5") as file:
@@ -83,7 +83,7 @@ class Filters:
         import h5py
         import numpy as np
 
-        from tbgen.store.reader import TableFile
+        from tbgen.store.table_file import TableFile
 
         with TableFile(tables() / "KBNvK.r.h5") as file:
             value = file.read_fresh()[0][:, : 16 * 16384]

@@ -1,14 +1,21 @@
-"""FENs with an optional seventh field, the accrued score; also as Lichess writes them, and EPD."""
+"""FENs with an optional seventh field, the accrued score; as Lichess writes them, EPD, and described men.
+
+Described men stand in brackets. python-chess knows the six types of chess only. What tables are asked with
+has the same names here.
+"""
 
 import functools
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import chess
 
+from tbgen.board.kinds import KINDS, Kind, attacks
+from tbgen.board.material import described
 from tbgen.board.score import GScore
-from tbgen.board.variant import Variant
+from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.errors import UsageError, quote
 
 _EXPECTED: Final = (
@@ -207,3 +214,255 @@ def _men_of_row(row: str) -> tuple[tuple[chess.PieceType, chess.Color, chess.Bit
         for file, letter in enumerate(files)
         if letter != "."
     )
+
+
+Man: TypeAlias = tuple[str, chess.Color]
+"""Name of the kind, and colour."""
+
+_CELL: Final = re.compile(r"\[[^][]*\]|[KQRBNkqrbn]|[1-8]")
+_KINDS: Final = {kind.name: kind for kind in KINDS}
+_EXPECTED_FIELDS: Final = (
+    "expected pieces and side to move, then, as far as they are known, - for castling and en passant, "
+    "halfmove clock, move number and accrued score"
+)
+
+
+class DescribedBoard:
+    """A position some of whose men are described, without pawns; moves can be made and taken back.
+
+    :ivar men: name and colour of each man by its square.
+    :ivar turn: the side to move, ``chess.WHITE`` or ``chess.BLACK``.
+    :ivar move_stack: the moves that were made.
+    """
+
+    castling_rights: Final = chess.BB_EMPTY
+    """Of boards of chess some have any."""
+
+    def __init__(
+        self, men: Mapping[chess.Square, Man], turn: chess.Color, halfmove_clock: int = 0, number: int = 1
+    ) -> None:
+        self.men = dict(men)
+        self.turn = turn
+        self.halfmove_clock, self.fullmove_number = halfmove_clock, number
+        self.move_stack: list[chess.Move] = []
+        self._before: list[tuple[Man | None, int]] = []
+
+    def __str__(self) -> str:
+        return self.fen()
+
+    def fen(self) -> str:
+        """Return the FEN, with described men in brackets."""
+        rows = []
+        for rank in reversed(range(8)):
+            cells = [self._cell(chess.square(file, rank)) for file in range(8)]
+            rows.append(re.sub("1+", lambda empty: str(len(empty[0])), "".join(cells)))
+        turn = "w" if self.turn else "b"
+        return f"{'/'.join(rows)} {turn} - - {self.halfmove_clock} {self.fullmove_number}"
+
+    def _cell(self, square: chess.Square) -> str:
+        return self.symbol_at(square) or "1"
+
+    def symbol_at(self, square: chess.Square) -> str:
+        """Return the man on a square as FENs have it, nothing for an empty square."""
+        name, white = self.men.get(square, ("", True))
+        return name if white else name.lower()
+
+    def has_legal_en_passant(self) -> bool:
+        """Tell whether a pawn can be captured en passant: there is none."""
+        return False
+
+    def is_insufficient_material(self) -> bool:
+        """Tell whether neither side has more than its king."""
+        return len(self.men) == 2
+
+    def copy(self, *, stack: bool = False) -> "DescribedBoard":
+        """Return a copy, without the moves that were made."""
+        assert not stack
+        return DescribedBoard(self.men, self.turn, self.halfmove_clock, self.fullmove_number)
+
+    @property
+    def occupied(self) -> int:
+        """The squares of all men."""
+        return sum(1 << square for square in self.men)
+
+    def king(self, colour: chess.Color) -> chess.Square | None:
+        """Return the square of a king."""
+        return next((square for square, man in self.men.items() if man == ("K", colour)), None)
+
+    def is_attacked_by(self, colour: chess.Color, square: chess.Square | None) -> bool:
+        """Tell whether a man of a colour attacks a square."""
+        occupied = self.occupied
+        return square is not None and any(
+            white == colour and attacks(_kind(name), origin, occupied) >> square & 1
+            for origin, (name, white) in self.men.items()
+        )
+
+    def is_check(self) -> bool:
+        """Tell whether the side to move is in check."""
+        return self.is_attacked_by(not self.turn, self.king(self.turn))
+
+    def was_into_check(self) -> bool:
+        """Tell whether the side that is not to move is in check."""
+        return self.is_attacked_by(self.turn, self.king(not self.turn))
+
+    def own_score(self) -> GScore:
+        """Return the score of the position itself."""
+        return GScore(2 * sum(1 for _ in self.legal_moves) + (not self.is_check()), not self.turn)
+
+    def accrued_score(self, variant: Variant) -> GScore:
+        """Return the score that has accrued in the moves that were made, the position's own included: since
+        the last capture where that resets it."""
+        best, undone = self.own_score(), list[chess.Move]()
+        match variant.resets:
+            case Resets.ZEROING_MOVES:
+                plies = min(self.halfmove_clock, len(self.move_stack))
+            case Resets.NOTHING:
+                plies = len(self.move_stack)
+            case other:
+                raise unlisted(other)
+        for _ in range(plies):
+            undone.append(self.pop())
+            score = self.own_score()
+            if score.rank <= best.rank:  # the first holder keeps it
+                best = score
+        for move in reversed(undone):
+            self.push(move)
+        return best
+
+    @property
+    def legal_moves(self) -> Iterator[chess.Move]:
+        """The legal moves."""
+        occupied, turn = self.occupied, self.turn
+        for origin, (name, white) in list(self.men.items()):
+            if white == turn:
+                for target in chess.scan_forward(attacks(_kind(name), origin, occupied)):
+                    move = chess.Move(origin, target)
+                    if self.men.get(target, ("", not turn))[1] != turn and not self._leaves_king(move):
+                        yield move
+
+    def _leaves_king(self, move: chess.Move) -> bool:
+        """Tell whether a move leaves the mover's king attacked."""
+        self.push(move)
+        left = self.was_into_check()
+        self.pop()
+        return left
+
+    def is_zeroing(self, move: chess.Move) -> bool:
+        """Tell whether a move is a capture."""
+        return move.to_square in self.men
+
+    def push(self, move: chess.Move) -> None:
+        """Make a move."""
+        captured = self.men.pop(move.to_square, None)
+        self._before.append((captured, self.halfmove_clock))
+        self.men[move.to_square] = self.men.pop(move.from_square)
+        self.halfmove_clock = 0 if captured else self.halfmove_clock + 1
+        self.fullmove_number += not self.turn
+        self.turn = not self.turn
+        self.move_stack.append(move)
+
+    def pop(self) -> chess.Move:
+        """Take back the last move."""
+        move, (captured, self.halfmove_clock) = self.move_stack.pop(), self._before.pop()
+        self.men[move.from_square] = self.men.pop(move.to_square)
+        if captured:
+            self.men[move.to_square] = captured
+        self.turn = not self.turn
+        self.fullmove_number -= not self.turn
+        return move
+
+
+AnyBoard: TypeAlias = chess.Board | DescribedBoard
+"""A position, be all its men those of chess or not."""
+
+
+def _kind(name: str) -> Kind:
+    return _KINDS.get(name) or described(name[1:-1])
+
+
+class DescribedFen:
+    """A parsed FEN with described men.
+
+    :ivar board: as written; nothing is validated beyond the syntax.
+    :ivar seventh: the seventh field; None without it.
+    """
+
+    def __init__(self, board: DescribedBoard, seventh: GScore | None) -> None:
+        self.board, self.seventh = board, seventh
+
+    def accrued_in(self, variant: Variant) -> GScore | None:
+        """The accrued score that the FEN tells of, as that of :class:`tbgen.board.fen.Fen`."""
+        return None if variant.is_reset_by(not self.board.halfmove_clock) else self.seventh
+
+    def note(self, variant: Variant) -> str | None:
+        """Say that the seventh field does not count, as that of :class:`tbgen.board.fen.Fen`."""
+        return note_on_reset(self.seventh, self.accrued_in(variant), 0)
+
+
+def parse_described(text: str) -> DescribedFen:
+    """Read a FEN of two to seven fields with men in brackets, White's in capital letters.
+
+    >>> parse_described("8/8/8/4K[WD]k1/8/8/8/8 b").board.fen()
+    '8/8/8/4K[WD]k1/8/8/8/8 b - - 0 1'
+
+    :raises UsageError: saying which field is malformed.
+    """
+    fields = text.split() if " " in text.strip() else text.replace("_", " ").split()
+    if not 2 <= len(fields) <= 7:
+        raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED_FIELDS}")
+    rows, turn, *rest = fields
+    reasons = [
+        (turn not in ("w", "b"), f"the side to move is {quote(turn)}, and not w or b"),
+        (any(field != "-" for field in rest[:2]), "described men stand beside no castling and no en passant"),
+        (any(not re.fullmatch("[0-9]{1,9}", field) for field in rest[2:4]), "the counters are no numbers"),
+    ]
+    for is_wrong, reason in reasons:
+        if is_wrong:
+            raise UsageError(f"{quote(text)} is not a FEN: {reason}; {_EXPECTED_FIELDS}")
+    counters = [int(field) for field in rest[2:4]]
+    board = DescribedBoard(_men_of(rows, text), turn == "w", *counters)
+    return DescribedFen(board, GScore(rest[4]) if len(rest) == 5 else None)
+
+
+def _men_of(placement: str, text: str) -> dict[chess.Square, Man]:
+    """Return the men of the first field of a FEN.
+
+    :raises UsageError: if it is malformed.
+    """
+    rows = placement.split("/")
+    men: dict[chess.Square, Man] = {}
+    if len(rows) != 8:
+        raise UsageError(f"{quote(text)} is not a FEN: {len(rows)} rows, and not 8")
+    for rank, row in zip(reversed(range(8)), rows, strict=True):
+        cells = _CELL.findall(row)
+        if "".join(cells) != row:
+            raise UsageError(
+                f"{quote(text)} is not a FEN: a row {quote(row)}; expected numbers, KQRBN for White, kqrbn "
+                "for Black, and other men in brackets; pawns do not stand beside described men"
+            )
+        file = 0
+        for cell in cells:
+            if cell.isdigit():
+                file += int(cell)
+            else:
+                men[chess.square(file, rank) if file < 8 else -1] = _man(cell)
+                file += 1
+        if file != 8:
+            raise UsageError(f"{quote(text)} is not a FEN: a row {quote(row)} has {file} squares, and not 8")
+    return men
+
+
+def _man(cell: str) -> Man:
+    """Return the man that stands in a FEN.
+
+    :raises UsageError: if it is described, and tables cannot have it.
+    """
+    return (described(cell[1:-1]).name if len(cell) > 1 else cell.upper()), cell.isupper()
+
+
+def parse_position(text: str) -> Fen | DescribedFen:
+    """Read a FEN, which may have described men in brackets.
+
+    :raises UsageError: saying which field is malformed.
+    """
+    return parse_described(text) if "[" in text.partition(" ")[0] else parse_fen(text)

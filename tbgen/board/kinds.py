@@ -1,11 +1,18 @@
-"""The kinds of men and how each moves, as data: everything that makes moves takes them from here.
+"""The kinds of men and how each moves, as data, and as the letters of Betza's notation.
 
-Pawns stand apart, since they capture otherwise than they move. The proof has a description of its own.
+Everything that makes moves takes them from here. Pawns stand apart, since they capture otherwise than they
+move. The proof has a description of its own.
+
+Ralph Betza, *Funny Notation* (1996): a letter stands for a leap in all directions, a doubled one for a ride,
+and several letters for a man that may move as any of them.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeAlias
+
+from tbgen.errors import UsageError
 
 Step: TypeAlias = tuple[int, int]
 """Files and ranks that a man goes at once, towards h and 8."""
@@ -112,3 +119,66 @@ def attacks(kind: Kind, square: int, occupied: int) -> int:
             if occupied >> target & 1:
                 break
     return found
+
+
+ATOMS: Final = {
+    **{"W": (1, 0), "F": (1, 1), "D": (2, 0), "N": (2, 1), "A": (2, 2)},
+    **{"H": (3, 0), "C": (3, 1), "Z": (3, 2), "G": (3, 3)},
+}
+"""The leaps by letter: wazir, ferz, dabbaba, knight, alfil, threeleaper, camel, zebra, tripper."""
+
+_COMPOUNDS: Final = {"K": "WF", "Q": "WWFF", "R": "WW", "B": "FF"}
+_ORDER: Final = "QRB" + "".join(ATOMS)
+"""The letters of names in their order."""
+_LETTERS: Final = re.compile(f"(?:[{''.join(_COMPOUNDS)}]|([{''.join(ATOMS)}])\\1?)")
+_CLASHES: Final = ("D", "H"), ("A", "G")
+"""Atoms of which two rides meet on one square, with different men in their ways."""
+
+
+def _steps(atom: str) -> tuple[Step, ...]:
+    """Return the steps of an atom in all directions."""
+    x, y = ATOMS[atom]
+    turned = {(x, y), (y, x)}
+    return tuple(sorted({(a * f, b * r) for f, r in turned for a in (1, -1) for b in (1, -1)}))
+
+
+EVERY_MOVE: Final = Kind("", rides=sum(map(_steps, ATOMS), ()))
+"""A man that rides by all atoms: no man has more moves."""
+
+
+def kind_of_letters(letters: str) -> Kind | None:
+    """Return the kind that capital letters describe, None if they describe none.
+
+    :raises UsageError: if it is none of tables.
+    """
+    parts = [match[0] for match in _LETTERS.finditer(letters)]
+    if not parts or "".join(parts) != letters:
+        return None
+    return _kind("".join(_COMPOUNDS.get(part, part) for part in parts))
+
+
+@cache
+def _kind(atoms: str) -> Kind:
+    """Return the kind of the letters of atoms."""
+    riding = {atom for atom in ATOMS if 2 * atom in atoms}
+    for one, other in _CLASHES:
+        if {one, other} <= riding:
+            raise UsageError(
+                f"a man that rides by both {one} and {other} is not one of tables: leave one of them out, "
+                "or let it leap"
+            )
+    leaping = [atom for atom in ATOMS if atom in atoms and atom not in riding]
+    return _named(tuple(leaping), tuple(atom for atom in ATOMS if atom in riding))
+
+
+@cache
+def _named(leaping: tuple[str, ...], riding: tuple[str, ...]) -> Kind:
+    lines = {"W": "R", "F": "B"}
+    names = [lines.get(atom, 2 * atom) for atom in riding] + list(leaping)
+    name = "".join(sorted(names, key=lambda letters: _ORDER.index(letters[0]))).replace("RB", "Q")
+    return Kind(f"[{name}]", sum(map(_steps, leaping), ()), sum(map(_steps, riding), ()))
+
+
+def order_of(name: str) -> list[int]:
+    """Return a key by which the names of described men are sorted, letter by letter."""
+    return [_ORDER.index(letter) for letter in name.strip("[]")]

@@ -1,6 +1,6 @@
 """Materials: which men each side has, under one name for both colourings, and what they turn into.
 
-Men of chess are letters; others are described in brackets (:mod:`tbgen.board.betza`), such as ``[WF]``.
+Men of chess are letters; others are described in brackets (:mod:`tbgen.board.kinds`), such as ``[WF]``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,17 @@ from functools import cache, total_ordering
 from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from tbgen.board.betza import described, order_of
-from tbgen.board.kinds import KINDS, PIECE_ORDER, PROMOTIONS, Kind, reach
+from tbgen.board.kinds import (
+    ATOMS,
+    KINDS,
+    PIECE_ORDER,
+    PIECE_VALUES,
+    PROMOTIONS,
+    Kind,
+    kind_of_letters,
+    order_of,
+    reach,
+)
 from tbgen.errors import UsageError, quote
 
 if TYPE_CHECKING:
@@ -32,8 +41,68 @@ _MOST_MOVES: Final = 127
 _MOST_OF_WEAKER: Final = 62
 """Such moves that a value can tell; of both sides only one may have more."""
 
+_EMPTY_SQUARE: Final = 0.8
+"""Chance of a square to be empty in the middle of a game."""
+
 Men: TypeAlias = tuple[str, ...]
 """Men of one side: letters, and descriptions in brackets."""
+
+
+@cache
+def described(text: str) -> Kind:
+    """Return the kind of men that letters describe, which may be all small: one object for one kind.
+
+    Its name has the letters in the order Q R B W F D N A H C Z G, as few as possible. What describes no man
+    may be the name of one (:mod:`tbgen.board.named`).
+
+    >>> described("bdd").name, described("K").name, described("NFFWW").name
+    ('[BDD]', '[WF]', '[QN]')
+
+    :raises UsageError: if they describe no man that tables can have.
+    """
+    is_mixed = not text.isupper() and not text.islower()
+    if is_mixed and text.isalpha():
+        raise UsageError(
+            f"[{text}] is not a man of tables: men move alike in all directions and capture as they move, so "
+            "a description has no modifiers: write it in capital letters only, or in small letters only"
+        )
+    if (kind := kind_of_letters(text.upper())) is not None:
+        return kind
+    from tbgen.board.named import FILE, named_men
+
+    if not is_mixed and (named := named_men().get(text.lower())) is not None:
+        return described(named.moves)
+    raise UsageError(
+        f"{quote(f'[{text}]')} is not a man: expected letters of {''.join(ATOMS)}, doubled for a rider, "
+        f"or K, Q, R, B, such as [WF] or [BDD], or a name that {FILE} gives"
+    )
+
+
+@cache
+def worth_of(man: str) -> float:
+    """Return what a man is worth, in pawns: what ``PIECE_VALUES`` has, nothing for a king, and a guess for a
+    described man.
+
+    The guess is H. G. Muller's for men with n short leaps, 0.33 n + 0.007 n * n [1]. Each further step of a
+    ride counts as a leap times its chance to find the board large enough and the squares on the way empty.
+
+    [1] H. G. Muller, comment of 7 November 2020, https://www.chessvariants.com/index/editcomment.php?reply=40630
+
+    >>> worth_of("[WF]"), worth_of("[W]"), worth_of("[Q]")
+    (3.09, 1.43, 9.23)
+    """
+    if len(man) == 1:
+        return PIECE_VALUES.get(man, 0.0)
+    kind = described(man[1:-1])
+    leaps = float(len(kind.steps))
+    for (x, y), length in zip(kind.steps, kind.lengths, strict=True):
+        room = (8 - abs(x)) * (8 - abs(y))
+        more = (
+            (8 - n * abs(x)) * (8 - n * abs(y)) / room * _EMPTY_SQUARE ** (n - 1)
+            for n in range(2, length + 1)
+        )
+        leaps += sum(more)
+    return round(0.33 * leaps + 0.007 * leaps * leaps, 2)
 
 
 @total_ordering

@@ -14,8 +14,7 @@ from typing import Final
 
 import msgspec
 
-from tbgen.board.betza import kind_of_letters
-from tbgen.board.kinds import Kind
+from tbgen.board.kinds import Kind, kind_of_letters
 from tbgen.errors import UsageError, quote
 
 FILE: Final = "men.toml"

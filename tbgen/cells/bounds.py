@@ -1,4 +1,4 @@
-"""The two games of a cell: from bounds of its exits to bounds of all its positions.
+"""The two games of a cell: from bounds of its exits, gathered in blocks, to bounds of all its positions.
 
 In the *lower game* every exit is worth the lower end of what is known about it, in the *upper game* the upper
 end. Each is solved as the phase of a table is; the truth lies between (docs/solve.md says why).
@@ -18,24 +18,19 @@ from numpy.typing import NDArray
 
 from tbgen.board.kinds import KINDS, PROMOTIONS, reach
 from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
-from tbgen.cells.cell import PAWN, Cell
-from tbgen.cells.frames import CellFrame
-from tbgen.cells.kernels.gather import best_block
-from tbgen.cells.memory import MEMORY
-from tbgen.cells.pools import pools_of
-from tbgen.cells.rooms import ROOMS
+from tbgen.cells.cell import PAWN, Cell, Man, man_of
+from tbgen.cells.frames import MEMORY, ROOMS, CellFrame, pools_of, shared_map
+from tbgen.cells.kernels.values import best_block, gather
 from tbgen.cells.routes import Route
-from tbgen.cells.sharing import shared_map
 from tbgen.cells.window import EVERYTHING, Window
 from tbgen.errors import UsageError
-from tbgen.index.layout import SIDES, Side
-from tbgen.retro.kernels.bits import Codes, Plies, Words
+from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.kernels.phase import NOTHING, empty_record, side_exits
-from tbgen.retro.kernels.single_layer import solve_layer
+from tbgen.retro.kernels.layer_sweeps import Workspace
+from tbgen.retro.kernels.phase import NOTHING, empty_record, side_exits, solve_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
+from tbgen.retro.kernels.words import Codes, Plies, Words
 from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -343,3 +338,44 @@ def most_moves(cell: Cell, side: Side) -> int:
     moves = sum(max(map(int.bit_count, reach(KINDS[man.kind]))) for man in men)
     moves += _PAWN_MOVES * chess.popcount(pawns & ~about) + _PROMOTING_MOVES * chess.popcount(pawns & about)
     return moves
+
+
+def gathered(
+    cell: Cell,
+    men: Sequence[tuple[Side, int]],
+    symmetry: int,
+    stored: Block,
+    pawnless: bool = False,
+    settled: tuple[Code, Codes] | None = None,
+) -> Block:
+    """Return the block of a cell's positions from stored values.
+
+    ``men`` are those of the stored slots, all of them mobile or frozen in the cell, and of like men no other
+    is frozen there; ``symmetry`` leads there; ``pawnless`` tables are numbered by more
+    symmetries.
+
+    :param settled: depths count as 0 where the stored value is this code and that in the array is not.
+    """
+    open_end, other = settled or (NONE, stored.value)
+    shifts, squares = np.array(list(places_of(cell, men, bool(symmetry & MIRROR_RANKS))), np.int64).T.copy()
+    block = empty_block((cell.size,))
+    gather((*stored, other), shifts, squares, symmetry, pawnless, open_end, *block)
+    return block
+
+
+def places_of(cell: Cell, men: Iterable[tuple[int, int]], swapped: bool) -> Iterator[tuple[int, int]]:
+    """Yield where the men of a table or a cell, by colour and kind, stand in another cell: by how many bits a
+    slot has to be shifted for the square of a mobile man, with 0; or -1, with the square of a frozen man.
+
+    :param swapped: whether the men have the other colour in the cell.
+    """
+    last = len(cell.mobile) - 1
+    left: list[tuple[Man, int, int]] = [
+        *((man, 6 * (last - place), 0) for place, man in enumerate(cell.mobile)),
+        *((frozen.man, -1, frozen.square) for frozen in cell.frozen),
+    ]
+    for colour, kind in men:
+        wanted = man_of(SIDES[colour ^ swapped], kind)
+        found = next(each for each in left if each[0] == wanted)
+        left.remove(found)
+        yield found[1:]

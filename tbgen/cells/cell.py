@@ -1,23 +1,29 @@
-"""Cells: all positions that differ in the squares of some mobile men only.
+"""Cells: all positions that differ in the squares of some mobile men only; their men and positions.
 
 Pawns stand still in a cell, and so do *frozen* men, kings or pieces; what these do leaves the cell. The
 *slot* of a position is made of the squares of the mobile men, six bits each, in the order of ``Cell.mobile``.
+
+The men of a cell in the order in which kernels number them. The kings come first, mobile or not, then mobile
+pieces, then frozen ones, and last the bit man: the last mobile piece if there is one, else a frozen one, else
+Black's king. So the digits of a slot of the cell's frame are the squares of the mobile men in the order of
+``Cell.mobile``, followed by that of a frozen bit man.
 """
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, TypeAlias
 
 import chess
 
 from tbgen.board.kinds import KING, PIECE_ORDER
 from tbgen.board.material import Material
+from tbgen.board.rules import own_score
+from tbgen.board.score import Code, Rank
 from tbgen.errors import UsageError
-from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Side
+from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.position import PIECE_TYPES
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
 
 MOST_MOBILE: Final = 4
 """Most men of a cell that are mobile: 64 ** 4 slots for each side to move."""
@@ -222,3 +228,118 @@ _MEN: Final = {
 
 def _man(piece: chess.Piece) -> Man:
     return _MEN[piece.color][piece.piece_type]
+
+
+MOBILE: Final = -1
+"""Stands for the square of a mobile man."""
+
+
+class Castling(NamedTuple):
+    """A way to castle: squares."""
+
+    king: int
+    rook: int
+    king_to: int
+    rook_to: int
+
+
+@dataclass(frozen=True)
+class Lineup:
+    """A cell with its men in order; this is all that its ways out depend on."""
+
+    cell: Cell
+    men: tuple[Man, ...]
+    squares: tuple[int, ...]
+    """Square of each man that is frozen, -1 for mobile ones."""
+    castlings: tuple[Castling, ...] = ()
+
+
+def lineup_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> Lineup:
+    """Return the men of a cell, whose frozen kings and rooks may castle in some ways."""
+    mobile = [(man, MOBILE) for man in cell.mobile]
+    still = [(frozen.man, frozen.square) for frozen in cell.frozen]
+    placed = sorted([*mobile, *still], key=lambda each: (each[0].piece, each[0].piece or each[0].colour))
+    pieces = [place for place, (man, square) in enumerate(placed) if man.piece and square == MOBILE]
+    placed.append(placed.pop(pieces[-1] if pieces else -1))
+    men, squares = zip(*placed, strict=True)
+    return Lineup(cell, men, squares, castlings)
+
+
+CellPlace: TypeAlias = tuple[Cell, Side, int]
+"""What tells a position from others: its cell, side to move and slot."""
+
+
+@dataclass(frozen=True)
+class CellPosition:
+    """A legal position, seen from its cell."""
+
+    board: chess.Board
+    mobile: chess.Bitboard
+    """Squares of the mobile men."""
+
+    @cached_property
+    def cell(self) -> Cell:
+        """The position's cell."""
+        return Cell.of_board(self.board, chess.scan_forward(self.mobile))
+
+    @cached_property
+    def slot(self) -> int:
+        """Its slot in the cell."""
+        return self.cell.slot(self.cell.squares_of(self.board))
+
+    @property
+    def place(self) -> CellPlace:
+        """What tells it from other positions."""
+        return self.cell, side_of(self.board), self.slot
+
+    @cached_property
+    def rank(self) -> Rank:
+        """Its rank."""
+        return Rank(own_score(self.board).rank)
+
+    @property
+    def own(self) -> Code:
+        """Code of its own score."""
+        return Code(255 - self.rank if self.board.turn else self.rank)
+
+    @property
+    def over(self) -> bool:
+        """Whether it is mate or stalemate."""
+        return self.rank < 2
+
+    def seen_by(self, symmetry: int) -> Self:
+        """Return the position seen by a symmetry: files mirrored, or ranks and colours swapped, or both."""
+        if not symmetry:
+            return self
+        board, mobile = self.board, self.mobile
+        if symmetry & MIRROR_FILES:
+            board, mobile = board.transform(chess.flip_horizontal), chess.flip_horizontal(mobile)
+        if symmetry & MIRROR_RANKS:
+            board, mobile = board.mirror(), chess.flip_vertical(mobile)
+        return type(self)(board, mobile)
+
+    def moves(self) -> Iterator["Step"]:
+        """Yield the legal moves; promoted men are mobile where there is room for one more."""
+        for move in self.board.legal_moves:
+            after = self.board.copy(stack=False)
+            after.push(move)
+            origin, target = chess.BB_SQUARES[move.from_square], chess.BB_SQUARES[move.to_square]
+            mobile = self.mobile & ~target
+            moved = bool(mobile & origin)
+            if moved:
+                mobile = mobile & ~origin | target
+            if move.promotion and mobile.bit_count() < MOST_MOBILE:
+                mobile |= target
+            zeroing = self.board.is_zeroing(move)
+            yield Step(move, type(self)(after, mobile), zeroing, moved and not zeroing)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A legal move."""
+
+    move: chess.Move
+    after: CellPosition
+    zeroing: bool
+    inside: bool
+    """Whether it stays in the cell."""

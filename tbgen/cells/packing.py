@@ -20,9 +20,8 @@ from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, WORST, Bounds
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, PackedSide
-from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.kernels.states import Flags, Numbers, number_states, renumber, spread_states
-from tbgen.cells.sharing import shared_map
+from tbgen.cells.frames import frame_of_cell, shared_map
+from tbgen.cells.kernels.values import Flags, Numbers, number_states, renumber, spread_states
 from tbgen.cells.window import EVERYTHING, Window
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.frame import legal_words

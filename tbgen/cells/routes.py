@@ -13,8 +13,7 @@ from typing import Final, Self
 import chess
 
 from tbgen.board.kinds import KINDS, KING, NO_PROMOTION, PROMOTIONS, attacks
-from tbgen.cells.cell import MOST_MOBILE, PAWN, Cell, Man, man_of
-from tbgen.cells.lineup import Castling, Lineup
+from tbgen.cells.cell import MOST_MOBILE, PAWN, Castling, Cell, Lineup, Man, man_of
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.zeroing import NO_SQUARE, ROUTE_VICTIMS
 

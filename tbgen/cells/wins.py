@@ -20,9 +20,9 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.kernels.wins import WinSearch, find_lost, find_won, win_by_captures
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Side
-from tbgen.retro.kernels.bits import Words
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.moves import room_for_moves
+from tbgen.retro.kernels.words import Words
 
 _WORTH_PARTS: Final = 64**4
 """Slots from which a cell has parts: in smaller ones no thread is worth its start."""

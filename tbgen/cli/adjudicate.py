@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
+from tbgen.beyond.jobs import Collector
 from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
@@ -20,9 +21,8 @@ from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
 from tbgen.games.tagging import Tally
 from tbgen.probe.documents import PlyDocument
-from tbgen.probe.line import LinePly
+from tbgen.probe.moves import LinePly
 from tbgen.probe.tablebase import Tablebase
-from tbgen.solve.plan import Collector
 from tbgen.text import plies
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import chess
 
-from tbgen.board.described import AnyBoard
+from tbgen.board.fen import AnyBoard
 from tbgen.board.san import move_number
 from tbgen.board.scoring import Points, Scoring
 from tbgen.board.variant import Variant
@@ -24,14 +24,13 @@ from tbgen.probe.documents import (
     position_fields,
     worth_fields,
 )
-from tbgen.probe.line import LinePly
-from tbgen.probe.moves import RankedMove
+from tbgen.probe.moves import LinePly, RankedMove
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.views import View
+from tbgen.probe.tablebase import View
 from tbgen.text import plies
 
 if TYPE_CHECKING:
-    from tbgen.probe.view_tables import ViewMove, ViewResult
+    from tbgen.probe.tablebase import ViewMove, ViewResult
 
 _UNKNOWN: Final = "?  (the table stores the value only: --depths makes the depth)"
 _NOT_WITH_RIGHTS: Final = "?  (not known with castling rights)"

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from tbgen.board.interval import ANYTHING
+from tbgen.beyond.jobs import Collector
+from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
     MOST_JOBS,
@@ -26,7 +27,6 @@ from tbgen.games.pgn.files import PgnSource, is_stream, reading
 from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.machine import processors
-from tbgen.solve.plan import Collector
 from tbgen.text import counted, duration
 
 _EVERY = 256

@@ -11,10 +11,8 @@ from tbgen.board.variant import Variant
 from tbgen.cli.options import AsJson, Rules, TableDirectory, command
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import NoTablesError
-from tbgen.store.digests import digest_line, set_digests
-from tbgen.store.format import tables_in
-from tbgen.store.info import TableInfo
-from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
+from tbgen.store.format import TableInfo, tables_in
+from tbgen.store.inventory import EXPECTED_MEN, Entry, digest_line, inventory, set_digests
 from tbgen.text import counted, size_text
 
 TITLE: Final = "# material rules fresh accrued digest"

@@ -28,19 +28,18 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
+from tbgen.documents import struct_of
 from tbgen.errors import UsageError, quote
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.games.standings.sprt import TestSettings, is_of_test, sprt_settings
+from tbgen.games.standings.elo import TestSettings, is_of_test, sprt_settings
 from tbgen.machine import usable_processors
-from tbgen.match import words
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.foreign import reworded
 from tbgen.match.openings import ChessVariant, OpeningSettings
 from tbgen.match.schedule import Format
-from tbgen.match.settings import EventSettings
+from tbgen.match.settings import EventSettings, engines_of, processors_of, settings_of_toml
 from tbgen.probe.syzygy import MOST_MEN
 from tbgen.text import counted, number
-from tbgen.words import struct_of
 
 if TYPE_CHECKING:
     from tbgen.games.standings import Standings
@@ -58,7 +57,7 @@ def _structs(option: str, kind: type[Struct]) -> WordList:
 
 
 def _processors(text: str) -> tuple[int, ...]:
-    return words.processors_of(text, usable_processors())
+    return processors_of(text, usable_processors())
 
 
 def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
@@ -68,7 +67,7 @@ def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | Non
         name.lstrip("-"): option for option in options for name in (*option.opts, *option.secondary_opts)
     }
     defaults: dict[str, Any] = {}
-    for name, value in {} if path is None else words.settings_of_toml(path).items():
+    for name, value in {} if path is None else settings_of_toml(path).items():
         if name not in known:
             raise UsageError(f"{path}: {quote(name)} is no option of tbgen match")
         option = known[name]
@@ -194,7 +193,7 @@ class EventOptions(OptionGroup):
         made = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
         given = {"variant": self.start, **vars(self)}
         return EventSettings(
-            words.engines_of(self.engine, [*chain(*self.each)], _remark),
+            engines_of(self.engine, [*chain(*self.each)], _remark),
             self.pgn,
             stop=StopRules(self.resign, self.draw, self.moves or None),
             **{name: value for name, value in given.items() if name not in made and value is not None},
@@ -248,8 +247,7 @@ def run(
     :param json: print the results as one JSON document
     """
     from tbgen.match.event import run_event
-    from tbgen.match.live import LiveWriter
-    from tbgen.match.messages import Listener
+    from tbgen.match.messages import Listener, LiveWriter
     from tbgen.probe.tablebase import Tablebase
 
     settings = event.settings
@@ -261,7 +259,7 @@ def run(
         tables = stack.enter_context(Tablebase(directory, rules=options.variant))
         judge = Judge(tables, watch.solver, syzygy=syzygy, most_men=tbpieces, play_on=play_on)
         if live is not None:
-            from tbgen.web.live_server import LiveServer
+            from tbgen.web.server import LiveServer
 
             server = LiveServer(live, settings.pgn, directory, report.note)
             listeners.append(stack.enter_context(server))
@@ -376,7 +374,7 @@ def _remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
 
 
 def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
-    from tbgen.games.standings.document import document
+    from tbgen.games.standings.documents import document
 
     return {
         "pgn": settings.pgn,

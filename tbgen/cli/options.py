@@ -276,15 +276,17 @@ def material_list(materials: Iterable[Material], men: int | None) -> list[Materi
     return [*materials, *(all_materials(men) if men else ())] or None
 
 
-def _check_directory(_ctx: click.Context, _param: click.Parameter, directory: Path | None) -> Path | None:
-    """Return the directory of tables, which need not exist; None stands for the default one.
+def _check_directories(
+    _ctx: click.Context, _param: click.Parameter, given: Path | list[Path] | None
+) -> Path | list[Path] | None:
+    """Return the directories of tables, which need not exist; None stands for the default one.
 
-    :raises TbgenError: if it is something else.
+    :raises TbgenError: if one is something else.
     """
-    place = directory or default_directory()
-    if place.exists() and not place.is_dir():
-        raise TbgenError(f"{place} is not a directory; choose another with --dir")
-    return directory
+    for place in given if isinstance(given, list) else [given or default_directory()]:
+        if place.exists() and not place.is_dir():
+            raise TbgenError(f"{place} is not a directory; choose another with --dir")
+    return given
 
 
 def _syzygy(text: str) -> Any:
@@ -331,7 +333,7 @@ TableDirectory: TypeAlias = Annotated[
         "--dir",
         metavar="DIR",
         default=default_directory,
-        callback=_check_directory,
+        callback=_check_directories,
         help="directory of the tables (default: $TBGEN_DIR, else data)",
     ),
 ]
@@ -368,7 +370,9 @@ VariantList: TypeAlias = Annotated[
     ),
 ]
 TableDirectories: TypeAlias = Annotated[
-    list[Path] | None, WordList(lambda words: list(map(Path, words))), Setting("--dir", metavar="DIR...")
+    list[Path] | None,
+    WordList(lambda words: list(map(Path, words))),
+    Setting("--dir", metavar="DIR...", callback=_check_directories),
 ]
 
 

@@ -10,8 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import click
 from click.core import ParameterSource
 
-from tbgen.board.described import AnyBoard, DescribedFen, parse_position
-from tbgen.board.fen import Fen
+from tbgen.board.fen import AnyBoard, DescribedFen, Fen, parse_position
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
@@ -19,10 +18,8 @@ from tbgen.cli.answers import MobilityAnswer, ViewAnswer
 from tbgen.cli.options import Accrued, AsJson, Rules, ScoringOptions, Setting, TableDirectory, command
 from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
 from tbgen.errors import MissingLayerError, TbgenError, UsageError, result_or_error
-from tbgen.probe.batch import BATCH, MOVES_BATCH
-from tbgen.probe.line import LinePly
-from tbgen.probe.tablebase import Tablebase
-from tbgen.probe.views import View
+from tbgen.probe.moves import LinePly
+from tbgen.probe.tablebase import BATCH, MOVES_BATCH, Tablebase, View
 
 Answer: TypeAlias = MobilityAnswer | ViewAnswer | TbgenError
 """What is said about one position, or what is wrong with it."""

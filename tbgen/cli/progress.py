@@ -6,8 +6,8 @@ import time
 from contextlib import AbstractContextManager
 from typing import Final
 
-from tbgen.board.interval import ScoreInterval
 from tbgen.board.material import Material
+from tbgen.board.scoring import ScoreInterval
 from tbgen.cli.streams import discard
 from tbgen.progress import SolveStage
 from tbgen.text import counted, duration, number

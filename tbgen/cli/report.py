@@ -169,8 +169,8 @@ def _print_mating(
     directories: Sequence[Path] | None, words: Sequence[str], variant: Variant, threads: int, json: bool
 ) -> None:
     """Print which men can mate, and say which tables are not there."""
-    from tbgen.report.facts.mating_rows import MATING_HEAD, mating_rows
-    from tbgen.report.mating import read_mating
+    from tbgen.report.mating import MATING_HEAD, mating_rows
+    from tbgen.report.mating_report import read_mating
 
     progress = TableProgress()
     with progress.line:

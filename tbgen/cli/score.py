@@ -16,19 +16,18 @@ from tbgen.cli.options import AsJson, Directory, Parsed, Setting, WordList, comm
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
-from tbgen.files import make_directory, write_file
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.files import matching, reading
 from tbgen.games.standings import ORDERS, EloModel, GameRecord, LeftOut, Standings, standings
-from tbgen.games.standings import sprt as check_test
-from tbgen.games.standings.document import document
+from tbgen.games.standings.documents import TcecEvent, document
+from tbgen.games.standings.elo import TestSettings, is_of_test, sprt_settings
+from tbgen.games.standings.elo import sprt as check_test
 from tbgen.games.standings.render import comma_separated, markdown, text
-from tbgen.games.standings.sprt import TestSettings, is_of_test, sprt_settings
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview
 from tbgen.games.standings.tables import tables as all_tables
-from tbgen.games.standings.tcec_json import TcecEvent
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Lead, names
+from tbgen.machine import make_directory, write_file
 from tbgen.text import counted
 
 if TYPE_CHECKING:
@@ -254,7 +253,7 @@ def _rendered(
 ) -> str:
     match form:
         case "html":
-            from tbgen.games.standings.page import page
+            from tbgen.games.standings.render import page
 
             return page(result, shown, title, _plots(result))
         case "json":

@@ -5,12 +5,12 @@ from pathlib import Path
 from threading import Thread
 from typing import Annotated, Final
 
+from tbgen.beyond.budget import Budget
 from tbgen.board.variant import Variant
 from tbgen.cli.options import Directory, Setting, Size, TableDirectories, Time, WholeNumber, command
 from tbgen.cli.streams import say
 from tbgen.errors import NoTablesError, UsageError
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.solve.budget import Budget
 from tbgen.text import counted
 
 _OFF: Final = "off"
@@ -63,7 +63,7 @@ def run(
     :param live: show the event of tbgen match in this PGN file, at /live
     :param in_browser: open the page in a browser
     """
-    from tbgen.match.engine import find_command
+    from tbgen.match.engine_process import find_command
     from tbgen.web.server import serve
     from tbgen.web.settings import Settings
 

@@ -1,22 +1,26 @@
-"""What ``tbgen solve`` prints of one position."""
+"""What ``tbgen solve`` says of one position: as text, and as pictures of ends and holds in SVG."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import chess
+from chess.svg import Arrow
 
+from tbgen.beyond.budget import Stop
+from tbgen.beyond.lines import Hold, Plan
+from tbgen.beyond.proof import SHARE, ForwardProof
+from tbgen.beyond.solution import Solution
+from tbgen.beyond.statements import StageDocument, claims, gap_text, narrowing_text, plan_text
 from tbgen.board.fen import Fen
-from tbgen.board.interval import ANYTHING
-from tbgen.board.scoring import Scoring
+from tbgen.board.scoring import ANYTHING, Scoring
 from tbgen.cells.cell import mobile_squares
-from tbgen.cli.answers import diagram, line_text, mover
+from tbgen.cli.answers import board_text, diagram, line_text, mover
 from tbgen.cli.streams import print_json
+from tbgen.errors import TbgenError
+from tbgen.html.diagrams import picture
+from tbgen.machine import make_directory, write_file
 from tbgen.progress import SolveStage
-from tbgen.solve.budget import Stop
-from tbgen.solve.documents import StageDocument
-from tbgen.solve.proof import SHARE, ForwardProof
-from tbgen.solve.solution import Solution
-from tbgen.solve.statement import claims, gap_text, narrowing_text, plan_text
 from tbgen.text import counted, plies
 
 _MORE: Final = {
@@ -130,3 +134,101 @@ def _proof_text(proof: ForwardProof) -> str:
     """Say how much was proved."""
     sampled = f"; of {counted(proof.sampled, 'large cell')} one position in {SHARE}" if proof.sampled else ""
     return f"{counted(proof.cells, 'cell')}, {counted(proof.states, 'state')} proved{sampled}"
+
+
+def hold_picture(board: chess.Board, hold: Hold) -> str:
+    """Draw what :func:`hold_text` says, with the distances below."""
+    others = _without(board, hold.blocker, hold.changer)
+    words = {square: [_stands(stood)] for square, stood in hold.squares.items()}
+    for square, depth in hold.distances.items():
+        words[square].append(plies(depth))
+    return picture(others, words, hold.squares, " ".join(_captions(board, hold)))
+
+
+def _without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoard:
+    rest = chess.BaseBoard(board.board_fen())
+    for square in squares:
+        rest.remove_piece_at(square)
+    return rest
+
+
+def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
+    """Say which king holds the other, and what the squares of the board show."""
+    blocker, changer = (
+        f"{chess.COLOR_NAMES[board.color_at(square) is True].capitalize()}'s "
+        f"{chess.piece_name(board.piece_type_at(square) or chess.KING)}"
+        for square in (hold.blocker, hold.changer)
+    )
+    yield f"{blocker} holds {changer} to {hold.value}."
+    yield f"Where the blocker stands, with {changer} to move, by its square:"
+
+
+def _stands(stood: tuple[chess.Square, ...]) -> str:
+    more = f"+{len(stood) - 1}" if len(stood) > 1 else ""
+    return f"{chess.square_name(stood[0])}{more}"
+
+
+def hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
+    """Yield a board that says for the changer's squares where the blocker stands, and one that says how far
+    it is to what the holder gets."""
+    rest = _without(board, hold.blocker, hold.changer)
+    others = {square: piece.symbol() for square, piece in rest.piece_map().items()}
+    yield from _captions(board, hold)
+    yield from board_text(others | {square: _stands(stood) for square, stood in hold.squares.items()}, 5)
+    if any(len(stood) > 1 for stood in hold.squares.values()):
+        yield "+n: there, or on n other squares"
+    if any(hold.distances.values()):
+        yield f"Plies until it is {hold.value}:"
+        yield from board_text(others | {square: str(depth) for square, depth in hold.distances.items()}, 5)
+
+
+_ARROWS: Final = {chess.WHITE: "#15781b", chess.BLACK: "#003088"}
+_SHOWN: Final = 4
+"""Plies of a plan that have arrows..."""
+_STRONG: Final = 2
+"""...and how many of these have strong ones; the others' are faint."""
+_FAINT: Final = "60"
+"""How opaque these are."""
+
+
+def write_pictures(directory: Path, board: chess.Board, solution: Solution) -> None:
+    """Write a picture of each hold, White's to ``hold-white.svg``, and of each end that is proved: to
+    ``lower.svg`` and ``upper.svg``, or ``value.svg`` if these are the same.
+
+    :raises TbgenError: if there is none, or it cannot be written.
+    """
+    pictures = dict(_pictures(board, solution))
+    if not pictures:
+        raise TbgenError("there is nothing to show: nothing was proved")
+    remedy = "choose another directory with --svg"
+    make_directory(directory, remedy=remedy)
+    for name, drawn in pictures.items():
+        write_file(directory / f"{name}.svg", drawn.encode(), remedy=remedy)
+
+
+def _pictures(board: chess.Board, solution: Solution) -> Iterator[tuple[str, str]]:
+    """Yield names and pictures."""
+    for hold in solution.holds:
+        yield f"hold-{chess.COLOR_NAMES[hold.holder]}", hold_picture(board, hold)
+    said = claims(solution)
+    ends = list(zip(("lower", "upper"), said, solution.plans, solution.mobile, strict=True))
+    if solution.value is not None:
+        plan, mobile = max(zip(solution.plans, solution.mobile, strict=True), key=lambda end: len(end[0]))
+        ends = [("value", "; ".join(filter(None, said)), plan, mobile)]
+    for name, claim, plan, mobile in ends:
+        if claim:
+            yield name, end_picture(board, claim, plan, mobile)
+
+
+def end_picture(board: chess.Board, claim: str, plan: Plan, mobile: tuple[chess.Square, ...]) -> str:
+    """Draw an end: the mobile men marked, the first moves of its plan as arrows, the words as title."""
+    colours = [_ARROWS[board.turn], _ARROWS[not board.turn]]
+    arrows = [
+        Arrow(
+            *(ply.move.from_square, ply.move.to_square),
+            color=colours[number % 2] + (_FAINT if number >= _STRONG else ""),
+        )
+        for number, ply in enumerate(plan[:_SHOWN])
+    ]
+    title = f"{claim}: {plan_text(board, plan)}" if plan else claim
+    return picture(board, {}, mobile, title, reversed(arrows))

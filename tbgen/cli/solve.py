@@ -1,18 +1,27 @@
-"""``tbgen solve``: the value of a position beyond the tables, or an interval that is proved."""
+"""``tbgen solve``: the value of a position beyond the tables, or an interval; many positions; estimates."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from math import log
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import chess
 
-from tbgen.board.fen import parse_fen
-from tbgen.board.validity import validate
+from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
+from tbgen.beyond.estimate import MOST_CELLS, SolveEstimate, squares_of
+from tbgen.beyond.jobs import Job, Solver, job_of, roots_of
+from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
+from tbgen.beyond.results import StateName, open_results
+from tbgen.beyond.structures import Mobile
+from tbgen.board.fen import is_fen, parse_fen
+from tbgen.board.rules import validate
+from tbgen.board.score import GScore
+from tbgen.board.scoring import ANYTHING, Scoring
 from tbgen.board.variant import Variant
-from tbgen.cli.batch import PositionBatch, positions_in
-from tbgen.cli.estimate import print_estimate
+from tbgen.cells.cell import Cell
 from tbgen.cli.options import (
     Accrued,
     AsJson,
@@ -30,16 +39,241 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine, stage_text
-from tbgen.cli.solving import Means
-from tbgen.cli.streams import print_json, say
+from tbgen.cli.solving import Means, Watch
+from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
+from tbgen.documents import Document, EndsDocument, Plies, ScoreText
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.extras import needs_extra
-from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.solve.kept import DEFAULT_BYTES, KeptCells
-from tbgen.solve.plan import roots_of
-from tbgen.solve.results import open_results
-from tbgen.solve.sets import Mobile
-from tbgen.text import counted
+from tbgen.probe.documents import PointsDocument, points_document
+from tbgen.probe.tablebase import Tablebase
+from tbgen.text import counted, duration, number, size_text
+
+_LINES: Final = 1 << 10
+"""Lines of standard input that are taken in together."""
+
+
+class SolvedPositionDocument(Document):
+    """What is proved of one position of many."""
+
+    fen: str
+    accrued: ScoreText
+    value: ScoreText | None
+    lower: ScoreText
+    upper: ScoreText
+    depth: Plies | None
+    points: EndsDocument[PointsDocument]
+    stopped_by: Stop | None
+    """None if the value is known, or if no more was tried in this run."""
+
+
+def positions_in(words: Sequence[str]) -> list[str] | None:
+    """Return the lines of the file of positions that the words of a command line name, ``-`` for standard
+    input; None if they are positions themselves.
+
+    :raises UsageError: if there is no such file, or if it has games or nothing.
+    :raises TbgenError: if it cannot be read.
+    """
+    name = words[0]
+    if name != "-" and is_fen(" ".join(words)) and not Path(name).exists():
+        return None
+    if len(words) > 1:
+        raise UsageError(f"{quote(' '.join(words))} is neither a FEN nor one file of FENs")
+    if ".pgn" in Path(name).suffixes:
+        raise UsageError(f"{name} has games: solve their final positions by: tbgen adjudicate {name} --solve")
+    lines = list(filter(None, map(str.strip, _lines_of(name))))
+    if not lines:
+        raise UsageError(f"there is no position in {'standard input' if name == '-' else name}")
+    return lines
+
+
+def _lines_of(name: str) -> Iterator[str]:
+    if name == "-":
+        for lines in batches_of_lines(_LINES):
+            yield from lines
+        return
+    try:
+        yield from Path(name).read_bytes().decode("utf-8-sig", "backslashreplace").split("\n")
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {quote(name)}: expected a FEN, a file of FENs, or -") from None
+    except OSError as error:
+        raise TbgenError(f"{quote(name)} cannot be read: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class PositionBatch:
+    """Solves positions and prints what is proved of each.
+
+    :param means: by what they are solved.
+    :param results: a file that keeps what is proved; None for none.
+    :param accrued: the accrued score of all of them; None for that of each FEN.
+    :param as_list: whether to print one document at the end, in the order of the positions.
+    :param stopped: whether to print what is known, and to solve nothing.
+    """
+
+    means: Means
+    results: Path | None
+    accrued: GScore | None
+    scoring: Scoring
+    directory: Path
+    as_list: bool
+    stopped: bool = False
+    _documents: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """By the number of the position."""
+
+    def run(self, texts: Sequence[str]) -> int:
+        """Solve positions; return the exit code of the worst error.
+
+        :raises KeyboardInterrupt: if it is interrupted, after what is proved by then has been printed.
+        """
+        watch = Watch()
+        kept = nullcontext() if self.results is None else open_results(self.results, "--results")
+        with kept as results, Tablebase(self.directory) as tables:
+            watch.solver = solver = self.means.solver(watch, results)
+            if self.stopped:
+                solver.stop()
+            try:
+                worst = self._solve(texts, tables, solver, watch)
+            finally:  # also where results can no longer be kept
+                if self.as_list:
+                    print_json([document for _, document in sorted(self._documents.items())])
+        say(f"tbgen: {self._summary()}")
+        if watch.interrupted and self.results is not None:
+            say(f"tbgen: what has been proved is in {self.results}: the same command goes on from there")
+        watch.end()
+        return worst
+
+    def _solve(self, texts: Sequence[str], tables: Tablebase, solver: Solver, watch: Watch) -> int:
+        worst = 0
+        jobs: dict[StateName, list[tuple[int, Job]]] = {}
+        for place, text in enumerate(texts, 1):
+            try:
+                job = job_of(text, self.accrued, tables, f"position {place}")
+                jobs.setdefault(job.state, []).append((place, job))
+            except TbgenError as error:
+                worst = max(worst, error.exit_code)
+                self._tell(place, error_document(text, error))
+        with watch.line as line:
+            for done in solver.work_on([alike[0][1] for alike in jobs.values()]):
+                line.clear()
+                for place, job in jobs[done.state]:
+                    text = texts[place - 1]
+                    try:
+                        self._tell(place, self._document(text, job, solver))
+                    except TbgenError as error:
+                        worst = max(worst, error.exit_code)
+                        self._tell(place, error_document(text, error))
+        return worst
+
+    def _document(self, text: str, job: Job, solver: Solver) -> dict[str, Any]:
+        found = solver.found(job)
+        bounds = ANYTHING if found is None else found.bounds
+        return SolvedPositionDocument(
+            fen=text,
+            accrued=str(job.accrued),
+            value=str(bounds.lower) if bounds.exact else None,
+            lower=str(bounds.lower),
+            upper=str(bounds.upper),
+            depth=None if found is None else found.depth,
+            points=EndsDocument(*(points_document(self.scoring, score) for score in bounds)),
+            stopped_by=solver.stopped_by(job),
+        ).plain()
+
+    def _tell(self, place: int, document: dict[str, Any]) -> None:
+        self._documents[place] = document
+        if not self.as_list:
+            print_json(document, indent=None)
+
+    def _summary(self) -> str:
+        """Say how much is known of how many positions."""
+        counts = Counter(map(_known, self._documents.values()))
+        told = ", ".join(f"{count:,} {known}" for known, count in sorted(counts.items()))
+        return f"{counted(len(self._documents), 'position')}: {told}"
+
+
+def _known(document: dict[str, Any]) -> str:
+    if "error" in document:
+        return "with an error"
+    if document["value"] is not None:
+        return "exact"
+    return "not known" if (document["lower"], document["upper"]) == tuple(map(str, ANYTHING)) else "bounded"
+
+
+_SHOWN: Final = 20
+"""Pawn structures that have a line of their own."""
+
+
+def print_estimate(
+    texts: Sequence[str],
+    accrued: GScore | None,
+    mobile: Mobile,
+    memory: int,
+    threads: int,
+    directory: Path,
+    as_json: bool,
+) -> int:
+    """Print what it should take to solve positions; return the exit code of the worst error.
+
+    :raises TbgenError: if there is an error in the only position.
+    """
+    roots: list[list[Cell]] = []
+    errors: list[dict[str, Any]] = []
+    worst = 0
+    with Tablebase(directory) as tables:
+        for text in texts:
+            try:
+                roots.append(roots_of(job_of(text, accrued, tables).board, memory, mobile))
+            except TbgenError as error:
+                if len(texts) == 1:
+                    raise
+                worst = max(worst, error.exit_code)
+                errors.append(error_document(text, error))
+                if not as_json:
+                    say(f"tbgen: {text}: {error}")
+        estimate = SolveEstimate.of(roots, tables, threads, MOST_CELLS)
+    if as_json:
+        print_json(estimate.document().plain() | ({"errors": errors} if errors else {}))
+    else:
+        print("\n".join(_text(estimate)))
+    return worst
+
+
+def _text(estimate: SolveEstimate) -> Iterator[str]:
+    """Yield the lines for a reader."""
+    structures, sizes = estimate.structures, sorted(estimate.sizes, reverse=True)
+    if not structures:
+        yield "cells     none: tables hold the position" + "s" * (estimate.positions > 1)
+        return
+    more = "" if estimate.complete else f"more than {number(MOST_CELLS)}: of these "
+    yield f"cells     {more}{number(len(estimate.cells))}, in {counted(len(structures), 'pawn structure')}"
+    if promoted := estimate.promoted.total():
+        yield f"          promotions lead to {number(promoted)} others, solved as far as the play needs them"
+    if estimate.wholes:
+        seconds, memory = estimate.wholes_take()
+        takes = f"{size_text(memory)}, {duration(seconds / len(estimate.wholes))} each"
+        yield f"          and at last to {number(len(estimate.wholes))} of five mobile men: {takes}"
+    least = "" if estimate.complete else "more than "
+    time = duration(estimate.seconds_of(estimate.sizes))
+    yield f"time      {least}{time} on {counted(estimate.threads, 'thread')}"
+    yield f"memory    {size_text(estimate.memory)} for a cell"
+    yield f"disk      {least}{size_text(estimate.disk)} with --cells"
+    yield ""
+    rows = [["pawns of White", "of Black", *(f"{_mobile_men(size)} mobile" for size in sizes), "time"]]
+    for (white, black), counts in list(structures.items())[:_SHOWN]:
+        pawns = (" ".join(squares_of(squares)) or "-" for squares in (white, black))
+        cells = (number(counts[size]) if counts[size] else "" for size in sizes)
+        rows.append([*pawns, *cells, duration(estimate.seconds_of(counts))])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        pairs = list(zip(row, widths, strict=True))
+        texts = [cell.ljust(width) for cell, width in pairs[:2]]
+        yield "  ".join(texts + [cell.rjust(width) for cell, width in pairs[2:]])
+    if len(structures) > _SHOWN:
+        yield f"and {counted(len(structures) - _SHOWN, 'other structure')}"
+
+
+def _mobile_men(size: int) -> int:
+    return round(log(size, 64))
+
 
 _ONE: Final = "one position: leave it out, or give one FEN"
 _MANY: Final = "many positions: leave it out, or give a file of them"
@@ -151,11 +385,9 @@ def run(
             raise halt
         return code
     # What takes compiled code is imported now, for an estimate does without.
-    from tbgen.cli.holds import hold_text
-    from tbgen.cli.pictures import write_pictures
-    from tbgen.cli.solution import print_stage, solution_text
-    from tbgen.solve.documents import SolutionDocument
-    from tbgen.solve.solver import solve
+    from tbgen.beyond.solver import solve
+    from tbgen.beyond.statements import SolutionDocument
+    from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
 
     fen = parse_fen(texts[0])
     if accrued is None and (note := fen.note(Variant.R_MOBILITY)):
@@ -204,7 +436,7 @@ def _solve_below(
     :return: what has stopped the workers, if anything: then the answer is what is known.
     """
     with needs_extra("solving with --scheduler", "cluster"):
-        from tbgen.solve.cluster.client import StoppedClusterError, solve_on_cluster
+        from tbgen.beyond.cluster import StoppedClusterError, solve_on_cluster
 
     roots = []
     for text in texts:

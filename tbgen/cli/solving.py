@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from tbgen.board.interval import ANYTHING, ScoreInterval
+from tbgen.beyond.budget import Budget
+from tbgen.beyond.jobs import FIRST_SECONDS, CellProver, Course, Job, Solver
+from tbgen.beyond.kept import DEFAULT_BYTES
+from tbgen.beyond.results import SolveResults, open_results
+from tbgen.board.scoring import ANYTHING, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cli.options import CellDirectory, Count, OptionGroup, Setting, Size, Time
 from tbgen.cli.progress import ProgressLine, stage_text
@@ -14,11 +18,6 @@ from tbgen.cli.streams import say
 from tbgen.errors import UsageError, printable
 from tbgen.probe.syzygy import Syzygy
 from tbgen.progress import SolveStage
-from tbgen.solve.budget import Budget
-from tbgen.solve.budgeted import FIRST_SECONDS, CellProver, Course, Solver
-from tbgen.solve.kept import DEFAULT_BYTES
-from tbgen.solve.plan import Job
-from tbgen.solve.results import SolveResults, open_results
 from tbgen.text import counted, duration, number
 
 
@@ -86,7 +85,7 @@ class SolvingOptions(OptionGroup):
 
 @dataclass(frozen=True)
 class Means:
-    """What positions are solved by, as :class:`tbgen.solve.budgeted.Solver` has it."""
+    """What positions are solved by, as :class:`tbgen.beyond.jobs.Solver` has it."""
 
     seconds: float | None
     total: float | None

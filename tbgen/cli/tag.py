@@ -10,10 +10,10 @@ from tbgen.cli.games import Adjudication, AdjudicationOptions
 from tbgen.cli.options import AsJson, Setting, command
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError
-from tbgen.files import make_directory
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.files import is_stream, matching, reading, writing
 from tbgen.games.tagging import Tally
+from tbgen.machine import make_directory
 from tbgen.text import counted
 
 _HELD: Final = 16 << 20

@@ -17,8 +17,8 @@ from tbgen.store.format import tables_in
 from tbgen.text import counted
 
 if TYPE_CHECKING:
+    from tbgen.verify.directory import TableProof
     from tbgen.verify.report import Finding
-    from tbgen.verify.tables import TableProof
 
 
 @command
@@ -61,8 +61,8 @@ def run(
     :param json: print one JSON document about the tables
     """
     from tbgen.probe.values import Values
-    from tbgen.verify.proofs import Proofs
-    from tbgen.verify.tables import verify  # needs numba, and --help does not
+    from tbgen.verify.directory import verify  # needs numba, and --help does not
+    from tbgen.verify.plan import Proofs
 
     wanted = list(materials) or tables_in(directory, variant)
     if not wanted:

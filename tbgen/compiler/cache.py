@@ -1,4 +1,4 @@
-"""The compiled kernels on disk: where they lie, which sources they were made from, which are there.
+"""The compiled kernels on disk: where they lie, of which sources, which are there; and compiling two halves.
 
 A kernel's file lies in a folder named by its module and a digest of all that this module imports, directly
 or not: whatever of the package can be part of its machine code. The place of the package plays no part, so
@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -230,3 +231,29 @@ def compiling(family: str, which: str, takes: str, note: Callable[[str], object]
             mark_compiled(family)
     finally:
         _COMPILING.discard(family)
+
+
+def compile_side_by_side(aside: Callable[[], object], here: Callable[[], object]) -> None:
+    """Compile what two functions compile, the one in another process, which shares the cache.
+
+    Where there is no other processor, or no cache to share, and whatever the other process misses, this one
+    compiles it.
+
+    :param aside: a function of a module.
+    """
+    other = _start(aside) if directory() == home() and os.cpu_count() != 1 else None
+    here()
+    if other is not None:
+        other.wait()
+    aside()
+
+
+def _start(aside: Callable[[], object]) -> "subprocess.Popen[bytes]":
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, "-c", f"from {aside.__module__} import {aside.__qualname__} as run; run()"],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )

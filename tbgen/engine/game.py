@@ -1,17 +1,21 @@
-"""The game that the engine plays: what the command ``position`` says, and what a search asks of it."""
+"""The game that the engine plays: the command ``position``, what a search asks, and what is known.
+
+Advice is what somebody knows of the state to move from.
+"""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, Self
 
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.rules import without_impossible_en_passant
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.games.referee.arbiter import Arbiter, PlayedPosition
+from tbgen.games.referee import Arbiter, PlayedPosition
 from tbgen.games.settings import FiftyMoveRule, GameSettings
 
 _FEW_PLIES: Final = 40
@@ -139,6 +143,8 @@ def read_game(
         start = parse_fen(" ".join(first[1:]))
     else:
         raise UsageError(_EXPECTED)
+    if without_impossible_en_passant(start.board):
+        note("no pawn can just have passed the en passant square: it does not count")
     if unheard := start.note(Variant.R_MOBILITY):
         note(unheard)
     if start.seventh is None:
@@ -173,3 +179,43 @@ def _parts(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return what a command ``position`` begins with, and its moves."""
     at = words.index("moves") if "moves" in words else len(words)
     return list(words[:at]), list(words[at + 1 :])
+
+
+class Candidate(NamedTuple):
+    """A move to choose where the game is drawn in chess.
+
+    :ivar cost: points, from 0 to 1, that it gives up by the rules of chess.
+    :ivar answer: that the other side is expected to give; None if nobody knows.
+    """
+
+    cost: float = 0
+    answer: chess.Move | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Moves worth playing, and what the state is worth with them.
+
+    :ivar moves: those among which nothing more is known, at least one, and first one that is sure to give the
+        mover as much as he can be sure of.
+    :ivar lower: White gets this at least.
+    :ivar upper: White gets this at most.
+    :ivar depth: plies until the accrued score is the value; None if it is not known.
+    :ivar line: best play as far as it is known.
+    """
+
+    moves: tuple[chess.Move, ...]
+    lower: GScore
+    upper: GScore
+    depth: int | None = None
+    line: tuple[chess.Move, ...] = ()
+
+    @classmethod
+    def of(cls, move: chess.Move, value: GScore, depth: int | None) -> Self:
+        """Return the advice to play one move, with which the state has a value."""
+        return cls((move,), value, value, depth, (move,))
+
+    @property
+    def value(self) -> GScore | None:
+        """The value, if it is known exactly."""
+        return self.lower if self.lower == self.upper else None

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 import chess
 
-from tbgen.board.interval import ScoreInterval
-from tbgen.engine.advice import Advice
-from tbgen.engine.game import SearchGame
+from tbgen.board.scoring import ScoreInterval
+from tbgen.engine.game import Advice, SearchGame
 from tbgen.engine.scale import centipawns, mate_plies, nearest, reached, worth
-from tbgen.engine.search import RootLine, TreeSearch
+from tbgen.engine.tree_search import RootLine, TreeSearch
 from tbgen.text import plies as plies_text
 
 if TYPE_CHECKING:
     from chess.engine import InfoDict
 
-    from tbgen.engine.compiled import CompiledSearch
+    from tbgen.engine.compiled_search import CompiledSearch
     from tbgen.engine.partner import Judgement
 
 

@@ -14,12 +14,11 @@ from typing import Any, Final
 
 import chess
 
+from tbgen.beyond.budget import COMMAND
 from tbgen.board.score import GScore
 from tbgen.compiler.cache import substitute
-from tbgen.engine.advice import Advice
-from tbgen.engine.game import SearchGame
+from tbgen.engine.game import Advice, SearchGame
 from tbgen.errors import TbgenError
-from tbgen.solve.command import COMMAND
 
 MEMORY: Final = "4G"
 _LEAST_SECONDS: Final = 1

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import chess
 
 from tbgen.engine import report
-from tbgen.engine.advice import Advice
-from tbgen.engine.game import SearchGame
+from tbgen.engine.game import Advice, SearchGame
 from tbgen.engine.limits import Timer
-from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
 from tbgen.engine.scale import worth
-from tbgen.engine.search import RootLine, TreeSearch
 from tbgen.engine.solving import BackgroundProof, SolvingError
-from tbgen.engine.tables import EngineTables
+from tbgen.engine.table_advice import EngineTables
+from tbgen.engine.tree_search import Memory, RootLine, TreeSearch
 from tbgen.errors import TbgenError, printable
 from tbgen.games.settings import FiftyMoveRule
 
 if TYPE_CHECKING:
-    from tbgen.engine.compiled import CompiledSearch
+    from tbgen.engine.compiled_search import CompiledSearch
     from tbgen.engine.partner import Judgement, Partner
     from tbgen.engine.room import SearchRoom
 
@@ -213,7 +211,10 @@ class Thinker:
         if room is None:
             known = self.tables.known if self.tables else lambda _: None
             return TreeSearch(game, allowed, known, self.memory, over, self.options.best)
-        from tbgen.engine.compiled import PATIENCE, CompiledSearch  # takes numba, which is loaded by now
+        from tbgen.engine.compiled_search import (  # takes numba, which is loaded by now
+            PATIENCE,
+            CompiledSearch,
+        )
 
         nodes = timer.go.numbers.get("nodes") if judged is None else judged.search_nodes
         candidates = None if judged is None else judged.kept

@@ -17,12 +17,11 @@ import chess
 import tbgen
 from tbgen.engine.game import SearchGame, go_on, read_game
 from tbgen.engine.limits import Go, Timer
-from tbgen.engine.loading import Loading
-from tbgen.engine.memory import Memory
+from tbgen.engine.loading import Loading, Partnership
 from tbgen.engine.options import Options
-from tbgen.engine.partnership import Partnership
-from tbgen.engine.tables import EngineTables
+from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
+from tbgen.engine.tree_search import Memory
 from tbgen.errors import TbgenError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -209,7 +208,7 @@ class UciEngine:
 
     def _begin_loading(self) -> None:
         def work() -> None:
-            from tbgen.engine.warmup import ensure_compiled  # takes numba
+            from tbgen.engine.compiled_search import ensure_compiled  # takes numba
 
             ensure_compiled(self._note)
 

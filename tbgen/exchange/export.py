@@ -1,17 +1,289 @@
-"""Exporting tables: a directory of flat files for the C library."""
+"""Exporting tables as flat files, which programs such as the C library map into memory (docs/native.md).
 
-from collections.abc import Callable, Iterable
+A header, sections one after the other, and a checksum for every page of :data:`PAGE` bytes.
+"""
+
+import mmap
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import permutations, product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.board.material import Material
-from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError
-from tbgen.exchange.chosen import chosen_tables
-from tbgen.exchange.flat import flat_path, is_flat_file_of, write_flat
-from tbgen.files import make_directory
+from tbgen.board.variant import Variant, unlisted
+from tbgen.errors import DamagedTableError, MissingTableError
+from tbgen.exchange.publish import chosen_tables
+from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout
+from tbgen.machine import make_directory, write_errors, written_aside
+from tbgen.store import schema
 from tbgen.store.format import table_path
-from tbgen.store.stored_file import StoredFile
+from tbgen.store.schema import slots_of
+from tbgen.store.table_file import StoredFile
+
+VERSION: Final = 1
+"""Raised by every change that an older reader would misread."""
+PAGE: Final = 4096
+"""Bytes that one checksum is taken of."""
+SUFFIX: Final = ".flat"
+
+SECTIONS: Final = (
+    *("phase", "ep_config"),
+    *("code", "value_start", "value_step", "depth_start", "depth_step", "function_start", "function_step"),
+    *("value", "depth", "run_mask", "run_start", "run_rank", "run_value", "run_depth"),
+    *("block_start", "block_data", "function_block_start", "function_block_data"),
+    *("exception_start", "exception_slot", "exception_value", "exception_depth"),
+    *("entry_start", "entry_from", "entry_value", "ep_value", "ep_depth"),
+)
+"""Names of the sections, in the order in which the header lists them and the file has them."""
+
+_HEAD: Final = struct.Struct("<8sIIQ16sBBBx32s4x")
+"""Magic, version, checksum, size of the file, material, rules, form, stored side, digest of the table."""
+_PLACE: Final = struct.Struct("<QQ")
+"""Offset and length in bytes of a section."""
+_MAGIC: Final = b"tbgflat\0"
+_CHECKSUM_AT: Final = 12
+_ALIGNED: Final = 64
+"""Sections begin at a multiple of this."""
+_WIDE: Final = 16
+"""Symbols of a context that a decoder compares at once."""
+_STEP: Final = np.dtype(
+    {
+        "names": ["edge", "symbol"],
+        "formats": [("<u2", _WIDE + 1), ("u1", _WIDE)],
+        "offsets": [0, 2 * _WIDE + 2],
+        "itemsize": 64,
+    }
+)
+"""So many symbols of a context: the interval of number n is from ``edge[n]`` to ``edge[n + 1]`` - 1."""
+_TOTAL: Final = 4096
+"""What the shares of a context sum up to."""
+_EXCEPTION_BITS: Final = 16
+"""Low bits of a slot, those that the list of exceptions has."""
+_NOWHERE: Final = 0xFFFFFFFF
+
+Sections = Mapping[str, NDArray[Any]]
+
+
+def flat_path(directory: Path, material: str, variant: Variant) -> Path:
+    """Return where the flat file of a table lies in a directory.
+
+    >>> flat_path(Path("flat"), "KBvK", Variant.R_MOBILITY).as_posix()
+    'flat/KBvK.r.flat'
+    """
+    return directory / f"{material}.{variant}{SUFFIX}"
+
+
+def is_flat_file_of(path: Path, table: StoredFile) -> bool:
+    """Tell whether a file is the flat file of a table, as it was written: by header, size and checksums."""
+    try:
+        with path.open("rb") as file:
+            head, size = file.read(PAGE), path.stat().st_size
+    except OSError:
+        return False
+    facts = _HEAD.unpack_from(head.ljust(PAGE, b"\0"))
+    if facts[:4] != (_MAGIC, VERSION, _header_checksum(head), size) or facts[-1] != _digest(table):
+        return False
+    end, _ = _PLACE.unpack_from(head, _HEAD.size + _PLACE.size * len(SECTIONS))
+    stated = np.fromfile(path, "<u4", offset=end)
+    return np.array_equal(stated, np.fromiter(_page_checksums(path, end), "<u4"))
+
+
+def write_flat(table: StoredFile, path: Path) -> int:
+    """Write the flat file of a table under its final name, which exists only once it is complete and checked.
+
+    :returns: bytes of the file.
+    :raises DamagedTableError: if the table cannot be used.
+    :raises TbgenError: if the file cannot be written; nothing is left behind then.
+    """
+    if table.info.variant.layered and not table.info.stores_accrued:
+        raise table.damaged("it was built without accrued scores")
+    sections = _packed(table) if table.info.packed else _plain(table)
+    with written_aside(path) as temporary, write_errors(path):
+        with temporary.open("wb") as file:
+            file.write(bytes(PAGE))
+            places = []
+            for name in SECTIONS:
+                file.write(bytes(-file.tell() % _ALIGNED))
+                data = np.ascontiguousarray(sections.get(name, np.zeros(0, np.uint8)))
+                places.append((file.tell(), data.nbytes))
+                file.write(data.data)
+            file.write(bytes(-file.tell() % PAGE))
+            places.append((file.tell(), 4 * (file.tell() // PAGE - 1)))
+        checks = np.fromiter(_page_checksums(temporary, places[-1][0]), "<u4")
+        with temporary.open("r+b") as file:
+            file.seek(places[-1][0])
+            file.write(checks.data)
+            size = file.tell()
+            file.seek(0)
+            file.write(_header(table, size, places))
+        _compare(temporary, sections, places)
+    return size
+
+
+def _digest(table: StoredFile) -> bytes:
+    return bytes.fromhex(table.info.digest)
+
+
+def _header(table: StoredFile, size: int, places: list[tuple[int, int]]) -> bytes:
+    info = table.info
+    side = table.stored_side if info.packed else 0
+    facts = (_number_of(info.variant), int(info.packed), side)
+    head = _HEAD.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *facts, _digest(table))
+    header = bytearray((head + b"".join(_PLACE.pack(*place) for place in places)).ljust(PAGE, b"\0"))
+    struct.pack_into("<I", header, _CHECKSUM_AT, _header_checksum(header))
+    return bytes(header)
+
+
+def _number_of(variant: Variant) -> int:
+    """Return the number of a variant in the header, which the C library knows."""
+    match variant:
+        case Variant.R_MOBILITY:
+            return 0
+        case Variant.WHOLE_GAME:
+            return 1
+        case other:
+            raise unlisted(other)
+
+
+def _header_checksum(header: bytes | bytearray) -> int:
+    """Return the CRC-32 of a header whose checksum is taken for 0."""
+    return zlib.crc32(header[:_CHECKSUM_AT] + bytes(4) + header[_CHECKSUM_AT + 4 :])
+
+
+def _page_checksums(path: Path, end: int) -> Iterator[int]:
+    """Yield the CRC-32 of every page after the header."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for start in range(PAGE, end, PAGE):
+            yield zlib.crc32(data[start : start + PAGE])
+
+
+def _compare(path: Path, sections: Sections, places: list[tuple[int, int]]) -> None:
+    """Read a file back, before it gets its name.
+
+    :raises DamagedTableError: if it is not what was written.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for name, (start, size) in zip(SECTIONS, places, strict=False):
+            if size and data[start : start + size] != np.ascontiguousarray(sections[name]).tobytes():
+                raise DamagedTableError(f"{path} was not written as it should be: check the disk, try again")
+
+
+def _plain(table: StoredFile) -> dict[str, NDArray[Any]]:
+    """Return the sections of a plain table."""
+    mask = table.data(schema.RUN_MASK).view("<u8")
+    return {
+        **_shared(table),
+        "value": table.data(schema.VALUE),
+        "depth": table.data(schema.DEPTH),
+        "run_mask": mask,
+        "run_start": _before(np.bitwise_count(mask.reshape(-1)), table.data(schema.RUN_RANK)),
+        "run_rank": table.data(schema.RUN_RANK),
+        "run_value": table.data(schema.RUN_VALUE),
+        "run_depth": table.data(schema.RUN_DEPTH),
+    }
+
+
+def _before(slots: NDArray[np.uint8], rank: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """Return how many runs come before those of each word of a mask.
+
+    :param slots: uint8 (words,): how many slots of the word have runs.
+    :param rank: uint8 (runs,): the last run of a slot has its highest bit set.
+    """
+    ends = np.concatenate([[0], np.flatnonzero(rank >> 7) + 1])
+    return np.asarray(ends[np.cumsum(slots, dtype=np.int64) - slots], "<u4")
+
+
+def _shared(table: StoredFile) -> dict[str, NDArray[Any]]:
+    """Return the sections that both forms have."""
+    config = table.data(schema.EP_CONFIG).astype(np.int64)
+    number = config[:, 0] << 6 | config[:, 1]
+    order = np.argsort(number)
+    return {
+        "phase": _phases(table.layout),
+        "ep_config": number[order].astype("<u4"),
+        "ep_value": table.data(schema.EP_VALUE)[order],
+        "ep_depth": table.data(schema.EP_DEPTH)[order],
+    }
+
+
+def _phases(layout: Layout) -> NDArray[np.uint32]:
+    """Return the phases of pawns on all squares, in any order: 4 times the phase, plus 1 if the position is
+    mirrored, 2 if its mirror image is of the same phase; NOWHERE where two pawns stand on one square.
+
+    :returns: uint32 (48 ** pawns,), empty without pawns; the squares, less 8, are digits with the radix 48.
+    """
+    if not layout.pawns:
+        return np.zeros(0, np.uint32)
+    found = np.full(48**layout.pawns, _NOWHERE, "<u4")
+    for placement, phase in layout.rows.items():
+        mirrored = tuple(IMAGE[MIRROR_FILES][square] for square in placement)
+        same = 2 * (layout.placement_of(mirrored) == placement)
+        for image, flags in ((mirrored, same + 1), (placement, same)):
+            white, black = image[: layout.white_pawns], image[layout.white_pawns :]
+            for first, last in product(permutations(white), permutations(black)):
+                number = 0
+                for square in (*first, *last):
+                    number = number * 48 + square - 8
+                found[number] = 4 * phase + flags
+    return found
+
+
+def _packed(table: StoredFile) -> dict[str, NDArray[Any]]:
+    """Return the sections of a packed table."""
+    slots = slots_of(table.data(schema.EXCEPTION_STEP))
+    buckets = np.arange((table.info.size >> _EXCEPTION_BITS) + 2) << _EXCEPTION_BITS
+    return {
+        **_shared(table),
+        "code": table.data(schema.CODE),
+        **_model("value", table.data(schema.VALUE_SHARES)),
+        **_model("depth", table.data(schema.DEPTH_SHARES)),
+        **_model("function", table.data(schema.FUNCTION_SHARES)),
+        "block_start": _starts(table.data(schema.VALUE_LENGTH)),
+        "block_data": table.data(schema.VALUE_DATA),
+        "function_block_start": _starts(table.data(schema.FUNCTION_LENGTH)),
+        "function_block_data": table.data(schema.FUNCTION_DATA),
+        "exception_start": np.searchsorted(slots, buckets).astype("<u4"),
+        "exception_slot": (slots & (1 << _EXCEPTION_BITS) - 1).astype("<u2"),
+        "exception_value": table.data(schema.EXCEPTION_VALUE),
+        "exception_depth": table.data(schema.EXCEPTION_DEPTH),
+        "entry_start": table.data(schema.FUNCTION_START),
+        "entry_from": table.data(schema.FUNCTION_ACCRUED),
+        "entry_value": table.data(schema.FUNCTION_VALUE),
+    }
+
+
+def _starts(length: NDArray[np.uint16]) -> NDArray[np.uint32]:
+    """Return where blocks of these lengths begin, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(length, dtype=np.int64)]).astype("<u4")
+
+
+def _model(name: str, share: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
+    """Return the sections of a model: of each context, the symbols that occur in it, by falling share, in
+    steps of 16. Contexts that do not occur share the first step.
+
+    :param share: uint16 (contexts, symbols).
+    """
+    wide = share.astype(np.int64)
+    found = np.count_nonzero(wide, axis=1)
+    count = -(-found // _WIDE)
+    start = np.where(found, np.cumsum(count) - count + 1, 0)
+    context = np.repeat(np.arange(len(wide)), found)
+    within = np.arange(len(context)) - np.repeat(np.cumsum(found) - found, found)
+    symbols = np.argsort(-wide, axis=1, kind="stable")[context, within]
+    total = wide.sum(axis=1)
+    ends = np.cumsum(wide[context, symbols]) - (np.cumsum(total) - total)[context]
+    step = np.zeros(1 + count.sum() if len(wide) else 0, _STEP)
+    step["edge"][:, 1:] = _TOTAL
+    place = start[context] + within // _WIDE, within % _WIDE
+    step["edge"][place[0], place[1] + 1], step["symbol"][place] = ends, symbols
+    later = place[0][(within > 0) & (within % _WIDE == 0)]
+    step["edge"][later, 0] = step["edge"][later - 1, _WIDE]
+    return {f"{name}_start": start.astype("<u4"), f"{name}_step": step.view(np.uint8)}
 
 
 class ExportedTable(NamedTuple):

@@ -20,20 +20,20 @@ from typing import Final, Protocol
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
-from tbgen.exchange.check import check_table
 from tbgen.exchange.published import (
     LIST_NAME,
     MOST_LIST_BYTES,
     PublishedFile,
     PublishedSet,
     UnusableFileError,
+    check_table,
     sha256_of,
     size_of,
 )
 from tbgen.exchange.sources import FileSource, InterruptedTransferError, NotTakenError, persistent
-from tbgen.files import make_directory, put_in_place, write_errors
+from tbgen.machine import make_directory, put_in_place, write_errors
 from tbgen.store.format import table_path
-from tbgen.store.stored_file import StoredFile
+from tbgen.store.table_file import StoredFile
 from tbgen.text import size_text
 
 PARTIAL: Final = ".part"

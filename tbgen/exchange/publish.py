@@ -1,29 +1,54 @@
-"""Publishing tables: a directory that any web server can hand out, with the list of what is in it."""
+"""Publishing tables: which, a directory that any web server can hand out, and the list of what is in it."""
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from tbgen.board.material import Material
+from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError
-from tbgen.exchange.check import check_table
-from tbgen.exchange.chosen import chosen_tables
+from tbgen.errors import MissingTableError, NoTablesError, UsageError
 from tbgen.exchange.published import (
     LIST_NAME,
     PublishedFile,
     PublishedSet,
     PublishedTable,
+    check_table,
     sha256_of,
     size_of,
 )
-from tbgen.files import make_directory, write_errors, write_file, written_aside
-from tbgen.store.format import table_path
+from tbgen.machine import make_directory, write_errors, write_file, written_aside
+from tbgen.store.format import table_path, tables_in
+
+
+def chosen_tables(
+    directory: Path, variants: Sequence[Variant], materials: Iterable[Material] | None
+) -> list[tuple[Material, Variant]]:
+    """Return tables in build order, variant by variant; those with described men stay where they are.
+
+    :param materials: which tables, and with them those that they rest on, which may be missing; all of the
+        directory if None.
+    :raises NoTablesError: if there are none.
+    :raises UsageError: if one is named that has described men.
+    """
+    named = None if materials is None else closure(materials)
+    described = [material.name for material in named or () if material.is_described]
+    if described:
+        raise UsageError(f"{described[-1]} has described men: only tables of chess are published or exported")
+    wanted = [
+        (material, variant)
+        for variant in variants
+        for material in (tables_in(directory, variant) if named is None else named)
+        if not material.is_described
+    ]
+    if not wanted:
+        raise NoTablesError(directory, variants[0])
+    return wanted
+
 
 SUMS_NAME: Final = "SHA256SUMS"
 """The same in the form that ``sha256sum -c`` reads."""

@@ -1,5 +1,7 @@
-"""The list of a published set: its tables and cells, how large they are, and their digests
-(docs/publishing.md)."""
+"""The list of a published set: its tables and cells, how large they are, and their digests.
+
+It is described in docs/publishing.md. Here a file is checked to be the table that it claims to be, too.
+"""
 
 import hashlib
 from collections.abc import Iterable
@@ -14,9 +16,22 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cells.file import CellFileError, check_cell, is_file_name
 from tbgen.errors import DamagedTableError, TbgenError, quote
-from tbgen.exchange.check import check_table
 from tbgen.store.format import table_path
 from tbgen.store.inventory import Digest
+from tbgen.store.table_file import StoredFile
+
+
+def check_table(path: Path, material: Material, variant: Variant) -> str:
+    """Read all of a table, in either form, and compare it with its digest; return the digest.
+
+    :raises DamagedTableError: if it is damaged, or of another material or variant.
+    """
+    with StoredFile(path, material=material) as table:
+        if table.info.variant is not variant:
+            raise DamagedTableError(f"{path} holds a table for the rules {table.info.variant}")
+        table.check()
+        return table.info.digest
+
 
 LIST_NAME: Final = "tbgen-set.json"
 MOST_LIST_BYTES: Final = 32 << 20

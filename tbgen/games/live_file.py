@@ -25,7 +25,7 @@ from tbgen.board.scoring import Komi, Scheme
 from tbgen.board.variant import Variant
 from tbgen.documents import Count
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings.sprt import TestSettings, sprt
+from tbgen.games.standings.elo import TestSettings, sprt
 
 
 class Termination(StrEnum):

@@ -13,8 +13,8 @@ from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY, copy_size, file_size, memory_to_build, seconds_to_build
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
-from tbgen.index.source import KEPT, SMALL, fresh_bytes
-from tbgen.store.form import form_of, is_packed
+from tbgen.index.table import KEPT, SMALL, fresh_bytes
+from tbgen.store.format import form_of, is_packed
 
 _MIB: Final = 1 << 20
 

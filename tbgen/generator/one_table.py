@@ -1,7 +1,8 @@
-"""Building one table: read what it rests on, solve, write, check."""
+"""Building one table: make room in memory, read what it rests on, solve, write, check."""
 
+import resource
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -9,18 +10,54 @@ from typing import TYPE_CHECKING, Protocol
 from tbgen import __version__
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.generator.estimate import estimate
-from tbgen.generator.memory import make_room, process_peak
+from tbgen.generator.estimate import Estimate, check_memory, estimate, together
 from tbgen.index.layout import BLACK_TO_MOVE, layout_of
 from tbgen.index.table import AccruedForm
+from tbgen.machine import free_memory, give_back, held
 from tbgen.progress import Progress, Reporter
-from tbgen.store.form import form_of, is_packed
-from tbgen.store.format import table_path
-from tbgen.store.info import TableInfo
+from tbgen.store.format import TableInfo, form_of, is_packed, table_path
 from tbgen.store.writer import write_table
 
 if TYPE_CHECKING:
     from tbgen.packed.sources import Sources
+
+
+def make_room(needs: Sequence[Estimate], cap: int | None = None) -> None:
+    """Give memory back if the process might else take more than the next tables need, or than ``cap`` bytes.
+
+    :raises TbgenError: if it would all the same, and takes more than ``cap`` or than the machine has.
+    """
+    allowed = max(table.memory for table in needs) if cap is None else cap
+    if any(table.beside(held()) > allowed for table in needs):
+        give_back()
+    check_memory(needs, cap, held())
+
+
+def has_room(need: Estimate, at_work: Sequence[Estimate], foreseen: int, cap: int | None = None) -> bool:
+    """Whether a table may begin beside those at work, without the process taking more than ``cap`` bytes, or
+    than the machine has free.
+
+    :param foreseen: bytes that the build was said to take: without ``cap`` none beyond them are kept.
+    """
+    allowed = available() if cap is None else cap
+
+    def taken() -> int:
+        return together([*at_work, need]) + max(0, held() - together(at_work))
+
+    if taken() > (min(foreseen, allowed) if cap is None else cap):
+        give_back()
+    return taken() <= allowed
+
+
+def available() -> int:
+    """Return the bytes that the process may take, those that it holds among them, before the machine runs
+    short: a tenth of what is free stays so. Where the system does not say, of all it has."""
+    return held() + free_memory() // 10 * 9
+
+
+def process_peak() -> int:
+    """Return the most memory in bytes that the process has held since it began."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 @dataclass(frozen=True)
@@ -63,10 +100,10 @@ def build_table(
 def compile_kernels(reporter: Reporter, materials: Collection[Material]) -> None:
     """Compile the kernels that tables of some materials are solved by, as far as they are not in the
     cache."""
-    from tbgen.packed import warmup as packed_warmup
-    from tbgen.retro import described_warmup, warmup
+    from tbgen.packed import packed_warmup
+    from tbgen.retro import described_warmup, solver_warmup
 
-    warmup.ensure_compiled(reporter.note)
+    solver_warmup.ensure_compiled(reporter.note)
     if any(material.is_described for material in materials):
         described_warmup.ensure_compiled(reporter.note)
     if any(map(is_packed, materials)):
@@ -89,11 +126,10 @@ def solve_and_write(
 
     :raises TbgenError: if something cannot be read or written.
     """
-    from tbgen.packed.content import packed_content
-    from tbgen.packed.order import stored_side
-    from tbgen.packed.pack import NeedFinder
+    from tbgen.packed.encode import packed_content
+    from tbgen.packed.pack import NeedFinder, stored_side
+    from tbgen.retro.ranks import Stages
     from tbgen.retro.solver import solve
-    from tbgen.retro.stages import Stages
 
     begun, stages = time.perf_counter(), Stages()
     with stages.timed("sub-tables"):

@@ -1,15 +1,21 @@
-"""Diagrams of positions for HTML pages: the men of chess.svg, drawn once per page and used by every board."""
+"""Boards and described men as SVG, in pages and as files, and links of diagrams to the explorer."""
 
 from __future__ import annotations
 
+import html
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
+from xml.sax import saxutils
 
 import chess
 import chess.svg
 from markupsafe import Markup, escape
 
-from tbgen.html.style import corner
+from tbgen.board.material import described as described_kind
+from tbgen.board.named import named_picture
+from tbgen.html.style import MAN_SIZE, SQUARE, corner
 
 _INNER: Final = re.compile(r"<desc>.*?</desc>|<defs ?/>|</?svg[^>]*>", re.DOTALL)
 
@@ -65,3 +71,113 @@ def _men(position: chess.Board, colour: chess.Color) -> list[str]:
         for kind in reversed(chess.PIECE_TYPES)
         for square in position.pieces(kind, colour)
     ]
+
+
+_SIZE: Final = 390
+_MARKED: Final = "#7fb069"
+_WORDS: Final = (11, 9)
+"""Sizes of the first word on a square and of those below it."""
+
+
+def picture(
+    board: chess.BaseBoard,
+    words: Mapping[chess.Square, Sequence[str]],
+    marked: Iterable[chess.Square],
+    title: str,
+    arrows: Iterable[chess.svg.Arrow] = (),
+) -> str:
+    """Return an SVG file of a board.
+
+    :param words: what is written on squares, one word below the other; at most three are legible.
+    :param marked: squares that are coloured.
+    :param title: the description for screen readers.
+    :param arrows: drawn on the board, one over the other.
+    """
+    drawn = chess.svg.board(board, size=_SIZE, fill=dict.fromkeys(marked, _MARKED), arrows=arrows)
+    written = "".join(_written(square, lines) for square, lines in sorted(words.items()))
+    head, end = drawn.rsplit("</svg>", 1)
+    start = head.index(">") + 1
+    return f"{head[:start]}<title>{saxutils.escape(title)}</title>{head[start:]}{written}</svg>{end}\n"
+
+
+def _written(square: chess.Square, words: Sequence[str]) -> str:
+    left, top = (edge + SQUARE / 2 for edge in corner(square))
+    first = top - 6 * (len(words) - 1) + 4
+    return "".join(
+        f'<text x="{left}" y="{first + 12 * number}" font-size="{_WORDS[min(number, 1)]}" '
+        f'font-family="sans-serif" text-anchor="middle">{saxutils.escape(word)}</text>'
+        for number, word in enumerate(words)
+    )
+
+
+_MIDDLE: Final = MAN_SIZE / 2
+_STEP: Final = 4.4
+"""From the square in the middle to the next: three steps are on the tile."""
+_NEAR, _FAR = 3.0, 14.5
+"""Where the line of a ride begins and ends, from the middle along files or ranks."""
+_COLOURS: Final = {True: ("#fff", "#000"), False: ("#000", "#fff")}
+"""Of the tile, and of what is on it."""
+
+
+def picture_of_man(letters: str, white: bool) -> bytes:
+    """Return an SVG file of a described man, :data:`MAN_SIZE` wide and high.
+
+    It is the one that ``men.toml`` names, else a tile that shows how the man moves from its middle: a dot for
+    each leap, a line for each ride, with a dot where its first step leaps.
+
+    :param letters: its description or name, without brackets.
+
+    :raises UsageError: if there is no such man.
+    """
+    name = described_kind(letters).name
+    path = named_picture(name, white)
+    if path is not None:
+        with suppress(OSError):  # it has gone since it was named
+            return path.read_bytes()
+    return drawn_man(name, white).encode()
+
+
+def drawn_man(name: str, white: bool) -> str:
+    """Return the tile of a man with a canonical name, such as ``[WF]``."""
+    kind, (fill, line) = described_kind(name[1:-1]), _COLOURS[white]
+    marked = kind.leaps + tuple(step for step in kind.rides if max(map(abs, step)) > 1)
+    dots = "".join(f'<circle cx="{_at(x * _STEP)}" cy="{_at(-y * _STEP)}" r="1.8"/>' for x, y in marked)
+    rays = [(x / size, -y / size) for x, y in kind.rides for size in [max(abs(x), abs(y))]]
+    lines = "".join(f"M{_at(x * _NEAR)} {_at(y * _NEAR)}L{_at(x * _FAR)} {_at(y * _FAR)}" for x, y in rays)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {MAN_SIZE} {MAN_SIZE}" '
+        f'width="{MAN_SIZE}" height="{MAN_SIZE}"><title>{name if white else name.lower()}</title>'
+        f'<rect x="2" y="2" width="36" height="36" rx="8" fill="{fill}" stroke="#000" stroke-width="1.5"/>'
+        f'<rect x="3.5" y="3.5" width="33" height="33" rx="6.5" fill="none" stroke="{line}" '
+        f'stroke-width=".8"/><g fill="{line}">{dots}</g>'
+        f'<circle cx="{_MIDDLE:g}" cy="{_MIDDLE:g}" r="1.3" fill="none" stroke="{line}" stroke-width=".8"/>'
+        f'<path d="{lines}" stroke="{line}" stroke-width="1.6" stroke-linecap="round"/></svg>\n'
+    )
+
+
+def _at(distance: float) -> str:
+    """Return where on the tile something is that has a distance from its middle."""
+    return f"{_MIDDLE + distance:g}"
+
+
+_DIAGRAM: Final = re.compile(r'<svg class="board" data-query="([^"]*)".*?</svg>', re.DOTALL)
+_NAVIGATION: Final = re.compile(r'<nav class="site"[^>]*><ul>')
+
+
+def with_links(page: str, explorer: str) -> str:
+    """Return a page in which every diagram is a link to the explorer, which its navigation begins with, too.
+
+    One that has such links stays as it is.
+
+    :param explorer: its address, or the way there from the page.
+    """
+    if 'class="explore"' in page:
+        return page
+    place = html.escape(explorer)
+
+    def linked(diagram: re.Match[str]) -> str:
+        address = f"{place}?{diagram[1]}"
+        return f'<a class="explore" href="{address}" title="Open in the explorer">{diagram[0]}</a>'
+
+    linking = _DIAGRAM.sub(linked, page)
+    return _NAVIGATION.sub(lambda found: f'{found[0]}\n<li><a href="{place}">Explorer</a></li>', linking, 1)

@@ -5,8 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import Layout
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRIANGLE
+from tbgen.index.layout import IMAGE, MIRROR_FILES, TRIANGLE, Layout
 
 _IMAGES: Final = np.array(IMAGE, np.uint8)
 _TRIANGLE: Final = np.array(TRIANGLE, np.uint8)

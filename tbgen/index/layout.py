@@ -1,4 +1,4 @@
-"""The layout of a table: which slot of its arrays a position occupies.
+"""The layout of a table: which slot of its arrays a position occupies, up to the symmetries of the board.
 
 A material's *free men* are the kings and pieces, in the order White's king, Black's king, White's other
 pieces, Black's other pieces. Pawns never move inside a phase: their squares are the *placement*, one phase
@@ -9,6 +9,8 @@ each. The slot of a position is
 where ``king`` is White's king as 0..9 (its number in the a1-d1-d4 triangle) without pawns, or as its square
 0..63 with pawns. Several slots can describe one position up to symmetry; the *canonical* slot is the
 smallest.
+
+Squares are numbered as in python-chess: a1 = 0, b1 = 1, ..., h8 = 63.
 """
 
 import functools
@@ -20,7 +22,51 @@ from typing import Final, NewType
 
 from tbgen.board.kinds import KING
 from tbgen.board.material import Material
-from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, MIRROR_FILES, TRIANGLE, TRIANGLE_COORD
+
+TRIANGLE: Final = (0, 1, 2, 3, 9, 10, 11, 18, 19, 27)
+"""a1 b1 c1 d1 b2 c2 d2 c3 d3 d4: one square of every orbit under the eight symmetries."""
+
+TRIANGLE_COORD: Final = {square: coord for coord, square in enumerate(TRIANGLE)}
+
+MIRROR_FILES: Final = 1
+"""Bit of a symmetry number: a1 <-> h1."""
+MIRROR_RANKS: Final = 2
+"""Bit of a symmetry number: a1 <-> a8."""
+TRANSPOSE: Final = 4
+"""Bit of a symmetry number: b1 <-> a2, applied after the mirrors."""
+
+
+def apply(symmetry: int, square: int) -> int:
+    """Return the image of ``square`` under ``symmetry`` (0..7: mirror files, mirror ranks, then
+    transpose)."""
+    file, rank = square & 7, square >> 3
+    if symmetry & MIRROR_FILES:
+        file = 7 - file
+    if symmetry & MIRROR_RANKS:
+        rank = 7 - rank
+    if symmetry & TRANSPOSE:
+        file, rank = rank, file
+    return rank * 8 + file
+
+
+IMAGE: Final = tuple(tuple(apply(s, square) for square in range(64)) for s in range(8))
+"""``IMAGE[symmetry][square]``."""
+
+INVERSE: Final = tuple(
+    next(t for t in range(8) if all(IMAGE[t][IMAGE[s][q]] == q for q in range(64))) for s in range(8)
+)
+"""``INVERSE[symmetry]``: the symmetry that undoes it."""
+
+INTO_TRIANGLE: Final = tuple(
+    tuple(s for s in range(8) if IMAGE[s][square] in TRIANGLE_COORD) for square in range(64)
+)
+"""The symmetries that bring a square into the triangle: one, or two for a square on a long diagonal."""
+
+
+def swap_colours(square: int) -> int:
+    """Return the square seen from the other side (ranks flipped), as used when colours are swapped."""
+    return square ^ 56
+
 
 _PAWN_SQUARES: Final = range(8, 56)
 

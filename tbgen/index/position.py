@@ -8,15 +8,25 @@ from typing import Any, Final, NamedTuple
 
 import chess
 
-from tbgen.board import validity
-from tbgen.board.described import AnyBoard, DescribedBoard
+from tbgen.board.fen import AnyBoard, DescribedBoard
 from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import MAX_MEN, Material
-from tbgen.board.mobility import mobility
-from tbgen.board.signed import Signed
+from tbgen.board.rules import mobility
+from tbgen.board.rules import validate as validate_board
+from tbgen.board.score import Signed
 from tbgen.errors import UsageError
-from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Layout, Side, Slot, layout_of
-from tbgen.index.symmetry import MIRROR_FILES, apply, swap_colours
+from tbgen.index.layout import (
+    BLACK_TO_MOVE,
+    MIRROR_FILES,
+    SIDES,
+    WHITE_TO_MOVE,
+    Layout,
+    Side,
+    Slot,
+    apply,
+    layout_of,
+    swap_colours,
+)
 
 PIECE_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(letter.lower()) for letter in PIECE_ORDER + "P")
 """python-chess's type of each kind of man, :data:`tbgen.board.kinds.KINDS`, and last of the pawn."""
@@ -68,7 +78,7 @@ def validate(board: AnyBoard) -> None:
     men = board.occupied.bit_count()
     if men > MAX_MEN:
         raise UsageError(f"the position has {men} men; tables have at most {MAX_MEN}, kings included")
-    validity.validate(board)
+    validate_board(board)
 
 
 def _validate_described(board: DescribedBoard) -> None:

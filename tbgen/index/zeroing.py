@@ -1,21 +1,24 @@
-"""Where zeroing moves lead: which materials, and which of their pawn placements.
+"""Where zeroing moves lead: which materials, and which of their pawn placements; and what is an exit.
 
 A *block* is one phase of one material. Captures and promotions lead to blocks of other materials, pawn moves
 to other blocks of the same one.
+
+An *exit* is what the best zeroing move of a position is worth (section 4 of docs/theory.md).
 """
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
 from tbgen.board.kinds import KING, PROMOTIONS
 from tbgen.board.material import Material
-from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.symmetry import MIRROR_FILES, swap_colours
+from tbgen.board.score import Code
+from tbgen.errors import TbgenError
+from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, Slot, layout_of, swap_colours
 
 CAPTURED_PAWN: Final = 6
 """Number of the capture of a pawn; 0 is no capture, 1 + man that of a free man."""
@@ -259,3 +262,29 @@ def _block_if_any(target: Target, white: list[int], black: list[int]) -> Block |
         white, black = ([swap_colours(square) for square in squares] for squares in (black, white))
     phase = phase_of(layout_of(target.material), [*white, *black])
     return None if phase is None else (target.material, phase)
+
+
+class BestExit(NamedTuple):
+    """What the best zeroing moves of a position lead to."""
+
+    value: Code
+    """Best fresh value for the mover, with the colours of the table that the position is of."""
+    nearest: int
+    """Smallest depth of the positions with this value that they lead to, in plies from there."""
+    farthest: int
+    """Greatest such depth."""
+
+
+class ExitsOfMany(Protocol):
+    """Finds the exits of positions of one table, by looking up where their zeroing moves lead."""
+
+    def __call__(
+        self, side: Side, slots: Sequence[Slot], *, captures_only: bool = False
+    ) -> list[BestExit | TbgenError | None]:
+        """Return the exit of each legal position, None if it has no zeroing move; in its place a
+        ``MissingTableError`` if a table that a move leads to has not been built, or a ``DamagedTableError``
+        if the file of one cannot be used.
+
+        :param slots: any slots of the positions, canonical or not.
+        :param captures_only: whether pawn moves that capture nothing are left aside.
+        """

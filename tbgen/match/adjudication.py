@@ -14,8 +14,7 @@ from tbgen.documents import Count
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
-from tbgen.games.referee.adjudication import StateSolver, adjudicate
-from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee import Arbiter, StateSolver, adjudicate
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.syzygy import MOST_MEN, Syzygy
 from tbgen.probe.tablebase import Tablebase
@@ -137,7 +136,7 @@ class Evaluations:
 
 
 class EventSolver(StateSolver, Protocol):
-    """A solver that an interruption of the event stops: :class:`tbgen.solve.budgeted.Solver`."""
+    """A solver that an interruption of the event stops: :class:`tbgen.beyond.jobs.Solver`."""
 
     def stop(self) -> None:
         """End the work on a state soon, though another thread does it, and work on no other."""

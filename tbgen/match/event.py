@@ -26,18 +26,13 @@ from tbgen.games.standings import standings
 from tbgen.games.standings.encounters import Encounters, Key
 from tbgen.match.adjudication import Judge
 from tbgen.match.clock import Clock
-from tbgen.match.engine import Engine, EngineFault, EngineSettings
+from tbgen.match.engine_process import Engine, EngineFault, EngineLogs, EngineSettings, Guard
 from tbgen.match.game import PlayedGame, lost_game, play_game
-from tbgen.match.games_file import GamesFile
-from tbgen.match.guard import Guard
-from tbgen.match.knockout import Knockout
-from tbgen.match.log import EngineLogs
+from tbgen.match.games_file import GamesFile, game_text
 from tbgen.match.messages import Ends, Listener, Message, Note, Standing, Summary
 from tbgen.match.openings import Openings
-from tbgen.match.record import game_text
-from tbgen.match.schedule import Fixture, Format, Plan, Schedule, gauntlet, round_robin
+from tbgen.match.schedule import Fixture, Format, Knockout, Plan, Schedule, Swiss, gauntlet, round_robin
 from tbgen.match.settings import EventSettings, check
-from tbgen.match.swiss import Swiss
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SCHEDULES: Final[Mapping[Format, Callable[[Plan], Schedule]]] = {

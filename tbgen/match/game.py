@@ -11,11 +11,11 @@ import chess
 from tbgen.games.live_file import GameMove, GameThought, Ply
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
-from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee import Arbiter
 from tbgen.games.settings import GameOptions
 from tbgen.match.adjudication import Evaluations, Judge, StopRules
 from tbgen.match.clock import Clock
-from tbgen.match.engine import Engine, EngineFault, Fault
+from tbgen.match.engine_process import Engine, EngineFault, Fault
 from tbgen.match.messages import Listener
 from tbgen.match.schedule import Fixture
 

@@ -1,13 +1,29 @@
-"""The messages of a running event, and its summary at the end."""
+"""The messages of a running event, its summary at the end, and the live file that anybody may read."""
 
 from __future__ import annotations
 
+import fcntl
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from pathlib import Path
+from typing import BinaryIO, Final, TypeAlias
 
-from tbgen.games.live_file import EventStart, GameEnd, GameMove, GameStart, GameThought
+import msgspec
+
+from tbgen.games.live_file import (
+    EventEnd,
+    EventStart,
+    GameEnd,
+    GameMove,
+    GameStart,
+    GameThought,
+    LiveLine,
+    Termination,
+    line_of,
+    live_path,
+)
 from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import MatchScore
 
@@ -61,3 +77,80 @@ class Summary:
     def left_out(self) -> int:
         """Finished games of encounters that are not whole."""
         return self.games - (0 if self.standings is None else len(self.standings.games))
+
+
+_LONG: Final = 16 << 20
+"""Bytes from which on a new file with the games in play replaces the old one."""
+
+
+class LiveWriter(AbstractContextManager["LiveWriter"]):
+    """Appends to the live file of an event; a file that cannot be written is reported once and given up.
+
+    :param pgn: the event's PGN file.
+    :param note: receives the report.
+    """
+
+    def __init__(self, pgn: Path, note: Callable[[str], object]) -> None:
+        self._path, self._note = live_path(pgn), note
+        self._file: BinaryIO | None = None
+        self._start: EventStart | None = None
+        self._playing: dict[str, list[bytes]] = {}
+        """The lines of each game in play."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._start is not None:
+            self._write(EventEnd(Termination.FINISHED if kind is None else Termination.STOPPED))
+        self._close()
+
+    def __call__(self, message: Message) -> None:
+        """Append a message; some concern only the terminal."""
+        match message:
+            case EventStart():
+                self._begin(message)
+            case GameStart():
+                self._playing[message.key] = [self._write(message)]
+            case GameMove():
+                self._playing[message.key].append(self._write(message))
+            case GameThought():
+                self._write(message)
+            case GameEnd() if self._start is not None:
+                del self._playing[message.key]
+                self._write(message)
+                if self._file is not None and self._file.tell() > _LONG:
+                    now = {"size": message.size, "finished": message.finished}
+                    self._begin(msgspec.structs.replace(self._start, **now))
+
+    def _begin(self, start: EventStart) -> None:
+        """Begin a new file, which replaces an old one as a whole."""
+        self._start = start
+        part = self._path.with_name(f"{self._path.name}.part")
+        lines = b"".join([line_of(start), *(line for game in self._playing.values() for line in game)])
+        try:
+            file = part.open("wb", buffering=0)
+            self._close()
+            self._file = file
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.write(lines)
+            part.replace(self._path)
+        except OSError as error:
+            self._give_up(error)
+
+    def _write(self, line: LiveLine) -> bytes:
+        text = line_of(line)
+        if self._file is not None:
+            try:
+                if self._file.write(text) < len(text):
+                    raise OSError(0, "the disk is full")
+            except OSError as error:
+                self._give_up(error)
+        return text
+
+    def _give_up(self, error: OSError) -> None:
+        self._close()
+        self._note(f"{self._path} cannot be written ({error.strerror}): games go on without the live file")
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -13,15 +13,15 @@ import chess
 from msgspec import Meta, Struct
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.board.validity import without_impossible_en_passant
+from tbgen.board.rules import without_impossible_en_passant
 from tbgen.documents import Count
 from tbgen.errors import NamedChoice, UsageError, quote
+from tbgen.games.outcome import Doubt
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.files import PgnSource, reading
 from tbgen.games.pgn.reader import read_games
 from tbgen.games.pgn.splitter import lines
-from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee import Arbiter
 from tbgen.games.settings import GameOptions
 from tbgen.text import counted
 

@@ -1,15 +1,25 @@
-"""Everything that says how an event is played."""
+"""Everything that says how an event is played, and how users write it: words and files of TOML.
+
+Words are ``key=value`` as in Cute Chess; a file of TOML has a whole event.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Any, Final, Self
 
-from tbgen.errors import UsageError
-from tbgen.games.standings.sprt import TestSettings
+from msgspec import Meta, Struct
+
+from tbgen.documents import MANAGED_OPTIONS, converted, naming, unmanaged, values_of
+from tbgen.errors import NamedChoice, UsageError, printable, quote
+from tbgen.games.standings.elo import TestSettings
 from tbgen.match.adjudication import StopRules
-from tbgen.match.engine import EngineSettings
+from tbgen.match.clock import TimeControl, parse_seconds
+from tbgen.match.engine_process import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 from tbgen.match.openings import ChessVariant, OpeningSettings
 from tbgen.match.schedule import Format
 
@@ -88,3 +98,191 @@ def check(settings: EventSettings) -> None:
             f"{settings.concurrency} games at once need as many processors, and there are "
             f"{len(settings.processors)}: play fewer with --concurrency, or leave --affinity out"
         )
+
+
+_CLOCKS: Final = ("tc", "st")
+"""Words of which an engine has one at most."""
+MANAGED: Final = {
+    **MANAGED_OPTIONS,
+    "Accrued": ("<empty>", "it is set as the start position of each game has it"),
+    "UCI_ShowWDL": ("false", "evaluations are read in centipawns and mates"),
+    "UCI_ShowCurrLine": ("false", "the line that is searched is not read"),
+    "UCI_ShowRefutations": ("false", "refutations are not read"),
+}
+"""Options of engines that an event sets, or that change nothing in it."""
+_MOST: Final = 1 << 63
+"""A number that any option takes is smaller."""
+_RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
+
+
+class _Seconds(float):
+    """A time, not 0."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read it.
+
+        :raises UsageError: if the text is none.
+        """
+        seconds = cls(parse_seconds(text))
+        if not seconds:
+            raise UsageError("it gives no time")
+        return seconds
+
+
+class _Restart(NamedChoice, what="a time to restart an engine"):
+    """Whether each game gets a process of its own."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+class _Protocol(NamedChoice, what="a protocol that is spoken here"):
+    UCI = "uci"
+
+
+class _EngineWords(Struct):
+    """The words of ``--engine``, those of ``--each`` included."""
+
+    cmd: str
+    name: str = ""
+    dir: Path | None = None
+    arg: Sequence[str] = ()
+    option: dict[str, str] = {}
+    restart: _Restart = _Restart.AUTO
+    proto: _Protocol = _Protocol.UCI
+    start: _Seconds = _Seconds(START_SECONDS)
+    stall: _Seconds = _Seconds(STALL_SECONDS)
+    tc: str = "inf"
+    st: _Seconds | None = None
+    depth: Annotated[int, Meta(ge=1)] | None = None
+    nodes: Annotated[int, Meta(ge=1)] | None = None
+    timemargin: Annotated[int, Meta(ge=0)] = 0
+
+    def settings(self) -> EngineSettings:
+        """Return the settings that they mean.
+
+        :raises UsageError: if they do not go together, or a program is not there.
+        """
+        if self.dir is not None and not self.dir.is_dir():
+            raise UsageError(f"there is no directory {quote(str(self.dir))}")
+        command = find_command(self.cmd, tuple(self.arg), self.dir)
+        name = self.name.strip() or Path(command[0]).name
+        if not name.isprintable() or name in ("?", "-") or set('"\\') & set(name):
+            raise UsageError(f"no player in PGN can be called {quote(name)}: give another name=")
+        control = TimeControl.parse(self.tc, self.timemargin / 1000)
+        if self.st is not None and control.time is not None:
+            raise UsageError("tc= is a clock, and st= a time for each move: give one of them")
+        control = replace(control, per_move=self.st, depth=self.depth, nodes=self.nodes)
+        restart = self.restart is _Restart.ON
+        return EngineSettings(name, command, self.dir, self.option, control, restart, self.start, self.stall)
+
+
+def engines_of(
+    given: Sequence[Sequence[str]], each: Sequence[str] = (), note: Callable[[str], object] = lambda _: None
+) -> tuple[EngineSettings, ...]:
+    """Return the engines, each with its own words and, for other keys, those of all.
+
+    :param each: the words of all; of the same key the last one counts.
+    :param note: is told where an engine plays by another clock than the others.
+
+    :raises UsageError: if a word means nothing, or a program is not there.
+    """
+    common = values_of("each", each, _EngineWords)
+    engines = tuple(_engine(values_of("engine", words, _EngineWords), common, note) for words in given)
+    if any(engine.control.timed for engine in engines):
+        for engine in engines:
+            if engine.control.limited and not engine.control.timed:
+                note(f"{engine.name} has no clock, only {engine.control.limits}, and others have one")
+    return engines
+
+
+def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str], object]) -> EngineSettings:
+    option = "engine or --each" if each else "engine"
+    replaced = [key for key in _CLOCKS if key in each and any(clock in own for clock in _CLOCKS)]
+    several = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
+    common = {key: value for key, value in each.items() if key not in replaced}
+    words = converted(option, {**common, **own, **several}, _EngineWords)
+    with naming(option):
+        settings = words.settings()
+    given = [*each.get("option", {}).items(), *own.get("option", {}).items()]
+    options = unmanaged(given, MANAGED, lambda sentence: note(f"{settings.name}: {sentence}"))
+    settings = replace(settings, options=options)
+    for key in replaced:
+        clock = next(f"{clock}={own[clock]}" for clock in _CLOCKS if clock in own)
+        if clock != f"{key}={each[key]}":
+            note(f"{settings.name}: its own {clock} replaces {key}={each[key]} of --each")
+    return settings
+
+
+def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
+    """Return the processors of a list such as ``0-3,6``; of ``all`` those that there are.
+
+    :raises UsageError: if it is no such list, or names one that this process may not use.
+    """
+    if text == "all":
+        return tuple(available)
+    parts = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
+    if None in parts:
+        raise UsageError(f"{quote(text)} is no list of processors: expected one such as 0-3,6")
+    found = [number for part in parts if part for number in range(int(part[1]), int(part[2] or part[1]) + 1)]
+    if not found or len(set(found)) < len(found) or not set(found) <= set(available):
+        there = ",".join(map(str, available))
+        raise UsageError(f"{quote(text)} are not some of the processors {there}, each once")
+    return tuple(found)
+
+
+def settings_of_toml(path: Path) -> dict[str, Any]:
+    """Return by option what a TOML file says: a text, a truth value, or the words of a table.
+
+    ``rounds = 10`` is ``--rounds 10``, and a table ``[sprt]`` with ``elo0 = 0`` is ``--sprt elo0=0``. Of
+    ``[[engine]]`` there is a list; in each, ``options`` is a table, and ``arg`` may be a list.
+
+    :raises UsageError: if it cannot be read as such.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"there is no file of an event {quote(str(path))}: name one such as EVENT.toml"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is not a TOML file: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{path} is no file of an event: its values are nested too deep") from None
+    return {name.replace("_", "-"): _setting(path, name, value) for name, value in document.items()}
+
+
+def _setting(path: Path, name: str, value: Any) -> bool | str | list[Any]:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, dict):
+        return list(_pairs(path, name, value))
+    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+        return [list(_pairs(path, name, each)) for each in value]
+    return _text(path, name, value)
+
+
+def _pairs(path: Path, name: str, table: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        if key == "options" and isinstance(value, dict):
+            yield from (f"option.{option}={_text(path, option, each)}" for option, each in value.items())
+        else:
+            for each in value if isinstance(value, list) else [value]:
+                yield f"{key}={_text(path, f'{name}.{key}', each)}"
+
+
+def _text(path: Path, name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and abs(value) > _MOST:
+        raise UsageError(f"{path}: {quote(name)} is a number that is too large")
+    if not isinstance(value, str | int | float):
+        kind = type(value).__name__
+        raise UsageError(f"{path}: {printable(name)} is {kind}: expected text, a number, true or false")
+    if "\0" in name + str(value):
+        raise UsageError(f"{path}: {quote(name)} has a NUL, which no option can have")
+    return str(value)

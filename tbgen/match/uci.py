@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import chess.engine
 
-from tbgen.words import spaced
+from tbgen.documents import spaced
 
 _LONGEST_LINE: Final = 1 << 16
 """Bytes of a line that count; the rest of a longer one is skipped."""

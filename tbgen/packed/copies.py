@@ -13,11 +13,10 @@ from typing import ClassVar, Final
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError
-from tbgen.files import write_errors
 from tbgen.index.table import Table
-from tbgen.store.format import table_path
-from tbgen.store.info import TableInfo
-from tbgen.store.reader import TableFile
+from tbgen.machine import write_errors
+from tbgen.store.format import TableInfo, table_path
+from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 
 COPIES: Final = ".unpacked"

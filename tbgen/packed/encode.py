@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -19,21 +20,92 @@ from tbgen.packed.kernels.blocks import (
     FUNCTION_CONTEXTS,
     FUNCTION_ESCAPE,
     HALF_ESCAPE,
+    TOTAL,
     VALUE_CONTEXTS,
+    WIDE,
     Coding,
     Content,
+    Model,
     Stream,
 )
 from tbgen.packed.kernels.encode import BYTES, Encoding, count_blocks, decode_blocks, encode_blocks
 from tbgen.packed.kernels.rows import Rows
-from tbgen.packed.model import model_of, shares, starts_of
-from tbgen.packed.order import rows_of
-from tbgen.packed.pack import Needed
-from tbgen.packed.parts import Part, parts_of
+from tbgen.packed.pack import Needed, rows_of
 from tbgen.packed.rooms import THREAD
 from tbgen.store import schema
-from tbgen.store.dataset import AnyArray, shared_arrays
-from tbgen.store.schema import DatasetSchema
+from tbgen.store.dataset import AnyArray, Dataset, datasets, shared_arrays
+from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, steps_of
+from tbgen.store.writer import FileContent
+
+_CONTEXTS_AT_ONCE: Final = 256
+"""Contexts that are put in order together, so that little memory goes round."""
+
+
+def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
+    """Return frequencies that sum up to ``TOTAL`` in every context that occurs, at least 1 for every symbol
+    that does; shape (contexts, symbols) like the counts."""
+    total = counts.sum(axis=1, keepdims=True)
+    exact = counts * TOTAL / np.maximum(total, 1)
+    size = np.maximum(np.floor(exact), counts > 0).astype(np.int64)
+    for context in np.flatnonzero(total[:, 0]):
+        row, over = size[context], int(size[context].sum()) - TOTAL
+        if over < 0:
+            row[np.argmax(counts[context])] -= over
+        while over > 0:  # taken where it costs least
+            loss = np.where(row > 1, counts[context] / np.maximum(row, 1), np.inf)
+            row[np.argmin(loss)] -= 1
+            over -= 1
+    return np.asarray(size, np.uint16)
+
+
+def starts_of(size: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Return where each of the shares, shape (contexts, symbols), begins among those of its context."""
+    start = np.zeros_like(size)
+    for some, order, ends in _falling(size):
+        before = ends - np.take_along_axis(size[some], order, axis=1)
+        np.put_along_axis(start[some], order, before.astype(np.uint16), axis=1)
+    return start
+
+
+def model_of(size: NDArray[np.uint16]) -> Model:
+    """Return the model with these shares, shape (contexts, symbols).
+
+    :raises ValueError: if those of a context are neither all 0 nor sum up to ``TOTAL``: decoders would look
+        for symbols where there are none.
+    """
+    contexts, symbols = size.shape
+    if contexts and not (symbols and np.isin(size.sum(axis=1, dtype=np.int64), (0, TOTAL)).all()):
+        raise ValueError(f"shares that do not sum up to {TOTAL}")
+    # Filled up, and even in a context that does not occur, a decoder finds a place.
+    places = -(-symbols // WIDE) * WIDE
+    symbol = np.zeros((contexts, places), np.uint8)
+    edge, mark = (np.full((contexts, length), TOTAL, np.uint16) for length in (places + 1, WIDE))
+    for some, order, ends in _falling(size):
+        symbol[some, :symbols], edge[some, 0], edge[some, 1:symbols] = order, 0, ends[:, :-1]
+    mark[:, : places // WIDE] = edge[:, WIDE::WIDE]
+    return Model(symbol, edge, mark)
+
+
+def _falling(size: NDArray[np.uint16]) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield contexts, their symbols by falling share, and where the shares of these end."""
+    for first in range(0, len(size), _CONTEXTS_AT_ONCE):
+        some = slice(first, first + _CONTEXTS_AT_ONCE)
+        wide = size[some].astype(np.int64)
+        order = np.argsort(-wide, axis=1, kind="stable")
+        yield some, order, np.cumsum(np.take_along_axis(wide, order, axis=1), axis=1)
+
+
+_BLOCKS_AT_ONCE: Final = 2048
+"""Blocks per job of a thread."""
+
+Part = tuple[int, int]
+"""The first of some neighbouring blocks and the one after the last."""
+
+
+def parts_of(first: int, end: int) -> list[Part]:
+    """Return the parts in which threads work the blocks ``first`` to ``end`` - 1 off."""
+    return list(pairwise([*range(first, end, _BLOCKS_AT_ONCE), end]))
+
 
 _MOST_BYTES: Final = 8 * BLOCK_SLOTS
 """Bytes that a block may take: no step takes more than twelve bits."""
@@ -222,3 +294,40 @@ class Encoder:
         parts = parts_of(0, self._blocks)
         if not all(pool.map(lambda part: decode_blocks(coding, content, True, THREAD.room, *part), parts)):
             raise ValueError(f"{self._table.material} does not decode to what was encoded")
+
+
+def packed_content(table: Table, needed: Needed, threads: int = 2) -> FileContent:
+    """Return what the file of a table in packed form holds, for :func:`tbgen.store.writer.write_table`.
+
+    The table has functions of accrued scores, or none; runs are not stored.
+
+    :raises ValueError: if the table does not decode to what it was.
+    """
+    derived = 1 - needed.side
+    arrays = {
+        **Encoder(table, needed, threads).encode(),
+        schema.COUNT: table.counts,
+        schema.EXCEPTION_STEP: steps_of(needed.exceptions),
+        schema.EXCEPTION_VALUE: table.value[derived][needed.exceptions],
+        schema.EXCEPTION_DEPTH: table.depth[derived][needed.exceptions],
+    }
+    stored = datasets(schema.PACKED.datasets, arrays)
+    attributes = {
+        **table.facts(),
+        "stored_side": int(needed.side),
+        "stored": "".join(f"{dataset.manifest_line()}\n" for dataset in stored),
+    }
+    return FileContent(schema.PACKED, attributes, stored, _content(table))
+
+
+def manifest_of_content(table: Table, threads: int = 2) -> Manifest:
+    """Return the manifest of a packed table with this content."""
+    with ThreadPoolExecutor(threads) as pool:
+        return manifest_of(schema.PACKED, table.facts(), pool.map(Dataset.manifest_line, _content(table)))
+
+
+def _content(table: Table) -> list[Dataset]:
+    """What the manifest describes."""
+    none = np.zeros(0, np.uint32)
+    number = none if table.functions is None else table.functions.number
+    return datasets(schema.CONTENT, {**direct_arrays(table), schema.FUNCTION_NUMBER: number})

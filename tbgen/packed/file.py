@@ -1,9 +1,9 @@
 """Looking positions up in a packed table, one or many, decoded as far as they are asked for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +11,54 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.errors import TbgenError
-from tbgen.index.exits import BestExit, ExitsOfMany
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE, Functions
+from tbgen.index.zeroing import BestExit, ExitsOfMany
 from tbgen.machine import processors
-from tbgen.packed.array_decoder import ArrayDecoder, ExitsOfArrays
-from tbgen.packed.batch import Answer, BatchDecoder, Question, decides
-from tbgen.packed.coded_file import CodedFile
-from tbgen.packed.kernels.probe import UNSTORED
-from tbgen.packed.kernels.questions import DAMAGED
-from tbgen.packed.memory import AnswerMemory
+from tbgen.packed.decoder import (
+    Answer,
+    ArrayDecoder,
+    BatchDecoder,
+    CodedFile,
+    ExitsOfArrays,
+    Question,
+    decides,
+)
+from tbgen.packed.kernels.questions import DAMAGED, UNSTORED
 from tbgen.store.cache import ChunkCache
-from tbgen.store.stored_file import Entry
+from tbgen.store.table_file import Entry
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class AnswerMemory(Generic[K, V]):
+    """The last answers to questions: at least ``size`` of them, and twice as many, besides what was learnt at
+    once, before old ones go. Safe for threads, which may lose each other's answers.
+
+    >>> memory = AnswerMemory(2)
+    >>> for number in range(5):
+    ...     memory.update({number: str(number)})
+    >>> [memory.get(number) for number in range(5)]
+    [None, None, '2', '3', '4']
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._new: dict[K, V] = {}
+        self._old: dict[K, V] = {}
+
+    def get(self, key: K) -> V | None:
+        """Return the answer, None if it is not known any more."""
+        found = self._new.get(key)
+        return self._old.get(key) if found is None else found
+
+    def update(self, answers: Mapping[K, V]) -> None:
+        """Keep answers."""
+        if len(self._new) >= self._size:
+            self._old, self._new = self._new, {}
+        self._new.update(answers)
+
 
 _REMEMBERED: Final = 1 << 15
 """Answers of one table that are kept, of either kind."""

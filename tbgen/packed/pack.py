@@ -1,4 +1,4 @@
-"""What of a table has to be stored, if one side to move follows from the other in one ply."""
+"""What of a table has to be stored, and in which order, if one side follows from the other in one ply."""
 
 import threading
 from collections.abc import Callable
@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import SIDES, Layout, Side
-from tbgen.packed.exceptions import slots_in
+from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Layout, Side
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
-from tbgen.packed.kernels.derive import PhasePlies
-from tbgen.packed.kernels.one_ply import (
+from tbgen.packed.kernels.derive import (
+    PhasePlies,
     clear_flags,
     find_exceptions,
     find_needed,
@@ -21,15 +20,71 @@ from tbgen.packed.kernels.one_ply import (
     mark_captures,
     ready_children,
 )
-from tbgen.packed.order import stored_side
+from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.rooms import THREAD
-from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.canonical import expand_words
-from tbgen.retro.kernels.layers import Workspace
+from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import side_exits
 from tbgen.retro.kernels.targets import Pool
+from tbgen.retro.kernels.words import ALL
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import mirrors_itself
+from tbgen.retro.workspace import like_men, mirrors_itself
+from tbgen.store.schema import slots_in
+
+_WORTH = (0, 9, 5, 3, 3)
+"""What a man of each kind is worth; a pawn 1."""
+
+_CLEAR = 2
+"""From what advantage on the stronger side to move is the one to store."""
+
+
+def stored_side(layout: Layout) -> Side:
+    """Return the side to move that is stored: White, the stronger, unless the game is balanced.
+
+    Where White wins, its positions are fewer and their values alike; in balanced endings those of the side
+    with fewer moves are (docs/format.md has measurements).
+    """
+    advantage = layout.white_pawns - layout.black_pawns
+    for kind, colour in zip(layout.kinds, layout.colours, strict=True):
+        advantage += -_WORTH[kind] if colour else _WORTH[kind]
+    return WHITE_TO_MOVE if advantage >= _CLEAR else BLACK_TO_MOVE
+
+
+def digit_order(layout: Layout, side: Side) -> list[int]:
+    """Return the free men from the major digit of a row's number to the row man.
+
+    The men of the side not to move come first, kings before pieces, knights before sliders.
+    """
+
+    def men(colour: int) -> list[int]:
+        pieces = [man for man in range(2, layout.free) if layout.colours[man] == colour]
+        return [colour, *sorted(pieces, key=lambda man: (-layout.kinds[man], man))]
+
+    return men(1 - side) + men(side)
+
+
+def rows_of(layout: Layout, side: Side) -> Rows:
+    """Return the rows of a table with one side to move, as the kernels see them."""
+    order = digit_order(layout, side)
+    radix = [10 if man == 0 and not layout.pawns else 64 for man in order[:-1]]
+    pawns = [
+        [sum(1 << square for square in part) for part in (p[: layout.white_pawns], p[layout.white_pawns :])]
+        for p in layout.placements
+    ]
+    return Rows(
+        int(side),
+        np.array(layout.kinds, np.int64),
+        np.array(layout.colours, np.int64),
+        np.array(order, np.int64),
+        np.arange(layout.free),
+        like_men(layout),
+        not layout.pawns,
+        int(np.prod(radix)),
+        np.array(pawns, np.uint64).reshape(-1, 2),
+        6 * (layout.free - 1 - order[-1]),
+        np.array([mirrors_itself(layout, phase) for phase in range(len(layout.placements))], np.int64),
+    )
+
 
 _ROUNDS: Final = 2
 """How often what is needed is looked for: what the first round gives back may bring another move to bear."""

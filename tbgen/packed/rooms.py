@@ -8,8 +8,7 @@ import numpy as np
 from tbgen.compiler.jit import python_of
 from tbgen.packed.kernels.blocks import BLOCK_ROWS, BLOCK_SLOTS, MOST_STEPS, Room, RowBlock
 from tbgen.packed.kernels.derive import Derived, Replies
-from tbgen.packed.kernels.position import MAX_MOVES
-from tbgen.packed.kernels.rows import MAX_FREE
+from tbgen.packed.kernels.rows import MAX_FREE, MAX_MOVES
 from tbgen.retro.kernels.moves import MOST_MOVES, room_for_moves
 
 

@@ -20,16 +20,15 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import compiling
 from tbgen.index.layout import Side
-from tbgen.index.source import KEPT, SMALL, ArraySource, Source, fresh_bytes
-from tbgen.index.table import Table
+from tbgen.index.table import KEPT, SMALL, ArraySource, Source, Table, fresh_bytes
 from tbgen.packed.copies import PlainCopies
 from tbgen.packed.file import PackedFile
 from tbgen.packed.tables import open_table
 from tbgen.packed.unpack import unpack, unpack_side
 from tbgen.progress import Progress, silent
 from tbgen.store.cache import Recent
-from tbgen.store.format import find_table
-from tbgen.store.reader import TableFile
+from tbgen.store.format import find_table, table_path
+from tbgen.store.table_file import TableFile
 
 FAMILY: Final = __name__
 """Name in the cache of the kernels that unpacking takes."""
@@ -180,6 +179,21 @@ class Sources:
 
     def _path(self, material: Material) -> Path:
         return find_table(self._directories, material.name, self._variant)
+
+
+def open_plain(directory: Path, material: Material, variant: Variant, threads: int = 2) -> TableFile:
+    """Return an open table in plain form; of a packed one its plain copy, which takes time to make.
+
+    :raises MissingTableError: if it is not there, or a table is missing that a packed one rests on.
+    :raises DamagedTableError: if it cannot be used.
+    :raises TbgenError: if the copy cannot be written.
+    """
+    table = open_table(table_path(directory, material.name, variant), material)
+    if isinstance(table, TableFile):
+        return table
+    table.close()
+    with Sources(directory, variant, threads) as sources:
+        return sources.open(material)
 
 
 def _compiling() -> AbstractContextManager[bool]:

@@ -1,29 +1,45 @@
-"""Tables in either form: opened to be probed, in plain form, or read as a whole.
+"""Tables in either form: opened to be probed, or read as a whole; imports no numba.
 
 Compiled code is taken only for packed tables.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from tbgen.board.material import Material
-from tbgen.board.variant import Variant
-from tbgen.index.exits import ExitsOfMany
-from tbgen.index.source import Source
-from tbgen.index.table import Table
+from tbgen.compiler.cache import compiling
+from tbgen.index.table import Source, Table
+from tbgen.index.zeroing import ExitsOfMany
 from tbgen.progress import Progress
 from tbgen.store.cache import ChunkCache
 from tbgen.store.dataset_file import open_file
-from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
 from tbgen.store.schema import COUNT, PACKED
+from tbgen.store.table_file import TableFile
 
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
+
+
+FAMILY: Final = __name__
+"""Name of these kernels in the cache."""
+
+_logger = logging.getLogger(__name__)
+
+
+def ensure_compiled(note: Callable[[str], object] = _logger.warning) -> None:
+    """Compile the kernels that probe packed tables if they are not in the cache; ``note`` is told so
+    before."""
+    with compiling(FAMILY, "that probe packed tables", "about ten seconds", note) as needed:
+        if needed:
+            from tbgen.packed.packed_warmup import compile_asking
+
+            compile_asking()
+
 
 AnyTable: TypeAlias = "TableFile | PackedFile"
 """An open table in either form."""
@@ -41,7 +57,6 @@ def open_table(
     """
     if not _holds_packed(path):
         return TableFile(path, material=material, cache=cache)
-    from tbgen.packed.asking import ensure_compiled
     from tbgen.packed.file import PackedFile
 
     if exits is not None:
@@ -58,23 +73,6 @@ def _holds_packed(path: Path) -> bool:
     return False
 
 
-def open_plain(directory: Path, material: Material, variant: Variant, threads: int = 2) -> TableFile:
-    """Return an open table in plain form; of a packed one its plain copy, which takes time to make.
-
-    :raises MissingTableError: if it is not there, or a table is missing that a packed one rests on.
-    :raises DamagedTableError: if it cannot be used.
-    :raises TbgenError: if the copy cannot be written.
-    """
-    table = open_table(table_path(directory, material.name, variant), material)
-    if isinstance(table, TableFile):
-        return table
-    from tbgen.packed.sources import Sources
-
-    table.close()
-    with Sources(directory, variant, threads) as sources:
-        return sources.open(material)
-
-
 def read_whole(
     file: AnyTable, around: Callable[[], Mapping[Material, Source]], threads: int, progress: Progress
 ) -> Table:
@@ -87,7 +85,7 @@ def read_whole(
     file.check(threads)
     if isinstance(file, TableFile):
         return file.read()
-    from tbgen.packed.content import manifest_of_content
+    from tbgen.packed.encode import manifest_of_content
     from tbgen.packed.unpack import unpack
 
     table = unpack(file, around(), threads=threads, progress=progress)

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.index.layout import SIDES, Side
-from tbgen.index.source import Source
-from tbgen.index.table import Table
+from tbgen.index.table import Source, Table
 from tbgen.index.zeroing import (
     Block,
     phase_groups,
@@ -22,17 +21,16 @@ from tbgen.index.zeroing import (
     reached_by_pawn_steps,
     reached_by_promotion,
 )
+from tbgen.packed.encode import parts_of
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
-from tbgen.packed.kernels.derive import PhasePlies
+from tbgen.packed.kernels.derive import PhasePlies, derive_all, explain, find_ranks, ready_children
 from tbgen.packed.kernels.encode import decode_blocks
-from tbgen.packed.kernels.one_ply import derive_all, explain, find_ranks, ready_children
-from tbgen.packed.parts import parts_of
 from tbgen.packed.rooms import THREAD
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.layers import Workspace
+from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import count_moves, side_exits
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import (

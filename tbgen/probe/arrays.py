@@ -1,30 +1,233 @@
 """Positions with the same men looked up at once: numpy arrays in, numpy arrays out."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import chess
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.kinds import KINDS, KING, PIECE_ORDER, PROMOTIONS, between, reach
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
 from tbgen.errors import MissingLayerError, UsageError, quote
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.position import locate
-from tbgen.index.table import free_men, pawns
+from tbgen.index.table import FRESH, LAST_RUN, free_men, pawns
 from tbgen.machine import processors
 from tbgen.packed.tables import AnyTable
-from tbgen.probe.array_moves import PAWN, Boards, Zeroed
-from tbgen.probe.loaded import UNKNOWN, Codes, Depths, LoadedTable
-from tbgen.probe.zeroing import Place
+from tbgen.probe.values import Place
+from tbgen.store import schema
 from tbgen.store.cache import Recent
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 
 if TYPE_CHECKING:
-    from tbgen.packed.array_decoder import ArrayDecoder, Exits
+    from tbgen.packed.decoder import ArrayDecoder, Exits
     from tbgen.probe.values import Values
+
+
+Codes = NDArray[np.uint8]
+Depths = NDArray[np.int32]
+
+UNKNOWN: Final = -1
+"""Depth that is not stored, or of no position."""
+
+
+class LoadedTable:
+    """The values, depths and runs of a plain table.
+
+    :raises DamagedTableError: if the file does not decode.
+    """
+
+    def __init__(self, file: TableFile) -> None:
+        self._value, self._depth = file.data(schema.VALUE), file.data(schema.DEPTH)
+        self._mask = file.data(schema.RUN_MASK).view("<u8")
+        self._rank, self._run_value = file.data(schema.RUN_RANK), file.data(schema.RUN_VALUE)
+        self._run_depth = file.data(schema.RUN_DEPTH)
+        count = np.bitwise_count(self._mask).astype(np.int64)
+        self._before = np.cumsum(count).reshape(count.shape) - count  # slots with runs before each word
+        self._begin = np.concatenate([[0], np.flatnonzero(self._rank >= LAST_RUN) + 1])
+
+    @property
+    def bytes(self) -> int:
+        """What it takes in memory."""
+        return sum(each.nbytes for each in vars(self).values())
+
+    def fresh(self, side: Codes, slots: NDArray[np.int64]) -> tuple[Codes, Depths]:
+        """Return codes of W and D in plies; NONE and 0 where there is no position.
+
+        :param side: uint8 (n,), sides to move.
+        """
+        return self._value[side, slots], self._depth[side, slots].astype(np.int32)
+
+    def accrued(self, side: Codes, slots: NDArray[np.int64], accrued: Codes) -> tuple[Codes, Depths]:
+        """Return codes of V(P, A) and D(P, A) where W does not decide.
+
+        :param side: uint8 (n,), sides to move.
+        :param accrued: codes of A, which must have been folded in and differ from g(P), and whose rank must
+            not exceed that of W.
+        """
+        value, depth = accrued.copy(), np.zeros(len(slots), np.int32)
+        holder, word, bit = (accrued > NONE).astype(np.int64), slots >> 6, (slots & 63).astype(np.uint64)
+        mask = self._mask[holder, side, word]
+        left = np.flatnonzero(mask >> bit & np.uint64(1))
+        earlier = np.bitwise_count(mask[left] & (np.uint64(1) << bit[left]) - np.uint64(1))
+        run = self._begin[self._before[holder[left], side[left], word[left]] + earlier]
+        rank, found = np.minimum(accrued, 255 - accrued)[left], np.full(len(left), -1)
+        at = np.arange(len(left))
+        while len(at):  # all slots together go from run to run
+            start = self._rank[run]
+            counts = start % LAST_RUN <= rank[at]
+            found[at[counts]] = run[counts]
+            on = counts & (start < LAST_RUN)
+            at, run = at[on], run[on] + 1
+        told = np.flatnonzero(found >= 0)
+        told = told[self._run_value[found[told]] != NONE]
+        places, runs = left[told], found[told]
+        value[places], depth[places] = self._run_value[runs], self._run_depth[runs]
+        fresh = places[value[places] == FRESH]
+        value[fresh], depth[fresh] = self.fresh(side[fresh], slots[fresh])
+        return value, depth
+
+
+Chosen = NDArray[np.intp]
+"""Numbers of positions, shape (n,)."""
+
+PAWN: Final = len(PIECE_ORDER)
+"""Stands for a pawn where others have the number of their kind."""
+_LETTERS: Final = PIECE_ORDER + "P"
+_ONE: Final = np.uint64(1)
+_BIT: Final = _ONE << np.arange(64, dtype=np.uint64)
+_REACH: Final = np.array([reach(kind) for kind in KINDS], np.uint64)
+_QUEEN: Final = KINDS[PIECE_ORDER.index("Q")]
+_PASSED: Final = np.array(
+    [[between(_QUEEN, start, stop) for stop in range(64)] for start in range(64)], np.uint64
+)
+"""What lies between two squares; nothing where no rider gets from one to the other."""
+_PAWN_REACH: Final = np.array([chess.BB_PAWN_ATTACKS[side == 0] for side in SIDES], np.uint64)
+"""Squares that a pawn attacks, by side and square."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boards:
+    """Positions with the same men and the same side to move.
+
+    :ivar men: kind and side of each man.
+    :ivar squares: uint8 (n, men).
+    """
+
+    men: tuple[tuple[int, Side], ...]
+    squares: NDArray[np.uint8]
+    side: Side
+
+    @classmethod
+    def of_letters(cls, letters: str, squares: NDArray[np.uint8], side: Side) -> "Boards":
+        """Return positions of men named as in a FEN, White's in upper case."""
+        men = tuple((_LETTERS.index(man.upper()), SIDES[man.islower()]) for man in letters)
+        return cls(men, squares, side)
+
+    @property
+    def letters(self) -> str:
+        """The men as :meth:`of_letters` takes them."""
+        return "".join(_LETTERS[kind].lower() if side else _LETTERS[kind] for kind, side in self.men)
+
+    def of_side(self, side: Side) -> list[int]:
+        """Return the columns of a side's men."""
+        return [man for man, (_, owner) in enumerate(self.men) if owner == side]
+
+    def king(self, side: Side) -> int:
+        """Return the column of a side's king."""
+        return self.men.index((KING, side))
+
+    @property
+    def occupied(self) -> NDArray[np.uint64]:
+        """The sets of squares where men stand, uint64 (n,)."""
+        return np.asarray(np.bitwise_or.reduce(_BIT[self.squares], axis=1), np.uint64)
+
+    def legal(self) -> NDArray[np.bool_]:
+        """Tell which positions the men can stand in: bool (n,)."""
+        good = np.bitwise_count(self.occupied) == len(self.men)
+        for man, (kind, _) in enumerate(self.men):
+            if kind == PAWN:
+                good &= (self.squares[:, man] >= 8) & (self.squares[:, man] < 56)
+        return np.asarray(good & ~self.in_check(SIDES[1 - self.side]), np.bool_)
+
+    def in_check(self, side: Side) -> NDArray[np.bool_]:
+        """Tell in which positions a side's king is attacked: bool (n,)."""
+        king, occupied = self.squares[:, self.king(side)], self.occupied
+        found = np.zeros(len(self.squares), np.bool_)
+        for man in self.of_side(SIDES[1 - side]):
+            found |= self._attacks(man, king, occupied)
+        return found
+
+    def _attacks(
+        self, man: int, target: NDArray[np.uint8], occupied: NDArray[np.uint64]
+    ) -> NDArray[np.bool_]:
+        """Tell where a man attacks a square: bool (n,)."""
+        (kind, side), square = self.men[man], self.squares[:, man]
+        reached = _PAWN_REACH[side] if kind == PAWN else _REACH[kind]
+        clear = _PASSED[square, target] & occupied == 0
+        return np.asarray((reached[square] & _BIT[target] != 0) & clear, np.bool_)
+
+    def zeroing(self, captures_only: bool) -> "Iterator[Zeroed]":
+        """Yield what the zeroing moves lead to, a kind of move after the other, en passant captures aside.
+
+        :param captures_only: whether pawn moves that capture nothing are left aside.
+        """
+        occupied = self.occupied
+        for man in self.of_side(self.side):
+            for enemy in self.of_side(SIDES[1 - self.side]):
+                if self.men[enemy][0] != KING:
+                    target = self.squares[:, enemy]
+                    yield from self._moved(man, target, self._attacks(man, target, occupied), enemy)
+            if self.men[man][0] == PAWN and not captures_only:
+                yield from self._steps(man, occupied)
+
+    def _steps(self, man: int, occupied: NDArray[np.uint64]) -> "Iterator[Zeroed]":
+        forward, home = (-8, 6) if self.side else (8, 1)
+        square = self.squares[:, man].astype(np.int64)
+        free = _BIT[square + forward] & occupied == 0
+        yield from self._moved(man, (square + forward).astype(np.uint8), free, None)
+        twice = np.where(square >> 3 == home, square + 2 * forward, square)
+        free &= (square >> 3 == home) & (_BIT[twice] & occupied == 0)
+        for each in self._moved(man, twice.astype(np.uint8), free, None):
+            yield each._replace(passed=(square + forward)[each.chosen])
+
+    def _moved(
+        self, man: int, target: NDArray[np.uint8], able: NDArray[np.bool_], captured: int | None
+    ) -> "Iterator[Zeroed]":
+        """Yield the positions after a man's move to a square, where it is able to go."""
+        chosen = np.flatnonzero(able)
+        squares = self.squares[chosen]
+        squares[:, man] = target[chosen]
+        men, mover = list(self.men), man
+        if captured is not None:
+            squares, mover = np.delete(squares, captured, 1), man - (captured < man)
+            del men[captured]
+        after = Boards(tuple(men), squares, SIDES[1 - self.side])
+        legal = ~after.in_check(self.side)
+        chosen, squares = chosen[legal], squares[legal]
+        last = np.full(len(chosen), self.men[man][0] == PAWN) & (squares[:, mover] - 8 >= 48)
+        yield Zeroed(chosen[~last], replace(after, squares=squares[~last]), None)
+        for kind in PROMOTIONS if last.any() else ():
+            men[mover] = kind, self.side
+            yield Zeroed(chosen[last], replace(after, men=tuple(men), squares=squares[last]), None)
+
+
+class Zeroed(NamedTuple):
+    """What one kind of zeroing move leads to.
+
+    :ivar chosen: of which positions, each once.
+    :ivar passed: the squares that a pawn has passed by a double step, int64 (n,), or None.
+    """
+
+    chosen: Chosen
+    boards: Boards
+    passed: NDArray[np.int64] | None
+
 
 _LOADED_BYTES: Final = 512 << 20
 """Plain tables that are kept in memory."""
@@ -209,8 +412,8 @@ class ArrayProbes:
 
 def _inherits(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: Codes) -> NDArray[np.bool_]:
     """Tell where an accrued score counts, and not the position's own."""
-    from tbgen.packed.array_decoder import ranks_of
-    from tbgen.packed.asking import ensure_compiled
+    from tbgen.packed.decoder import ranks_of
+    from tbgen.packed.tables import ensure_compiled
 
     ensure_compiled()
     own, rank = np.zeros(len(slots), np.int64), np.minimum(accrued, 255 - accrued)

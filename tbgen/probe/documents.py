@@ -11,13 +11,13 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Points, Scoring
 from tbgen.board.variant import Variant
 from tbgen.documents import UNSET, Document, Plies, ScoreText, Share, SideName, UnsetType
-from tbgen.probe.line import LinePly
-from tbgen.probe.views import View
+from tbgen.probe.moves import LinePly
+from tbgen.probe.tablebase import View
 
 if TYPE_CHECKING:
     from tbgen.probe.moves import RankedMove
     from tbgen.probe.states import ProbeResult
-    from tbgen.probe.view_tables import ViewMove, ViewResult
+    from tbgen.probe.tablebase import ViewMove, ViewResult
 
 
 class Category(StrEnum):

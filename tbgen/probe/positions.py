@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.described import AnyBoard
-from tbgen.board.history import FRESH
+from tbgen.board.fen import AnyBoard
 from tbgen.board.material import Material
+from tbgen.board.rules import FRESH
 from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.errors import UsageError
 from tbgen.index.arrays import slots_of, squares_of
@@ -21,10 +21,7 @@ from tbgen.index.position import locate, position_of, validate
 from tbgen.index.table import free_men, pawns
 from tbgen.probe.arrays import ArrayProbes
 from tbgen.probe.states import AnyPosition, read
-from tbgen.store.reader import TableFile
-
-if TYPE_CHECKING:
-    from tbgen.probe.tablebase import Tablebase
+from tbgen.store.table_file import TableFile
 
 BLOCK_SLOTS: Final = 1 << 20
 """Slots that are decoded together; 3 MiB of values and depths."""
@@ -109,7 +106,7 @@ class PositionTable:
     :param side: side to move, ``chess.WHITE`` or ``chess.BLACK``.
     """
 
-    def __init__(self, tables: "Tablebase", file: TableFile, arrays: ArrayProbes) -> None:
+    def __init__(self, tables: object, file: TableFile, arrays: ArrayProbes) -> None:
         self._tables, self._file, self._arrays = tables, file, arrays
         self.material = Material.parse(file.info.material)
         self.layout = layout_of(self.material)

@@ -6,13 +6,11 @@ from typing import NamedTuple, TypeAlias
 
 import chess
 
-from tbgen.board.described import AnyBoard, DescribedBoard, parse_position
-from tbgen.board.history import FRESH, Fresh, accrued_score
+from tbgen.board.fen import AnyBoard, DescribedBoard, parse_position
 from tbgen.board.material import Material
-from tbgen.board.mobility import own_score
-from tbgen.board.score import GScore
+from tbgen.board.rules import FRESH, Fresh, accrued_score, own_score
+from tbgen.board.score import GScore, Signed, fold, of_gscore, to_gscore
 from tbgen.board.scoring import Points, points
-from tbgen.board.signed import Signed, fold, of_gscore, to_gscore
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.index.position import Position, locate, validate

@@ -8,6 +8,7 @@ stalemate of the other. Both hold whatever has accrued, in both variants (docs/t
 from __future__ import annotations
 
 import logging
+import os
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
@@ -20,8 +21,8 @@ from typing import Any, Final, Self
 import chess
 import chess.syzygy
 
-from tbgen.board.interval import ANYTHING, ScoreInterval
 from tbgen.board.score import GScore
+from tbgen.board.scoring import ANYTHING, ScoreInterval
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 
 _logger = logging.getLogger(__name__)
@@ -118,7 +119,7 @@ class Syzygy:
             raise UsageError("no directory is named: give the one that Syzygy files (.rtbw) lie in")
         self._directories = tuple(map(Path, directories))
         for directory in self._directories:
-            if not directory.is_dir():
+            if not os.path.isdir(directory):
                 raise UsageError(
                     f"{directory} is no directory: give the one that Syzygy files (.rtbw) lie in"
                 )

@@ -1,30 +1,206 @@
-"""Making a report: material by material, whose pages are written before the next one is read."""
+"""Making a report: material by material, from tables or saved data, pages before the next is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from msgspec import structs
+from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.packed.copies import passing_copies
-from tbgen.progress import Reporter, SilentReporter, TimedProgress
-from tbgen.report.data.files import overall_documents
-from tbgen.report.data.saved import SavedData
-from tbgen.report.facts.difference import Difference
-from tbgen.report.facts.records import lines_left_out, overall_records
-from tbgen.report.material_report import read_material, with_lines
-from tbgen.report.model import OverallRecord, TableReport
-from tbgen.report.plan import ReportPlan, Task, plan_report
+from tbgen.probe.tablebase import Tablebase
+from tbgen.progress import Progress, Reporter, SilentReporter, TimedProgress, silent
+from tbgen.report.data import SavedData, overall_documents
+from tbgen.report.difference import Difference, difference
+from tbgen.report.endgames import by_score, endgame
+from tbgen.report.highlights import with_highlights
+from tbgen.report.mating import mating_facts
+from tbgen.report.model import (
+    AccruedCounts,
+    AccruedView,
+    Depths,
+    Distribution,
+    OverallRecord,
+    Record,
+    Sides,
+    TableReport,
+    Totals,
+)
+from tbgen.report.plan import LINES, ReportPlan, Task, plan_report
+from tbgen.report.records import lines_left_out, overall_records, records_of, with_line
+from tbgen.report.scan import Counts, TableCounts, count_source, images
+from tbgen.report.source import TableSource, open_source
 from tbgen.store.format import Directories, find_table
-from tbgen.store.stored_file import StoredFile
+from tbgen.store.table_file import StoredFile
 
 if TYPE_CHECKING:
-    from tbgen.report.site.site import Site
+    from tbgen.report.site import Site
+
+
+def report_source(
+    source: TableSource, *, threads: int = 2, layers: bool = False, progress: Progress = silent
+) -> TableReport:
+    """Read a table once and return its report, without lines.
+
+    :param layers: as :func:`tbgen.report.scan.count_source` takes it.
+    :param progress: told the steps.
+
+    :raises DamagedTableError: if the table cannot be used.
+    """
+    return table_report(count_source(source, threads=threads, layers=layers, progress=progress))
+
+
+def table_report(scanned: TableCounts) -> TableReport:
+    """Return the report of a table, without lines, from its counts."""
+    info = scanned.info
+    report = TableReport(
+        material=scanned.material,
+        variant=info.variant,
+        digest=info.digest,
+        tbgen_version=info.tbgen_version,
+        bytes=info.bytes,
+        form=info.form,
+        max_depth=info.max_depth,
+        distribution=distribution(scanned),
+        records=tuple(records_of(scanned)),
+        accrued=accrued_view(scanned) if scanned.has_accrued else None,
+        endgame=endgame(scanned),
+        mating=mating_facts(scanned),
+        black_king=Sides(*(tuple(map(by_score, squares)) for squares in scanned.king_on_board())),
+    )
+    return with_highlights(report)
+
+
+def distribution(scanned: TableCounts) -> Distribution:
+    """Return how many positions have which value and depth."""
+    numbers = scanned.on_board().sum(axis=1), scanned.counts[0].sum(axis=1), scanned.en_passant
+    board, canonical, _ = numbers
+    values = [Sides(*(by_score(side.sum(axis=1)) for side in sides)) for sides in numbers]
+    totals = zip(board.sum(axis=(1, 2)).tolist(), canonical.sum(axis=(1, 2)).tolist(), strict=True)
+    positions, depths = Sides(*(Totals(*both) for both in totals)), Sides(*map(_depths, board))
+    return Distribution(values[0], values[1], values[2], positions, depths)
+
+
+def _depths(by_code: Counts) -> Depths:
+    return {
+        value: {depth: number for depth, number in enumerate(by_code[value.code].tolist()) if number}
+        for value in by_score(by_code.sum(axis=1))
+    }
+
+
+def accrued_view(scanned: TableCounts) -> AccruedView:
+    """Return what becomes of accrued scores."""
+    return AccruedView(_states(images(scanned.layout, scanned.states)), _states(scanned.states[0]))
+
+
+def _states(numbers: NDArray[np.int64]) -> Sides[Sides[AccruedCounts]]:
+    """Return numbers, shape (2 sides, 2 holders, columns of :mod:`tbgen.report.scan`), by name."""
+    return Sides(*(Sides(*(_counts(*row) for row in holders)) for holders in numbers.tolist()))
+
+
+def _counts(
+    states: int, stored: int, improved: int, worsened: int, lost: int, lost_by_reset: int, fresh: int
+) -> AccruedCounts:
+    wiped_out = worsened + lost_by_reset
+    survives = states - improved - lost - wiped_out
+    return AccruedCounts(states, stored, survives, improved, worsened, lost, lost_by_reset, wiped_out, fresh)
+
+
+_logger: Final = logging.getLogger(__name__)
+
+
+MaterialReport = tuple[list[TableReport], Difference | None]
+"""Reports on a material's tables of the variants that are asked for, and how these differ if that is too."""
+
+
+def read_material(
+    plan: ReportPlan, material: Material, clock: TimedProgress, *, depths: bool, threads: int
+) -> MaterialReport:
+    """Return the report of a material, of its tables or of saved data, as the plan has it.
+
+    :param depths: whether depths are made that lines need and tables do not store.
+
+    :raises TbgenError: if a file of data cannot be used.
+    :raises DamagedTableError: if a table cannot be used.
+    """
+    if plan.saved:
+        return _of_data(plan, material, clock)
+    tables, compared = _of_tables(plan, material, clock, threads)
+    return [with_lines(plan.places, found, clock, depths) for found in tables], compared
+
+
+def _of_data(plan: ReportPlan, material: Material, clock: TimedProgress) -> MaterialReport:
+    data, tables = SavedData(plan.places[0]), []
+    for task in plan.tables(material):
+        clock.begin(material, task.cost.steps, str(task.variant))
+        tables.append(data.table(material, task.variant))
+    return tables, data.difference(material) if material in plan.compared else None
+
+
+def _of_tables(plan: ReportPlan, material: Material, clock: TimedProgress, threads: int) -> MaterialReport:
+    """Read the tables of a material; packed ones are held in memory until both are compared."""
+    with ExitStack() as stack:
+
+        @cache
+        def source(variant: Variant) -> TableSource:
+            opened = open_source(plan.places, material, variant, threads=threads, progress=clock.progress)
+            return stack.enter_context(opened)
+
+        tables, comparison = [], plan.compared.get(material)
+        for task in plan.tables(material):
+            clock.begin(material, task.cost.steps, str(task.variant))
+            table = source(task.variant)
+            report = report_source(table, threads=threads, layers=plan.layers, progress=clock.progress)
+            tables.append(report)
+        if comparison is None:
+            return tables, None
+        clock.begin(material, comparison.steps, "both")
+        r, wg = map(source, Variant)
+        return tables, difference(r, wg, clock.progress)
+
+
+def with_lines(
+    places: Sequence[Path], report: TableReport, clock: TimedProgress, depths: bool
+) -> TableReport:
+    """Return a report with the lines of its records; those that it has stay.
+
+    :param places: where tables lie.
+    :param depths: whether depths are made that lines need and tables do not store.
+
+    :raises DamagedTableError: if a table that a line leads to cannot be used.
+    """
+    records = list(report.records)
+    for making in (False, True) if depths else (False,):
+        if making and not lines_left_out(records):
+            break
+        # Opened for one table alone: copies of tables that layers take are removed with it.
+        with Tablebase(*places, rules=report.variant, depths=making) as tables:
+            clock.begin(report.material, {}, str(report.variant))
+            for number, record in enumerate(records):
+                clock.progress(LINES, number, len(records))
+                records[number] = record if record.line else _with_line(record, tables)
+    return structs.replace(report, records=tuple(records))
+
+
+def _with_line(record: Record, tables: Tablebase) -> Record:
+    try:
+        return with_line(record, tables)
+    except DamagedTableError:
+        raise
+    except TbgenError as error:  # no room for a layer, say: everything else is there
+        _logger.warning("the line of %s to %s is left out: %s", record.material, record.value, error)
+        return record
 
 
 @dataclass(frozen=True)
@@ -122,7 +298,7 @@ def write_report(
     """
     plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)
     from tbgen import __version__
-    from tbgen.report.site.site import Site
+    from tbgen.report.site import Site
 
     site = Site(Path(out), __version__, compares=bool(plan.compared), explorer=explorer, address=address)
     return _make(plan, site, depths, threads, reporter)

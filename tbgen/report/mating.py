@@ -1,130 +1,411 @@
-"""A report on mating potential: the rule of thumb and the truth, for any men, as a list of materials."""
+"""Mating potential: a rule of thumb for engines, the truth of the tables, and both as rows.
+
+The rule is that of Pair-o-Max, the version of H. G. Muller's Fairy-Max that knows drawn endings [1, 2]:
+without pawns a lead is halved, and divided by 8 where it does not mate; it is divided by 4 where the
+defender can get there by giving a man for the last pawn.
+
+[1] http://winboard.nl/cgi-bin?p=fairymax.git;a=blob_plain;f=README;hb=pairomax
+[2] H. G. Muller, comment of 2 January 2018, https://www.chessvariants.com/index/editcomment.php?reply=35833
+"""
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Iterable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any, Final
+from typing import Final, Literal
 
-from tbgen.board.material import Material, men_of
+import chess
+import numpy as np
+from msgspec.structs import replace
+
+from tbgen.board.kinds import KINDS, PIECE_VALUES
+from tbgen.board.material import Material, Men, described, worth_of
+from tbgen.board.named import named_value
+from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.costs import seconds_of
-from tbgen.errors import MissingTableError, UsageError, quote
-from tbgen.index.layout import layout_of
-from tbgen.progress import Reporter, SilentReporter, TimedProgress
-from tbgen.report.facts.mating import mating_entry
-from tbgen.report.facts.mating_rule import MULLER, MatingMarks
-from tbgen.report.model import MatingEntry
-from tbgen.report.plan import NothingToReportError
-from tbgen.report.scan.counting import count_source
-from tbgen.report.scan.source import open_source
-from tbgen.store.format import Directories, directories_of, tables_in
+from tbgen.errors import UsageError, quote
+from tbgen.report.endgames import typical_of, without_over
+from tbgen.report.model import (
+    SIDES,
+    MatingChance,
+    MatingEntry,
+    MatingPotential,
+    MatingRule,
+    MatingTruth,
+    Sides,
+    Verdict,
+    ratio,
+)
+from tbgen.report.scan import ANY, LIKE_BISHOPS, Counts, TableCounts, count_source
+from tbgen.report.source import open_source
+from tbgen.report.wording import NO_MATE, counted_pawns, meaning, percent
+from tbgen.store.format import Directories, directories_of
+from tbgen.text import plies, share
 
-_PIECES: Final = "QRBN"
-"""The pieces of chess that every man is set against."""
-_MAN: Final = re.compile(rf"\[[^][]*\]|[{_PIECES}]", re.IGNORECASE | re.ASCII)
+ENOUGH: Final = 3.5
+"""A smaller lead in pieces, in pawns, does not mate: a minor piece is less."""
+
+_PAIR: Final = 1 / 8
+"""What two men of a kind that is bound to a colour are worth more, as a part of the worth of one of them."""
+_FEW: Final = 2
+"""Of more pieces the rule says no harm."""
 
 
 @dataclass(frozen=True)
-class MatingReport:
-    """What tables tell about mating potential."""
+class MatingMarks:
+    """What the rule is told about men beside their worth.
 
-    entries: tuple[MatingEntry, ...]
-    """In build order."""
-    missing: tuple[Material, ...]
-    """The other materials of the same men, which have no table, in build order."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return the report as one document for JSON."""
-        entries = [entry.plain() for entry in self.entries]
-        return {"entries": entries, "missing": [material.name for material in self.missing]}
-
-
-def mating_materials(men: Iterable[str]) -> list[Material]:
-    """Return the materials in which men show their mating potential, in build order: each alone, two of it,
-    and each against each piece of chess and against each other.
-
-    >>> [material.name for material in mating_materials(["[WF]"])]
-    ['K[WF]vK', 'K[WF][WF]vK', 'KQvK[WF]', 'KRvK[WF]', 'KBvK[WF]', 'KNvK[WF]']
-
-    :raises UsageError: if there is no such man.
+    :ivar mating: men that mate alone although they are light.
+    :ivar no_pair: men of which two do not mate.
+    :ivar tough: men that hold out, alone, against any single man.
     """
-    found = dict.fromkeys(name for man in men for name in men_of(man))
-    sides = [*((f"K{man}", "K") for man in found), *((f"K{man}{man}", "K") for man in found)]
-    sides += [(f"K{man}", f"K{piece}") for man in found for piece in _PIECES]
-    sides += [(f"K{one}", f"K{other}") for one, other in combinations(found, 2)]
-    materials = set()
-    for white, black in sides:
-        with suppress(UsageError):  # more moves than tables can count
-            materials.add(Material.of_sides(white, black)[0])
-    return sorted(materials)
+
+    mating: frozenset[str] = frozenset()
+    no_pair: frozenset[str] = frozenset()
+    tough: frozenset[str] = frozenset()
 
 
-def _named(word: str) -> Material:
-    """Return the material that a word names.
+MULLER: Final = MatingMarks(
+    mating=frozenset({"[WD]", "[WF]"}),
+    no_pair=frozenset({"N", "[N]", "[W]", "[F]"}),
+    tough=frozenset({"[WF]"}),
+)
+"""What Muller says of men: the woody rook and the commoner mate; pairs of knights, wazirs and ferzes do not;
+the commoner draws against a queen."""
 
-    :raises UsageError: if it names none.
+
+def mating_rule(
+    material: Material, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
+) -> MatingRule:
+    """Return what the rule of thumb says; it needs no tables.
+
+    :param values: what men are worth, in pawns, by name; of described men that it lacks ``men.toml`` tells
+        (:mod:`tbgen.board.named`), else :func:`tbgen.board.material.worth_of`.
+    :param marks: what the rule is told about men.
+
+    >>> mating_rule(Material.parse("KRvKB")).divisor, mating_rule(Material.parse("K[WD]vK")).divisor
+    (8, 1)
     """
-    if "v" not in word.lower():
-        raise UsageError(
-            f"{quote(word)} is no man here: expected Q, R, B, N, or a description or name in brackets, such "
-            "as [WF]; or a material, such as KBNvK"
-        )
-    return Material.parse(word)
+    rule = _Rule(values, marks)
+    sides = Sides(*(_without(side, "K") for side in material.sides))
+    white, black = map(rule.worth, sides)
+    if white == black:
+        return MatingRule(None, 0.0, 1, None, "nobody is ahead")
+    leader = int(white < black)
+    divisor, reason = rule.divisor(sides[leader], sides[1 - leader])
+    wins = divisor <= 2 if divisor > 1 or "P" not in sides[leader] else None
+    return MatingRule(SIDES[leader], round(abs(white - black), 2), divisor, wins, reason)
 
 
-def read_mating(
-    directory: Directories,
-    words: Iterable[str],
+class _Rule:
+    """The rule for some values and marks."""
+
+    def __init__(self, values: Mapping[str, float], marks: MatingMarks) -> None:
+        self._values, self._marks = values, marks
+
+    def worth(self, men: Men) -> float:
+        """Return what men are worth together."""
+        pairs = (man for man, number in Counter(men).items() if number > 1 and is_bound(man))
+        return sum(map(self._value, men)) + _PAIR * sum(map(self._value, pairs))
+
+    def _value(self, man: str) -> float:
+        return value_of(man, self._values)
+
+    def divisor(self, own: Men, other: Men) -> tuple[int, str]:
+        """Return by what the lead of a side is divided, and why."""
+        pieces, defenders = _without(own, "P"), _without(other, "P")
+        if "P" not in own:
+            if reason := self._why_no_mate(pieces, defenders):
+                return 8, reason
+            if defenders:
+                return 2, "the leader has no pawns, and the defender has a piece"
+            return 1, "enough against a bare king, or king and pawns"
+        if own.count("P") == 1 and pieces and defenders and len(defenders) <= _FEW:
+            given = min(defenders, key=self._value)
+            at = defenders.index(given)
+            if self._why_no_mate(pieces, defenders[:at] + defenders[at + 1 :]):
+                return 4, "the defender can give his least valuable piece for the last pawn"
+        return 1, "pawns may promote"
+
+    def _why_no_mate(self, pieces: Men, defenders: Men) -> str | None:
+        """Return why pieces do not mate without pawns, None if they may."""
+        marks = self._marks
+        if len(pieces) > _FEW or len(defenders) >= _FEW:
+            return None
+        if len(pieces) == 1:
+            if is_bound(pieces[0]):
+                return f"a single {_called(pieces[0])}, bound to one colour, does not mate"
+            if marks.tough.intersection(defenders):
+                return f"a {_called(defenders[0])} holds out against a single piece"
+        elif pieces[0] == pieces[1] in marks.no_pair:
+            return f"two {_called(pieces[0])}{'' if len(pieces[0]) > 1 else 's'} do not mate"
+        can_mate = len(pieces) > len(defenders) and marks.mating.intersection(pieces)
+        if self.worth(pieces) - self.worth(defenders) < ENOUGH and not can_mate:
+            return f"without pawns a lead in pieces under {ENOUGH} pawns does not mate"
+        return None
+
+
+def value_of(man: str, values: Mapping[str, float]) -> float:
+    """Return what a man is worth, in pawns: what a mapping says, else ``men.toml``, else a guess."""
+    if man in values:
+        return values[man]
+    named = named_value(man) if len(man) > 1 else None
+    return worth_of(man) if named is None else named
+
+
+def is_bound(man: str) -> bool:
+    """Tell whether a man stays on the colour of its square.
+
+    >>> [man for man in ("B", "N", "[BD]", "[WD]") if is_bound(man)]
+    ['B', '[BD]']
+    """
+    if len(man) > 1:
+        return described(man[1:-1]).is_colour_bound
+    return any(kind.name == man and kind.is_colour_bound for kind in KINDS)
+
+
+def _without(men: Men, man: str) -> Men:
+    return tuple(other for other in men if other != man)
+
+
+def _called(man: str) -> str:
+    """Return the word for a man of chess, the name of another one."""
+    return man if len(man) > 1 else chess.piece_name(chess.PIECE_SYMBOLS.index(man.lower()))
+
+
+GENERAL_SHARE: Final = 0.75
+"""A win is general if it is forced in at least this part of the open positions with either side to move.
+
+There is room around it: up to four men of chess without pawns, no share lies between 0.29 and 0.94."""
+
+
+def mating_potential(
+    material: Material | str,
+    directory: Directories = None,
     *,
     rules: Variant | str = "r",
-    marks: MatingMarks = MULLER,
-    threads: int = 2,
-    reporter: Reporter | None = None,
-) -> MatingReport:
-    """Return a report on mating potential from the tables that are there.
+    values: Mapping[str, float] = PIECE_VALUES,
+    marks: MatingMarks | Literal["tables"] = MULLER,
+) -> MatingPotential:
+    """Return the rule of thumb and the truth about a material.
+
+    White has the men that the canonical name gives White: ``KvKQ`` is read as ``KQvK``, and White mates.
 
     :param directory: where the tables lie, or several directories, of which the first
-        that has a table counts; None for the default directory.
-    :param words: men, such as ``[WF]`` or ``N``, whose materials are those of :func:`mating_materials`; and
-        names of further materials.
-    :param marks: what the rule of thumb is told about men.
-    :param threads: threads that count, of some 50 MiB each.
-    :param reporter: receives the progress of the report.
+        that has a table counts; None for the default one.
+    :param values: what men are worth, in pawns, by name, as :func:`mating_rule` takes it.
+    :param marks: what the rule is told about men; ``tables`` for :func:`marks_of_tables`.
 
-    :raises UsageError: if a word means nothing.
-    :raises MissingTableError: if a material that is named has no table.
-    :raises NothingToReportError: if there is no table of the men.
-    :raises DamagedTableError: if a table cannot be used.
+    :raises UsageError: if the name or the marks mean nothing.
+    :raises MissingTableError: if a table has not been built.
+    :raises DamagedTableError: if its file cannot be used.
     """
-    first, *others = places = directories_of(directory)
-    variant = Variant.parse(rules)
-    words = list(words)
-    if not words:
-        raise UsageError("no man is named: name some such as [WF] or N")
-    men = [word for word in words if _MAN.fullmatch(word)]
-    named = {_named(word) for word in words if word not in men}
-    there = set(tables_in(first, variant, *others))
-    for material in sorted(named - there):
-        raise MissingTableError(material.name, first, variant, others)
-    wanted = {*mating_materials(men), *named}
-    found, missing = sorted(wanted & there), tuple(sorted(wanted - there))
-    if not found:
-        command = ["tbgen", "build", *(material.name for material in missing[: len(men)])]
-        command += [] if variant is Variant.R_MOBILITY else ["--rules", variant]
-        command += [] if directory is None else ["--dir", str(first)]
-        place = " and ".join(map(str, places))
-        raise NothingToReportError(f"{place} has no table of these men; make some: {shlex.join(command)}")
-    costs = {material: seconds_of("counted", layout_of(material).size) for material in found}
-    clock = TimedProgress(reporter or SilentReporter(), sum(costs.values()), found)
-    entries = []
-    for material, seconds in costs.items():
-        clock.begin(material, {"counted": seconds})
-        with open_source(places, material, variant, threads=threads, progress=clock.progress) as source:
-            scanned = count_source(source, threads=threads, progress=clock.progress)
-        entries.append(mating_entry(scanned, marks=marks))
-    return MatingReport(tuple(entries), missing)
+    if isinstance(material, str):
+        material = Material.parse(material)
+    if marks == "tables":
+        marks = marks_of_tables(material, directory, rules=rules, values=values)
+    if not isinstance(marks, MatingMarks):
+        raise UsageError(f"there are no marks {quote(str(marks))}: give MatingMarks, or 'tables'")
+    return mating_facts(count_directory(material, directory, rules), values, marks)
+
+
+def marks_of_tables(
+    material: Material,
+    directory: Directories = None,
+    *,
+    rules: Variant | str = "r",
+    values: Mapping[str, float] = PIECE_VALUES,
+) -> MatingMarks:
+    """Return what tables tell of the men of a material that are worth less than ``ENOUGH``.
+
+    A man is marked as mating if it generally wins alone; as one of which two do not mate, where a side has
+    two, if these do not generally win, on squares of both colours if they are bound; and as tough, where it
+    is alone against other men, if a queen does not generally win against it. The parameters and errors are
+    those of :func:`mating_potential`.
+    """
+
+    def wins(name: str) -> bool:
+        truth, _ = truths(count_directory(Material.parse(name), directory, rules))
+        return truth.white.verdict is Verdict.GENERAL
+
+    mating, no_pair, tough = set[str](), set[str](), set[str]()
+    own, other = ([man for man in side if man not in "KP"] for side in material.sides)
+    for men, others in ((own, other), (other, own)):
+        for man in {man for man in men if value_of(man, values) < ENOUGH}:
+            if not is_bound(man) and wins(f"K{man}vK"):
+                mating.add(man)
+            if men.count(man) > 1 and not wins(f"K{man}{man}vK"):
+                no_pair.add(man)
+            if len(men) == 1 and others and not wins(f"KQvK{man}"):
+                tough.add(man)
+    return MatingMarks(frozenset(mating), frozenset(no_pair), frozenset(tough))
+
+
+def count_directory(material: Material, directory: Directories, rules: Variant | str) -> TableCounts:
+    """Return the counts of the table of a material; parameters and errors are those of
+    :func:`mating_potential`."""
+    with open_source(directories_of(directory), material, Variant.parse(rules)) as source:
+        return count_source(source)
+
+
+def truths(scanned: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth] | None]:
+    """Return what the mates of both sides are, and the same where a side has its men that are bound to a
+    colour on one colour, None if no side has two."""
+    counts = scanned.on_board()
+    unlike, like = counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:]
+    return _truths(scanned.material, unlike), _truths(scanned.material, like) if like.any() else None
+
+
+def mating_facts(
+    scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
+) -> MatingPotential:
+    """Return the rule of thumb and the truth about the material of a table."""
+    return judged(scanned.material, *truths(scanned), mating_rule(scanned.material, values, marks))
+
+
+def judged(
+    material: Material,
+    truth: Sides[MatingTruth],
+    like_bishops: Sides[MatingTruth] | None,
+    rule: MatingRule | None = None,
+) -> MatingPotential:
+    """Return the truth compared with a rule, by default with that of :func:`mating_rule`."""
+    rule, agrees = rule or mating_rule(material), None
+    if rule.leader is not None and rule.wins is not None:
+        agrees = rule.wins == (truth[rule.leader].verdict is Verdict.GENERAL)
+    found = MatingPotential(rule, truth, like_bishops, agrees, "")
+    return replace(found, sentence=_sentence(material, found))
+
+
+def mating_entry(
+    scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
+) -> MatingEntry:
+    """Return what a report on mating potential says of a table."""
+    mates = Sides(*(_longest_mate(scanned, GScore(0, white).code) for white in (True, False)))
+    modes = Sides(*(typical_of(scanned, side).mode for side in (0, 1)))
+    facts = mating_facts(scanned, values, marks)
+    return MatingEntry(scanned.material, scanned.info.variant, facts, mates, modes)
+
+
+def _longest_mate(scanned: TableCounts, mate: int) -> int | None:
+    depths = [scanned.longest[ANY, side, mate][0] for side in (0, 1) if (ANY, side, mate) in scanned.longest]
+    return max(depths, default=None)
+
+
+def _truths(material: Material, counts: Counts) -> Sides[MatingTruth]:
+    """Return what the mates of both sides are.
+
+    :param counts: shape (2 sides, 2 for captures, codes, depths).
+    """
+    return Sides(_truth(counts, 0, "P" in material.white), _truth(counts, 1, "P" in material.black))
+
+
+def _truth(counts: Counts, attacker: int, pawns: bool) -> MatingTruth:
+    mate = GScore(0, attacker == 0).code
+    chances = [_chance(counts[side, 0], side, attacker) for side in (attacker, 1 - attacker)]
+    mates = int(counts[1 - attacker, :, mate, 0].sum())
+    if any(chance.forced for chance in chances):
+        general = all(chance.forced >= GENERAL_SHARE * chance.open for chance in chances)
+        verdict = Verdict.GENERAL if general else Verdict.SOMETIMES
+    else:
+        verdict = Verdict.NEVER if mates or pawns else Verdict.NO_HELP_MATE
+    return MatingTruth(verdict, mates, *chances)
+
+
+def _chance(counts: Counts, side: int, attacker: int) -> MatingChance:
+    """Return what an attacker can force with one side to move.
+
+    :param counts: shape (codes, depths), of positions without captures.
+    """
+    numbers = without_over(counts)
+    numbers[GScore(0, side == 0).code, 1] = 0
+    codes = np.arange(256)[:: 1 if attacker == 0 else -1]  # the best for the attacker first
+    by_code = numbers.sum(axis=1)[codes]
+    total, forced = int(by_code.sum()), int(by_code[0])
+    least = np.argmax(np.cumsum(by_code) >= GENERAL_SHARE * total)
+    best = GScore.from_code(codes[least]) if total else None
+    return MatingChance(total, forced, ratio(forced, total), best)
+
+
+def _sentence(material: Material, found: MatingPotential) -> str:
+    rule, alike = found.rule, found.like_bishops
+    if rule.leader is None:
+        parts = [f"{material}: {rule.reason}."]
+    else:
+        kept = "keeps its score" if rule.divisor == 1 else f"divides the score by {rule.divisor}"
+        ahead = f"{rule.leader.capitalize()} is {counted_pawns(rule.advantage)} ahead"
+        parts = [f"{material}: {ahead}, and the rule {kept}: {rule.reason}."]
+    for name, side in found.truth.items():
+        if rule.leader in (None, name) or side.verdict is not Verdict.NO_HELP_MATE:
+            parts.append(_truth_sentence(name, side))
+    if alike is not None:
+        bishops = "men bound to" if material.is_described else "bishops of"
+        parts.append(f"With {bishops} one colour: {_truth_sentence('white', alike.white)}")
+    if found.agrees is not None:
+        parts.append("Rule and truth agree." if found.agrees else "The rule is wrong here.")
+    return " ".join(parts)
+
+
+def _truth_sentence(name: str, truth: MatingTruth) -> str:
+    text = f"{name.capitalize()} {NO_MATE.get(truth.verdict, 'mates by force')}"
+    if truth.verdict not in NO_MATE:
+        moving, waiting = percent(truth.to_move.share), percent(truth.waiting.share)
+        text += f" in {moving} of the open positions to move and in {waiting} not to move ({truth.verdict})"
+    best = truth.waiting.best
+    if best is not None and best.rank and best.holder == name:
+        text += f"; with the opponent to move, {meaning(best)} can generally be forced"
+    return f"{text}."
+
+
+MATING_HEAD: Final = (
+    "material",
+    "attacker",
+    "to move",
+    "not to move",
+    "longest",
+    "typical",
+    "rule",
+    "truth",
+    "",
+)
+"""What the cells of :func:`mating_rows` are."""
+ONE_COLOUR: Final = "one colour"
+"""Stands for the material where a side has its men that are bound to a colour on one."""
+
+
+def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
+    """Yield a row about the side that is ahead, or about White where nobody is; and one more about positions
+    in which its men stand on one colour, if that is told apart."""
+    potential, rule = entry.potential, entry.potential.rule
+    attacker = rule.leader or "white"
+    truth = potential.truth[attacker]
+    yield (
+        entry.material.name,
+        attacker.capitalize(),
+        *_shares(truth),
+        *_longest(entry, attacker),
+        *(
+            "-" if rule.wins is None else "wins" if rule.wins else f"no: / {rule.divisor}",
+            str(truth.verdict),
+            "" if potential.agrees is not False else "wrong",
+        ),
+    )
+    if potential.like_bishops is not None:
+        alike = potential.like_bishops[attacker]
+        yield ONE_COLOUR, attacker.capitalize(), *_shares(alike), "", "", "", str(alike.verdict), ""
+
+
+def _shares(truth: MatingTruth) -> tuple[str, str]:
+    first, second = (share(chance.share, 2) for chance in (truth.to_move, truth.waiting))
+    return first.replace("\N{NO-BREAK SPACE}", " "), second.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _longest(entry: MatingEntry, attacker: str) -> tuple[str, str]:
+    """Return the plies of the longest mate if any is forced, and what is usual with the defender to move if
+    mate is not."""
+    verdict = entry.potential.truth[attacker].verdict
+    longest, typical = entry.longest[attacker], entry.typical[1 if attacker == "white" else 0]
+    forced = longest and verdict in (Verdict.SOMETIMES, Verdict.GENERAL)
+    usual = typical and verdict is not Verdict.GENERAL
+    return plies(longest) if forced and longest else "-", str(typical) if usual else "-"

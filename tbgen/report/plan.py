@@ -13,10 +13,10 @@ from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY, RATES, Cost, layers_memory, memory_of, seconds_of
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import layout_of
-from tbgen.index.source import fresh_bytes
-from tbgen.report.data.saved import SavedData
+from tbgen.index.table import fresh_bytes
+from tbgen.report.data import SavedData
 from tbgen.store.format import Directories, directories_of, find_table, tables_in
-from tbgen.store.stored_file import StoredFile
+from tbgen.store.table_file import StoredFile
 
 UNPACKING: Final = "unpacking"
 LINES: Final = "lines"

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from tbgen.board.kinds import KINDS
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
-from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.source import EnPassantSource, Source, StoredTable
-from tbgen.index.symmetry import MIRROR_FILES
+from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, layout_of
+from tbgen.index.table import EnPassantSource, Source, StoredTable
 from tbgen.index.zeroing import (
     CAPTURED_PAWN,
     Block,
@@ -24,9 +23,9 @@ from tbgen.index.zeroing import (
     reached_by_pawn_steps,
     targets_of,
 )
-from tbgen.retro.expansion import expand
 from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
+from tbgen.retro.workspace import expand
 
 _PART: Final = 1 << 22
 """Slots that one thread empties at a time."""

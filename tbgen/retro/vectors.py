@@ -1,5 +1,5 @@
 """Writing machine code for vectors of 64 lanes, and for loops over the bits of a word: what
-``tbgen.retro.kernels.lanes`` and ``bits_of`` of ``tbgen.retro.kernels.bits`` are made of.
+``tbgen.retro.kernels.words`` and ``bits_of`` of ``tbgen.retro.kernels.words`` are made of.
 
 Everything here is called while a kernel is compiled, with llvmlite's builder and values.
 """

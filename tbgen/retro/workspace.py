@@ -1,27 +1,28 @@
-"""Making the arrays that the kernels work on: room for one phase of a table, and what its men are."""
+"""Making the arrays that the kernels work on: room for one phase of a table, and what its men are.
+
+And from the canonical slots of a stored table to all its slots.
+"""
 
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.board.kinds import KINDS
 from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.compiler.jit import python_of
-from tbgen.index.layout import SIDES, Layout
-from tbgen.index.symmetry import MIRROR_FILES
+from tbgen.index.layout import MIRROR_FILES, SIDES, Layout
 from tbgen.retro.cache_lines import zeros
-from tbgen.retro.kernels.bits import ALL, Codes, Ints, Words
+from tbgen.retro.geometry import ORTHODOX, movement_of
+from tbgen.retro.kernels.best_exits import Exits, OneExit
+from tbgen.retro.kernels.canonical import expand_words
 from tbgen.retro.kernels.en_passant import Right
-from tbgen.retro.kernels.exits import Exits
 from tbgen.retro.kernels.frame import Frame, Phase
-from tbgen.retro.kernels.front import Scratch
-from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.kernels.mobility import SLICES
-from tbgen.retro.kernels.moves import MOST_MOVES, MOST_SCALARS, MovesFound
-from tbgen.retro.kernels.resets import OneExit
-from tbgen.retro.kernels.sweep import BATCH, Attacker, Sets, SweepResults
+from tbgen.retro.kernels.layer_sweeps import Workspace
+from tbgen.retro.kernels.moves import MOST_MOVES, MOST_SCALARS, SLICES, MovesFound
+from tbgen.retro.kernels.sweep import BATCH, Attacker, Scratch, Sets, SweepResults
 from tbgen.retro.kernels.targets import room_for_men
-from tbgen.retro.movement import ORTHODOX, movement_of
+from tbgen.retro.kernels.words import ALL, Codes, Ints, Words
 
 _MOST_NODES: Final = 1 << 32
 """Events keep nodes in four bytes."""
@@ -184,3 +185,12 @@ def workspace_of(frame: Frame, resets: bool, like: Ints, parts: int = 1) -> Work
     else:
         exits = room_for_exits(2 * frame.words * 64)
     return Workspace(frame, phase, (white, black), exits, like)
+
+
+def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+    """Copy the values and depths of a phase's canonical slots with one side to move (both (phase size,)) to
+    all slots that stand for the same position."""
+    like, mirrored = like_men(layout), mirrors_itself(layout, phase)
+    if len(like) or mirrored or not layout.pawns:
+        frame = frame_of(layout)
+        expand_words(frame, like, mirrored, value, depth, 0, frame.words)

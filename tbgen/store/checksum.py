@@ -1,4 +1,4 @@
-"""The checksum of HDF5's fletcher32 filter, which sees every single flipped bit of a compressed chunk.
+"""Checksums of stored bytes: that of HDF5's fletcher32 filter, and the CRC-16 of packed blocks.
 
 The Adler-32 of gzip does not: one of 200 random flips in a real table decoded to other data without an error.
 """
@@ -6,6 +6,7 @@ The Adler-32 of gzip does not: one of 200 random flips in a real table decoded t
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 CHECKSUM_BYTES: Final = 4
 
@@ -23,3 +24,16 @@ def fletcher32(data: bytes) -> bytes:
 def _fold(total: int) -> int:
     """Reduce modulo 65535 as carries do: a positive multiple becomes 65535 and not 0."""
     return (total - 1) % 65535 + 1 if total else 0
+
+
+def _of_byte(byte: int, zeros: int) -> int:
+    crc = byte << 8
+    for _ in range(8 + 8 * zeros):
+        crc = crc << 1 ^ 0x1021 if crc & 0x8000 else crc << 1
+    return crc & 0xFFFF
+
+
+CRC_OF_BYTE: Final[NDArray[np.int64]] = np.array(
+    [[_of_byte(byte, zeros) for byte in range(256)] for zeros in range(8)], np.int64
+)
+"""int64 (8, 256): the checksum of so many zero bytes after each byte, begun with 0."""

@@ -11,8 +11,7 @@ from tbgen.index.layout import Layout
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.store import schema
 from tbgen.store.format import BLOCK, CHUNK_BYTES
-from tbgen.store.manifest import manifest_line, pieces_of
-from tbgen.store.schema import DatasetSchema
+from tbgen.store.schema import DatasetSchema, manifest_line, pieces_of
 
 AnyArray = NDArray[Any]
 Corner = tuple[int, ...]

@@ -1,19 +1,191 @@
-"""An open file of datasets, of whichever schema: opened, found to be of the schema, and checked."""
+"""An open file of datasets, of whichever schema: found to be of it, checked, and decoded chunk by chunk."""
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import count
+from math import prod
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import h5py
+import numpy as np
 from numpy.typing import NDArray
+from zlib_ng import zlib_ng
 
 from tbgen.errors import DamagedTableError
 from tbgen.store.cache import ChunkCache
-from tbgen.store.chunks import ChunkedArray
-from tbgen.store.manifest import Manifest, manifest_line, manifest_of, pieces_of
-from tbgen.store.schema import DatasetSchema, Schema
+from tbgen.store.checksum import CHECKSUM_BYTES, fletcher32
+from tbgen.store.schema import DatasetSchema, Manifest, Schema, manifest_line, manifest_of, pieces_of
+
+_serials: Final = count()
+
+
+class ChunkPlace(NamedTuple):
+    """Where a chunk lies in its file: offset and length in bytes, both 0 if it is not there."""
+
+    offset: int
+    bytes: int
+
+
+class ChunkedArray:
+    """Random and sequential access to a dataset compressed by gzip and guarded by fletcher32.
+
+    It is cut along its last axis only, its rows numbered in C order of the leading axes, or else one chunk,
+    which is one row. h5py's own look-ups are ten times slower than a cache of decoded chunks, and hold one
+    lock for all files while they decompress.
+
+    :param damaged: returns the error that methods raise if a chunk is missing or does not decode.
+    :param optional: whether chunks may be absent from the file, standing for zeros.
+    :raises ValueError: if the dataset is stored in another way.
+    """
+
+    def __init__(
+        self,
+        dataset: h5py.Dataset,
+        cache: ChunkCache,
+        damaged: Callable[[str], DamagedTableError],
+        optional: bool = False,
+    ) -> None:
+        self.name: str = dataset.name.lstrip("/")
+        self.dtype: np.dtype[Any] = dataset.dtype
+        self.shape: tuple[int, ...] = dataset.shape
+        self._id = dataset.id
+        self._cache, self._damaged = cache, damaged
+        self._optional = optional
+        self._serial = next(_serials)
+        self._width = self.dtype.itemsize
+        chunk: tuple[int, ...] = self.shape if 0 in self.shape else dataset.chunks
+        self._lead = () if chunk == self.shape else self.shape[:-1]
+        self._length = prod(self.shape[len(self._lead) :])
+        self._step = max(prod(chunk), 1)
+        if 0 in self.shape:
+            return
+        if dataset.compression != "gzip" or not dataset.fletcher32 or dataset.shuffle or dataset.scaleoffset:
+            raise ValueError(f"{self.name} is packed in another way")
+        if chunk != self.shape and chunk[-1] != self._step:
+            raise ValueError(f"{self.name} is cut in another way")
+
+    def item(self, row: int, index: int) -> Any:
+        """Return one element, an int; which kind of number it is, the caller knows."""
+        chunk, at = self.chunk_of(row, index)
+        if self._width == 1:
+            return chunk[at]
+        return int.from_bytes(chunk[at * self._width : (at + 1) * self._width], "little")
+
+    def chunk_of(self, row: int, index: int) -> tuple[bytes, int]:
+        """Return the decoded chunk that holds an element, and the element's place in it."""
+        number = index // self._step
+        key = (self._serial, row, number)
+        chunk = self._cache.get(key)
+        if chunk is None:
+            chunk = self._decode(row, number * self._step)
+            self._cache.put(key, chunk)
+        return chunk, index - number * self._step
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield all data in order, little-endian, without using the cache."""
+        for row in range(prod(self._lead)):
+            for start in range(0, self._length, self._step):
+                yield self._decode(row, start)[: (self._length - start) * self._width]
+
+    def read(self) -> NDArray[Any]:
+        """Return all data."""
+        data, at = np.empty(prod(self.shape), self.dtype), 0
+        for piece in self.pieces():
+            elements = np.frombuffer(piece, self.dtype)
+            data[at : at + elements.size] = elements
+            at += elements.size
+        return data.reshape(self.shape)
+
+    def read_part(self, row: int, start: int, out: NDArray[Any]) -> None:
+        """Copy the elements of a row from ``start`` on to an array of one axis, without using the cache."""
+        stop = start + len(out)
+        for first in range(start - start % self._step, stop, self._step):
+            elements = np.frombuffer(self._decode(row, first), self.dtype)
+            at = max(start, first)
+            part = elements[at - first : stop - first]
+            out[at - start : at - start + len(part)] = part
+
+    def places(self) -> list[ChunkPlace]:
+        """Return where the chunks lie in the file, row by row; one that is not there stands for zeros.
+
+        What lies there is packed, and has its checksum behind it.
+
+        :raises DamagedTableError: if that cannot be read.
+        """
+        per_row = self.chunks_of_row
+        found = [ChunkPlace(0, 0)] * (prod(self._lead) * per_row)
+
+        def note(chunk: Any) -> None:
+            *lead, start = chunk.chunk_offset[: len(self._lead) + 1]
+            row = int(np.ravel_multi_index(lead, self._lead)) if lead else 0
+            found[row * per_row + start // self._step] = ChunkPlace(chunk.byte_offset, chunk.size)
+
+        try:
+            if found:
+                self._id.chunk_iter(note)
+        except (OSError, RuntimeError, ValueError, IndexError) as error:
+            raise self._damaged(f"{self.name} has chunks in other places") from error
+        return found
+
+    @property
+    def step(self) -> int:
+        """Number of elements of a full chunk."""
+        return self._step
+
+    @property
+    def chunks_of_row(self) -> int:
+        """Number of chunks of a row, those that are not there included."""
+        return int(-(-self._length // self._step))
+
+    def manifest_line(self) -> str:
+        """Return the line of the manifest that the data give (docs/format.md)."""
+        return manifest_line(self.name, self.dtype, self.shape, self.pieces())
+
+    @cached_property
+    def _present(self) -> set[tuple[int, ...]] | None:
+        """The corners of the chunks that are there, or None if all are.
+
+        HDF5 takes time in proportion to their number to say whether one is there.
+        """
+        if self._id.get_num_chunks() == prod(self._lead) * self.chunks_of_row:
+            return None
+        found: set[tuple[int, ...]] = set()
+        self._id.chunk_iter(lambda chunk: found.add(chunk.chunk_offset))
+        return found
+
+    def _corner(self, row: int, start: int) -> tuple[int, ...]:
+        corner = [start, *(0 for _ in self.shape[len(self._lead) + 1 :])]
+        for length in reversed(self._lead):
+            row, at = divmod(row, length)
+            corner.insert(0, at)
+        return tuple(corner)
+
+    def _decode(self, row: int, start: int) -> bytes:
+        """Return the chunk of a row that begins at ``start``."""
+        full, corner = self._step * self._width, self._corner(row, start)
+        try:
+            # Asked first, because reading a chunk that is not there takes garbage for its size.
+            is_present = self._present is None or corner in self._present
+            packed = self._id.read_direct_chunk(corner)[1] if is_present else b""
+        except (OSError, RuntimeError, ValueError) as error:
+            raise self._damaged(f"{self.name} has an unreadable chunk at {corner}") from error
+        if not is_present:
+            if self._optional:
+                return bytes(full)
+            raise self._damaged(f"{self.name} has no chunk at {corner}")
+        if fletcher32(packed[:-CHECKSUM_BYTES]) != packed[-CHECKSUM_BYTES:]:
+            raise self._damaged(f"{self.name} has flipped bits in the chunk at {corner}")
+        try:
+            chunk = zlib_ng.decompress(packed[:-CHECKSUM_BYTES])
+        except zlib_ng.error as error:  # type: ignore[misc]  # its stub says instance, not class
+            raise self._damaged(f"{self.name} does not decode at {corner}") from error
+        if len(chunk) != full:
+            raise self._damaged(f"{self.name} has a chunk of the wrong size at {corner}")
+        return chunk
+
 
 _T = TypeVar("_T")
 

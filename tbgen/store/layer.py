@@ -13,9 +13,8 @@ from tbgen.store.cache import ChunkCache
 from tbgen.store.dataset import datasets
 from tbgen.store.dataset_file import DatasetFile
 from tbgen.store.format import SUFFIX
-from tbgen.store.manifest import Manifest, manifest_of
-from tbgen.store.schema import LAYER, LAYER_DEPTH, LAYER_VALUE
-from tbgen.store.stored_file import Entry, StoredFile
+from tbgen.store.schema import LAYER, LAYER_DEPTH, LAYER_VALUE, Manifest, manifest_of
+from tbgen.store.table_file import Entry, StoredFile
 from tbgen.store.writer import FileContent, write_datasets
 
 

@@ -1,17 +1,19 @@
-"""What a file holds: name, type and shape of every attribute and dataset, in the manifest's order.
+"""What a file holds: name, type and shape of all attributes and datasets, and the manifest's text of them.
 
 Writers and readers of files follow these entries; docs/format.md, whose tables are compared with them,
 explains each. :mod:`tbgen.store.dataset` finds the data to write.
 """
 
+import hashlib
 import json
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 U1: Final = np.dtype("u1")
 U2: Final = np.dtype("<u2")
@@ -216,3 +218,106 @@ LAYER: Final = Schema(
     (LAYER_VALUE, LAYER_DEPTH),
 )
 """A layer: the values of one accrued score in one phase of a table that was built without them."""
+
+_NOT_FRESH: Final = ("accrued", "runs ", "max_depth ")
+"""Beginnings of a table's lines that depend on stored values of accrued scores."""
+_HASHED_AT_ONCE: Final = 1 << 18
+"""Elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A text with one line per fact and per dataset; two tables are the same if their manifests are."""
+
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text in hexadecimal."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def fresh(self) -> str:
+        """SHA-256 of what does not depend on whether the values of accrued scores are stored."""
+        kept = [line for line in self.lines if not line.startswith(_NOT_FRESH)]
+        return hashlib.sha256("".join(f"{line}\n" for line in kept).encode()).hexdigest()
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the text."""
+        return self.text.splitlines()
+
+    def difference(self, other: "Manifest") -> str:
+        """Return the name of the first fact or dataset in which the two differ, or an empty string."""
+        mine, others = self.lines, other.lines
+        for line, another in zip(mine, others, strict=False):
+            if line != another:
+                return line.split(" ")[0]
+        return "" if len(mine) == len(others) else "manifest"
+
+
+def manifest_of(schema: Schema, facts: Mapping[str, Any], lines: Iterable[str]) -> Manifest:
+    """Return the manifest of a file from its facts, by name of attribute, and the lines of its datasets."""
+    head = [schema.headline]
+    for name in schema.facts:
+        fact = facts[name]
+        head.append(f"{name} {' '.join(map(str, fact)) if isinstance(fact, tuple) else fact}")
+    return Manifest("".join(f"{line}\n" for line in [*head, *lines]))
+
+
+def manifest_line(
+    name: str, dtype: np.dtype[Any], shape: Sequence[int], pieces: Iterable[bytes | memoryview]
+) -> str:
+    """Return a dataset's line: name, type, shape and SHA-256 of its data.
+
+    :param pieces: the data in C order, little-endian.
+    """
+    state = hashlib.sha256()
+    for piece in pieces:
+        state.update(piece)
+    return f"{name} {dtype.name} {'x'.join(map(str, shape))} {state.hexdigest()}"
+
+
+def pieces_of(data: Any, dtype: np.dtype[Any]) -> Iterator[memoryview]:
+    """Yield an array of one axis, or a dataset of a file, piece by piece as elements of some type."""
+    for start in range(0, len(data), _HASHED_AT_ONCE):
+        yield np.ascontiguousarray(data[start : start + _HASHED_AT_ONCE], dtype).data
+
+
+LONG: Final = 65535
+"""A step over so many slots without an exception at its end."""
+
+
+def slots_in(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the slots of a set, bit ``b`` of word ``w`` being slot ``64 * w + b``.
+
+    >>> slots_in(np.array([5, 0, 1], np.uint64))
+    array([  0,   2, 128])
+    """
+    filled = np.flatnonzero(words)
+    bits = np.unpackbits(words[filled].view(np.uint8), bitorder="little").reshape(-1, 64)
+    number, bit = np.nonzero(bits)
+    return filled[number] * 64 + bit
+
+
+def steps_of(slots: NDArray[np.int64]) -> NDArray[np.uint16]:
+    """Return the steps to ascending slots: how many slots lie between one and the next.
+
+    >>> steps_of(np.array([0, 1, 5, 70000]))
+    array([    0,     0,     3, 65535,  4459], dtype=uint16)
+    """
+    between = np.diff(slots, prepend=-1) - 1
+    long = between // LONG
+    steps = np.full(len(slots) + int(long.sum()), LONG, np.uint16)
+    steps[np.arange(len(slots)) + np.cumsum(long)] = between % LONG
+    return steps
+
+
+def slots_of(steps: NDArray[np.uint16]) -> NDArray[np.int64]:
+    """Return the slots that steps lead to.
+
+    >>> slots_of(steps_of(np.array([0, 1, 5, 70000])))
+    array([    0,     1,     5, 70000])
+    """
+    ends = np.cumsum(steps.astype(np.int64) + (steps != LONG)) - 1
+    return np.asarray(ends[steps != LONG], np.int64)

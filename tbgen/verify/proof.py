@@ -3,36 +3,40 @@
 What is proved, and why that is enough, stands in docs/theory.md: the fresh state of every position, the
 states (P, A) with rank(A) at most that of g(P) and of W(P), and that V(P, A) lies between A and W(P) there.
 In whole-game mobility the fresh states are all.
+
+All its kernels are compiled in one go, so that it is a step of its own and not part of a table.
 """
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
+from tbgen.board.variant import Variant
+from tbgen.compiler.cache import compiling, mark_compiled
 from tbgen.errors import DamagedTableError
+from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.progress import Progress, silent
-from tbgen.verify.consistency import first_runs, inconsistency
+from tbgen.verify.consistency import Probes, Reader, first_runs, function_values, inconsistency
 from tbgen.verify.game import game_of_table
 from tbgen.verify.kernels.best import NO_RANK, Range
-from tbgen.verify.kernels.keys import MIDDLE, Accrued
-from tbgen.verify.kernels.layers import Claims, enter_runs
-from tbgen.verify.kernels.runs import ProofRuns, survey_runs
-from tbgen.verify.kernels.states import prove_en_passant
-from tbgen.verify.kernels.survey import survey_en_passant
-from tbgen.verify.packed import Probes, Reader, function_values
+from tbgen.verify.kernels.checks import prove_en_passant, survey_en_passant
+from tbgen.verify.kernels.claims import Claims, ProofRuns, enter_runs, survey_runs
+from tbgen.verify.kernels.results import MIDDLE, Accrued, inherits, key_of, worth_of
 from tbgen.verify.report import VerifyResult, describe
-from tbgen.verify.states import FIRST_RANK, StateProof, accrued_scores, top_rank
-from tbgen.verify.sub_tables import SubTables
-from tbgen.verify.threads import ProofThreads
+from tbgen.verify.state_proof import FIRST_RANK, ProofThreads, StateProof, accrued_scores, top_rank
+from tbgen.verify.sub_tables import Fresh, SubTables
 
 if TYPE_CHECKING:
-    from tbgen.retro.every_layer import EveryLayer, Layer
+    from tbgen.retro.layer_solvers import EveryLayer, Layer
+
 
 _WINDOW_SLOTS: Final = 1 << 27
 """Most slots per side of a window, unless one phase has more: its keys take eight bytes each."""
@@ -198,3 +202,38 @@ class Proof(StateProof):
         runs = ProofRuns(holder, side, mask, table.run_rank, table.run_value, table.run_depth)
         for part in parts:
             yield part, runs, int(self.first_runs[holder, side, (base + part[0]) // 64])
+
+
+FAMILY: Final = __name__
+"""Name of these kernels in the cache."""
+
+
+def compile_kernels() -> None:
+    """Compile every kernel by running it on no slots at all, then mark the cache."""
+    with ProofThreads(1) as threads:
+        table = _empty_table()
+        proof = Proof(table, SubTables(table.layout, dict[Material, Fresh]().__getitem__), threads)
+        proof.survey([(0, 0)])
+        proof.survey_runs([(0, 0)])
+        proof.prove_window((0, 0))
+        proof.enter(Accrued(2, 2), proof.no_claims())
+    # What probes of packed tables are compared by.
+    inherits(2, 2, Accrued(2, 2), 0)
+    key_of(2, 0, worth_of(2))
+    mark_compiled(FAMILY)
+
+
+def ensure_compiled(note: Callable[[str], object]) -> None:
+    """Compile the kernels if that is still to do, and tell ``note`` first."""
+    with compiling(FAMILY, "of the proof", "about ten seconds", note) as needed:
+        if needed:
+            compile_kernels()
+
+
+def _empty_table() -> Table:
+    layout = layout_of(Material.parse("KvK"))
+    value, depth = np.full((2, layout.size), NONE, np.uint8), np.zeros((2, layout.size), np.uint16)
+    mask, config = np.zeros((2, 2, layout.size // 64), np.uint64), np.zeros((0, 2), np.int32)
+    codes, plies = np.zeros((0, layout.phase_size), np.uint8), np.zeros((0, layout.phase_size), np.uint16)
+    runs = mask, codes.ravel(), codes.ravel(), plies.ravel()
+    return Table(layout.material, Variant.R_MOBILITY, value, depth, *runs, config, codes, plies)

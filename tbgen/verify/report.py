@@ -9,17 +9,15 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.described import AnyBoard
+from tbgen.board.fen import AnyBoard
 from tbgen.board.material import Material
-from tbgen.board.score import MAX_CODED_RANK, GScore
-from tbgen.board.signed import to_gscore
+from tbgen.board.score import MAX_CODED_RANK, GScore, to_gscore
 from tbgen.index.layout import Layout, Side, Slot
 from tbgen.index.position import locate, position_of
 from tbgen.index.table import Table
 from tbgen.text import plies
-from tbgen.verify.kernels import findings as problems
-from tbgen.verify.kernels.findings import Place
-from tbgen.verify.kernels.keys import DEPTH_MASK, MIDDLE, WHITE_WORTH
+from tbgen.verify.kernels import results as problems
+from tbgen.verify.kernels.results import DEPTH_MASK, MIDDLE, WHITE_WORTH, Place
 
 PROBLEMS: Final = {
     problems.NOWHERE: "there is no such position",

@@ -65,7 +65,7 @@ def _places(layout: Layout) -> tuple[dict[tuple[Material, Side], int], int]:
 
 @dataclass(frozen=True)
 class SubTableSource:
-    """A sub-table as :class:`tbgen.index.source.Source`."""
+    """A sub-table as :class:`tbgen.index.table.Source`."""
 
     tables: SubTables
     material: Material

@@ -19,20 +19,24 @@ from tbgen.board.variant import Variant
 from tbgen.compiler.cache import KernelsMissingError
 from tbgen.errors import TbgenError
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.web.endpoints import ENDPOINTS, Endpoint
-from tbgen.web.envelope import Envelope
-from tbgen.web.errors import Refusal, refusal_of
-from tbgen.web.exchange import KEPT, NOT_KEPT, Handler, answer, body_of, parameters_of, refusal_answer
-from tbgen.web.limits import Bill, Limiter, client_of
+from tbgen.web.endpoints import ENDPOINTS, Endpoint, openapi
+from tbgen.web.envelope import MEDIA_TYPE, Envelope, Monitor
+from tbgen.web.exchange import (
+    KEPT,
+    NOT_KEPT,
+    Handler,
+    Refusal,
+    answer,
+    body_of,
+    parameters_of,
+    refusal_answer,
+    refusal_of,
+)
+from tbgen.web.limits import Bill, Limiter, Queue, WorkerPool, client_of
 from tbgen.web.live import LivePage
-from tbgen.web.monitor import MEDIA_TYPE, Monitor
-from tbgen.web.openapi import openapi
 from tbgen.web.opponent import Opponent
 from tbgen.web.page_files import Page
-from tbgen.web.pool import WorkerPool
-from tbgen.web.previews import Previews
-from tbgen.web.queue import Queue
-from tbgen.web.reports import Reports
+from tbgen.web.previews import Previews, Reports
 from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import Solving
 from tbgen.web.stock import Stock

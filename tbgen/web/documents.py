@@ -7,8 +7,7 @@ from msgspec import Meta
 
 from tbgen.board.variant import Variant
 from tbgen.documents import Count, Document, Plies, ScoreText, SideName
-from tbgen.games.outcome import Basis
-from tbgen.games.pgn.doubts import Doubt
+from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.documents import (
     Category,

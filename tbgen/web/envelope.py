@@ -1,14 +1,69 @@
-"""What all answers have around them: headers for safety and for other sites, and an entry in the monitor."""
+"""What all answers have around them, headers for safety and for other sites, and the monitor of them."""
 
+import os
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from time import perf_counter
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tbgen.web.errors import Refusal
-from tbgen.web.exchange import refusal_answer
-from tbgen.web.monitor import Monitor
+from tbgen.web.exchange import Refusal, refusal_answer
+from tbgen.web.limits import WorkerPool
+
+_BUCKETS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Upper bounds in seconds."""
+
+MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""Prometheus's text format [1].
+
+[1] https://prometheus.io/docs/instrumenting/exposition_formats/
+"""
+
+
+class Monitor:
+    """Counts requests; used from one thread."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self._start = time.time()
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._buckets = [0] * (len(_BUCKETS) + 1)
+        self._seconds = 0.0
+
+    def request(self, endpoint: str, status: int, seconds: float) -> None:
+        """Count a request that was answered in some seconds."""
+        self._requests[endpoint, status] += 1
+        self._buckets[bisect_left(_BUCKETS, seconds)] += 1
+        self._seconds += seconds
+
+    def text(self, pools: Iterable[WorkerPool]) -> str:
+        """Return all figures, each with the number of the process: several share one address."""
+        return "".join(f"{line}\n" for line in self._lines(pools))
+
+    def _lines(self, pools: Iterable[WorkerPool]) -> Iterator[str]:
+        process = f'process="{os.getpid()}"'
+        yield "# HELP tbgen_info The version.\n# TYPE tbgen_info gauge"
+        yield f'tbgen_info{{{process},version="{self._version}"}} 1'
+        yield "# HELP tbgen_start_time_seconds When the process began.\n# TYPE tbgen_start_time_seconds gauge"
+        yield f"tbgen_start_time_seconds{{{process}}} {self._start:.3f}"
+        yield "# HELP tbgen_requests_total Requests answered.\n# TYPE tbgen_requests_total counter"
+        for (endpoint, status), number in sorted(self._requests.items()):
+            yield (f'tbgen_requests_total{{{process},endpoint="{endpoint}",status="{status}"}} {number}')
+        yield "# HELP tbgen_request_seconds Time to an answer.\n# TYPE tbgen_request_seconds histogram"
+        bounds = [*map(str, _BUCKETS), "+Inf"]
+        for bound, number in zip(bounds, accumulate(self._buckets), strict=True):
+            yield f'tbgen_request_seconds_bucket{{{process},le="{bound}"}} {number}'
+        yield f"tbgen_request_seconds_sum{{{process}}} {self._seconds:.6f}"
+        yield f"tbgen_request_seconds_count{{{process}}} {sum(self._buckets)}"
+        yield "# HELP tbgen_pending Requests at work or waiting.\n# TYPE tbgen_pending gauge"
+        for pool in pools:
+            yield f'tbgen_pending{{{process},pool="{pool.name}"}} {pool.pending}'
+
 
 _OTHER: Final = "other"
 """What the monitor calls all that no endpoint answers."""

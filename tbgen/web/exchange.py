@@ -1,19 +1,83 @@
-"""Reading requests within bounds, and writing answers."""
+"""Reading requests within bounds, and writing answers: documents, refusals, and events as they come.
+
+Server-sent events are those of the WHATWG, *HTML Living Standard*, section 9.2.
+"""
 
 import asyncio
 import hashlib
 import html
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
+from tbgen.compiler.cache import KernelsMissingError
 from tbgen.documents import Document
-from tbgen.web.errors import Refusal
-from tbgen.web.settings import BODY_SECONDS, MOST_BODY_BYTES
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
+from tbgen.probe.documents import RefusalDocument
+from tbgen.web.settings import BODY_SECONDS, DOCUMENT_PATH, MOST_BODY_BYTES
+
+_logger = logging.getLogger(__name__)
+
+
+class Refusal(Exception):  # noqa: N818 - most are no errors of anybody
+    """A request that gets no answer but a sentence.
+
+    :param status: of HTTP.
+    :param code: what it is, for programs.
+    :param sentence: what it is and what to do, for people; it names no file of the server.
+    :param headers: more headers of the answer.
+    """
+
+    def __init__(
+        self, status: int, code: str, sentence: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.code = code
+        self.headers = dict(headers or {})
+
+    def document(self) -> RefusalDocument:
+        """Return what JSON answers say."""
+        return RefusalDocument(self.code, str(self))
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """Return the answer to a client about an error; what only concerns the operator goes into the log.
+
+    Errors that are not expected are logged by the server that runs the application.
+    """
+    match error:
+        case Refusal():
+            return error
+        case MissingTableError():
+            plain = MissingTableError(error.material, rules=error.rules)  # without the directories
+            return Refusal(404, error.code, str(plain))
+        case MissingLayerError():
+            sentence = "the table here does not store the depths of accrued scores that this takes"
+            return Refusal(404, error.code, sentence)
+        case UsageError():
+            return Refusal(400, error.code, str(error))
+        case TbgenError():
+            _logger.error("%s", error)
+            return Refusal(500, error.code, "a table cannot be used; the log of the server says why")
+        case KernelsMissingError():
+            return Refusal(503, "compiling", f"{error}; ask again then", {"Retry-After": "10"})
+        case HTTPException(status_code=405):
+            sentence = f"nothing here is asked for by this method; {DOCUMENT_PATH} says what is"
+            return Refusal(405, "method_not_allowed", sentence, error.headers)
+        case HTTPException():
+            sentence = f"there is nothing here; {DOCUMENT_PATH} says what there is"
+            return Refusal(error.status_code, "not_found", sentence)
+    return Refusal(500, "fault", "the server has made a mistake; its log says which")
+
 
 KEPT: Final = "public, max-age=3600"
 """For answers that other tables alone would change."""
@@ -131,3 +195,63 @@ def refusal_answer(refusal: Refusal, to_read: bool = False) -> Response:
         return Response(_PAGE.format(html.escape(str(refusal))), refusal.status, headers, "text/html")
     content = json.dumps(refusal.document().plain(), separators=(",", ":"))  # whatever letters it quotes
     return Response(content, refusal.status, headers, JSON)
+
+
+MEDIA_TYPE: Final = "text/event-stream"
+_SILENT_SECONDS: Final = 10.0
+"""After which a comment is sent, so that proxies keep the connection."""
+_SEND_SECONDS: Final = 60.0
+"""For which a client may take nothing of what is there for him."""
+
+
+def event(name: str, document: dict[str, Any]) -> str:
+    """Return an event with a document.
+
+    >>> event("over", {"how": "finished"})
+    'event: over\\ndata: {"how":"finished"}\\n\\n'
+    """
+    return f"event: {name}\ndata: {msgspec.json.encode(document).decode()}\n\n"
+
+
+class EventStream(StreamingResponse):
+    """Events as they come; whatever becomes of the connection, the context that yields them is left.
+
+    :param opened: yields the events; what it raises when it is entered is answered as in an endpoint.
+    """
+
+    def __init__(self, opened: AbstractAsyncContextManager[AsyncIterator[str]]) -> None:
+        headers = {"Cache-Control": NOT_KEPT, "X-Accel-Buffering": "no"}
+        super().__init__((), headers=headers, media_type=MEDIA_TYPE)
+        self._opened = opened
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events, or the headers alone where no more is asked for."""
+        if scope["method"] == "HEAD":
+            await Response(headers=dict(self.headers))(scope, receive, send)
+            return
+
+        async def send_in_time(message: Message) -> None:
+            async with asyncio.timeout(_SEND_SECONDS):
+                await send(message)
+
+        async with self._opened as events:
+            self.body_iterator = _with_pauses(events)
+            with suppress(ClientDisconnect, TimeoutError):
+                await super().__call__(scope, receive, send_in_time)
+
+
+async def _with_pauses(events: AsyncIterator[str]) -> AsyncIterator[str]:
+    """Yield events, and in a pause now and then a comment."""
+    coming = asyncio.ensure_future(anext(events, None))
+    try:
+        while True:
+            done, _ = await asyncio.wait([coming], timeout=_SILENT_SECONDS)
+            if not done:
+                yield ": nothing new\n\n"
+            elif (text := coming.result()) is None:
+                return
+            else:
+                yield text
+                coming = asyncio.ensure_future(anext(events, None))
+    finally:
+        coming.cancel()

@@ -1,16 +1,19 @@
-"""How much processor time each client may take."""
+"""How much each client may take, and the turns and threads that requests wait for."""
 
+import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from ipaddress import IPv6Address, ip_address
 from math import ceil
-from time import monotonic, perf_counter
-from typing import Final
+from time import monotonic, perf_counter, thread_time
+from typing import Final, TypeVar
 
 from starlette.requests import Request
 
-from tbgen.web.errors import Refusal
+from tbgen.compiler.cache import without_compiling
+from tbgen.web.exchange import Refusal
 
 _MOST_CLIENTS: Final = 1 << 16
 """Clients that are remembered; the one that has been quiet for longest is forgotten first."""
@@ -112,3 +115,111 @@ def name_of_client(host: str | None) -> str:
     if isinstance(address, IPv6Address):
         return str(IPv6Address(int(address) >> 64 << 64))
     return str(address)
+
+
+MOST_OF_ONE: Final = 3
+"""Requests of one client that may wait."""
+
+
+class Queue:
+    """Gives turns in the order in which they are asked for. Who has gone loses its place.
+
+    :param at_once: how many have their turn at a time.
+    :param most: how many may wait.
+    """
+
+    def __init__(self, at_once: int, most: int) -> None:
+        self._free = asyncio.Semaphore(at_once)
+        self._most = most
+        self._waiting: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def turn(self, request: Request) -> AsyncIterator[None]:
+        """Wait for the turn of a request whose body has been read, and hold it for the block.
+
+        :raises Refusal: if too many wait, or too many of this client, or the client has gone.
+        """
+        client = client_of(request)
+        if self._free.locked():
+            if self._waiting.total() >= self._most:
+                raise Refusal(
+                    503, "busy", "the server has too much to do: try again later", {"Retry-After": "5"}
+                )
+            if self._waiting[client] >= MOST_OF_ONE:
+                sentence = f"{MOST_OF_ONE} of your requests are waiting: wait for their answers"
+                raise Refusal(429, "too_much", sentence, {"Retry-After": "1"})
+        self._waiting[client] += 1
+        try:
+            await self._wait(request)
+        finally:
+            self._waiting[client] -= 1
+            if not self._waiting[client]:
+                del self._waiting[client]
+        try:
+            yield
+        finally:
+            self._free.release()
+
+    async def _wait(self, request: Request) -> None:
+        coming, leaving = asyncio.create_task(self._free.acquire()), asyncio.create_task(_gone(request))
+        try:
+            await asyncio.wait((coming, leaving), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            if not coming.cancel():
+                self._free.release()
+            raise
+        finally:
+            leaving.cancel()
+        if not coming.done():
+            coming.cancel()
+            raise Refusal(400, "bad_input", "the request broke off")
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+Result = TypeVar("Result")
+
+
+class WorkerPool:
+    """Some threads, used from one event loop.
+
+    :param threads: how many.
+    :param waiting: how many calls may wait for one of them.
+    :param compiles: whether kernels that are not compiled yet are compiled in these threads; in others a call
+        that takes them raises a :class:`KernelsMissingError`.
+    """
+
+    def __init__(self, name: str, threads: int, waiting: int, *, compiles: bool = False) -> None:
+        self.name = name
+        self._around = nullcontext if compiles else without_compiling
+        self._executor = ThreadPoolExecutor(threads, f"tbgen-{name}")
+        self._most = threads + waiting
+        self.pending = 0
+        """Calls under way, those that wait included."""
+
+    async def run(self, function: Callable[[], Result], bill: Bill) -> Result:
+        """Call a function in one of the threads, and return what it returns.
+
+        :param bill: the processor time is added to it.
+        :raises Refusal: if too many calls are waiting.
+        """
+
+        def work() -> Result:
+            with bill.timed(thread_time), self._around():
+                return function()
+
+        if self.pending >= self._most:
+            raise Refusal(503, "busy", "the server has too much to do: try again later", {"Retry-After": "5"})
+        self.pending += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        finally:
+            self.pending -= 1
+
+    def close(self) -> None:
+        """Drop the calls that wait."""
+        self._executor.shutdown(wait=False, cancel_futures=True)

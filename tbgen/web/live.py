@@ -17,14 +17,11 @@ from typing import Any, Final, TypeVar
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from tbgen.games.explorer_link import explorer_link
 from tbgen.games.live_file import EventEnd, Termination
-from tbgen.web.errors import Refusal
-from tbgen.web.events import EventStream, event
-from tbgen.web.exchange import NOT_KEPT, PGN, Endpoints, answer
+from tbgen.games.standings.record import explorer_link
+from tbgen.web.exchange import NOT_KEPT, PGN, Endpoints, EventStream, Refusal, answer, event
 from tbgen.web.limits import Limiter, client_of
-from tbgen.web.live_state import EventFiles, LiveState
-from tbgen.web.replay import replay
+from tbgen.web.live_state import EventFiles, LiveState, retold_game
 
 Result = TypeVar("Result")
 
@@ -255,7 +252,9 @@ class LivePage:
                 sentence = "there is no such finished game; /live/games lists those there are"
                 raise Refusal(404, "no_game", sentence)
             if name.endswith(_JSON):
-                return answer(request, await asyncio.to_thread(replay, text, self._files.options), NOT_KEPT)
+                return answer(
+                    request, await asyncio.to_thread(retold_game, text, self._files.options), NOT_KEPT
+                )
             headers = {"Cache-Control": NOT_KEPT}
             if name.endswith(_PGN):
                 return Response(text.strip() + b"\n", headers=headers, media_type=PGN)

@@ -1,4 +1,7 @@
-"""The state of a running event, from its live file and its PGN file, as documents for the page."""
+"""The state of a running event and of its games, from its live file and its PGN file, as documents.
+
+A finished game is told as one in play is, so that the page of the event can show it again.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +35,15 @@ from tbgen.games.live_file import (
     live_path,
 )
 from tbgen.games.outcome import RESULTS
-from tbgen.games.pgn.reader import read_game
+from tbgen.games.pgn.reader import read_game, read_variations
 from tbgen.games.pgn.splitter import RawGame, split_games
-from tbgen.games.referee import adjudicate, replay
+from tbgen.games.referee import Arbiter, adjudicate, replay
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import Encounters, Key, MatchScore, finished_game
-from tbgen.games.standings.leading import lead_of
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.tables import tables
-from tbgen.games.tagging.tagged import TaggedGame
+from tbgen.games.standings.tables import lead_of, tables
+from tbgen.games.tagging import TaggedGame
 
 Change: TypeAlias = tuple[str, dict[str, Any]]
 """The name of a server-sent event, and its document."""
@@ -384,4 +386,46 @@ def _row(raw: RawGame, record: GameRecord) -> dict[str, Any]:
         "points": outcome.settings.scoring.points(record.value)._asdict(),
         "plies": raw.plies or 0,
         "reason": " ".join(comment.split()).rpartition(", ")[2],
+    }
+
+
+def retold_game(text: bytes, options: GameOptions) -> dict[str, Any]:
+    """Return a game as a document.
+
+    :param text: one sound game as PGN.
+    :param options: by which it is scored.
+    """
+    raw = next(split_games(BytesIO(text)))
+    game = read_game(raw)
+    comments = read_variations(raw, game).comments
+    arbiter = Arbiter.of(game.start, options.settings(game.tags))
+    start = _reached(arbiter)
+    plies = []
+    for number, move in enumerate(game.moves, 1):
+        told = {
+            "uci": move.uci(),
+            "san": arbiter.board.san(move),
+            "comment": comments.get(number, ""),
+            "line": "",
+        }
+        arbiter.push(move)
+        plies.append(told | _reached(arbiter))
+    return {
+        "key": game.tags.get("Round", ""),
+        "white": game.tags.get("White", ""),
+        "black": game.tags.get("Black", ""),
+        "start": start,
+        "plies": plies,
+        "left": {},
+        "thought": None,
+        "since": 0,
+    }
+
+
+def _reached(arbiter: Arbiter) -> dict[str, str]:
+    """Return what is told of a position in a game."""
+    return {
+        "fen": arbiter.board.fen(),
+        "accrued": str(arbiter.accrued),
+        "position_score": str(arbiter.position_score),
     }

@@ -7,10 +7,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 import chess
 import msgspec
 
-from tbgen.board.described import AnyBoard, DescribedBoard, parse_position
-from tbgen.board.history import FRESH
+from tbgen.board.fen import AnyBoard, DescribedBoard, parse_position
 from tbgen.board.material import Material
-from tbgen.board.mobility import own_score
+from tbgen.board.rules import FRESH, own_score
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
@@ -33,8 +32,7 @@ from tbgen.probe.documents import (
 )
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.view_tables import ViewMove, ViewResult
-from tbgen.probe.views import View
+from tbgen.probe.tablebase import View, ViewMove, ViewResult
 from tbgen.store.inventory import CountedTableDocument
 from tbgen.web.documents import (
     AccruedScoreDocument,
@@ -51,7 +49,7 @@ from tbgen.web.documents import (
     TablesDocument,
     ValueText,
 )
-from tbgen.web.errors import Refusal, refusal_of
+from tbgen.web.exchange import Refusal, refusal_of
 from tbgen.web.settings import MOST_BATCH, MOST_FEN_LETTERS
 from tbgen.web.stock import Stock
 

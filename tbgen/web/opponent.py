@@ -18,15 +18,11 @@ from starlette.responses import Response
 
 from tbgen.errors import UsageError
 from tbgen.match.clock import Clock, TimeControl
-from tbgen.match.engine import Engine, EngineFault, EngineSettings
-from tbgen.match.guard import Guard
+from tbgen.match.engine_process import Engine, EngineFault, EngineSettings, Guard
 from tbgen.web.documents import ReplyDocument
-from tbgen.web.errors import Refusal
-from tbgen.web.exchange import NOT_KEPT, answer, body_of
+from tbgen.web.exchange import NOT_KEPT, Refusal, answer, body_of
 from tbgen.web.games import only_game
-from tbgen.web.limits import Limiter, client_of
-from tbgen.web.pool import WorkerPool
-from tbgen.web.queue import Queue
+from tbgen.web.limits import Limiter, Queue, WorkerPool, client_of
 
 _MARGIN_SECONDS: Final = 10.0
 """What a move may take beyond its time: the machine may be busy."""

@@ -1,12 +1,13 @@
-"""The page: its files, held in memory, with what a browser may do with them."""
+"""The page: its files, held in memory, with what a browser may do with them and what it asks for next."""
 
 import gzip
 import html
 import re
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from posixpath import dirname, join, normpath
 from typing import Any, Final, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -14,10 +15,45 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tbgen.board.named import named_men
-from tbgen.html.men import picture_of_man
+from tbgen.html.diagrams import picture_of_man
 from tbgen.html.style import men, scheme_script, style_sheet
 from tbgen.web.exchange import Endpoints, Handler, answer_file
-from tbgen.web.modules import with_modules
+
+_SCRIPT: Final = re.compile(rb'<script type="module" src="page/([^"]+)"></script>\n')
+_IMPORT: Final = re.compile(rb'\b(?:from|import) ?\(?"(\.[^"]+)"')
+
+
+def with_modules(page: bytes, files: Mapping[str, bytes]) -> bytes:
+    """Return a page that names the modules that its script imports, and those that these import, as far as
+    they are there: some are for pages with a server, or without one.
+
+    :param files: the contents of all files by their names.
+
+    >>> files = {"a.js": b'import "./b/c.js"', "b/c.js": b'import {d} from "../d.js"', "d.js": b""}
+    >>> page = with_modules(b'<script type="module" src="page/a.js"></script>\\n', files)
+    >>> re.findall(rb'href="([^"]+)"', page)
+    [b'page/b/c.js', b'page/d.js']
+    """
+    script = _SCRIPT.search(page)
+    if script is None:
+        return page
+    first = script[1].decode()
+    found = [first]
+    for name in found:  # grows
+        found += dict.fromkeys(
+            each for each in _imported(name, files[name]) if each in files and each not in found
+        )
+    links = "".join(
+        f'<link rel="modulepreload" href="page/{name}" fetchpriority="low">\n' for name in found[1:]
+    )
+    return page[: script.start()] + links.encode() + page[script.start() :]
+
+
+def _imported(name: str, content: bytes) -> Iterator[str]:
+    """Yield the names of the modules that a module imports."""
+    for match in _IMPORT.finditer(content):
+        yield normpath(join(dirname(name), match[1].decode()))
+
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

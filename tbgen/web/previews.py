@@ -1,34 +1,108 @@
-"""What others see of a link to the page: a picture, and in words what the position comes to."""
+"""What others see of a link to the page, in a picture and in words, and the site of a report beside it.
+
+``page/score.js`` has the same words for what a position comes to.
+"""
 
 import html
+import os
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import chess
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from tbgen.board.san import move_number
+from tbgen.board.score import GScore
+from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import KernelsMissingError
 from tbgen.errors import TbgenError
 from tbgen.games.referee import Arbiter
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.html.cards import SIZE, Caption, Shown, card, film
+from tbgen.html.diagrams import with_links
 from tbgen.probe.states import read_chess
-from tbgen.probe.views import View
-from tbgen.web.errors import Refusal
-from tbgen.web.exchange import KEPT, Endpoints, Handler, answer_content
-from tbgen.web.limits import Limiter, client_of
+from tbgen.probe.tablebase import View
+from tbgen.text import plies
+from tbgen.web.exchange import KEPT, Endpoints, Handler, Refusal, answer_content, answer_file
+from tbgen.web.games import GameState, Worth, worths
+from tbgen.web.limits import Bill, Limiter, WorkerPool, client_of
 from tbgen.web.lookups import question_of
 from tbgen.web.page_files import Introduction
-from tbgen.web.playing import GameState, Worth, worths
-from tbgen.web.pool import WorkerPool
 from tbgen.web.settings import MOST_FRAMES
 from tbgen.web.stock import Stock
-from tbgen.web.wording import sentence, unknown
+
+_NUMBERS: Final = (
+    *("no", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+_AMOUNTS: Final = ((0.25, "clearly"), (0.06, "by a little"), (0.0, "by very little"))
+"""What a lead in points comes to, by the least one of which it is said."""
+
+
+def sentence(turn: chess.Color, own: GScore, accrued: GScore, value: GScore, depth: int | None) -> str:
+    """Return what best play comes to.
+
+    :param turn: the side to move.
+    :param own: the score of the position alone.
+    :param depth: plies until the value is reached; None if that is not known.
+
+    >>> sentence(chess.BLACK, GScore("G3.5"), GScore("G3.5"), GScore("G1.5"), 4)
+    'White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44).'
+    """
+    mover = _side(turn)
+    holder, opponent = _side(value.white), _side(not value.white)
+    soon = "" if depth is None else f" in {plies(depth)}"
+    if own.rank < 2:
+        return f"{mover} is {'stalemated' if own.rank else 'mated'}."
+    if value.rank == 0:
+        return f"{holder} mates{soon}."
+    if value.rank == 1:
+        return f"{holder} stalemates {opponent}{soon}."
+    if depth == 0 or value == accrued:
+        kept = f"{holder} keeps {value} and wins {_amount(value)}"
+        return f"{kept}: that has accrued, and best play leaves it at that{_shares(value)}."
+    return f"{holder} wins {_amount(value)}: {opponent} gets {_leaves(value)}{soon}{_shares(value)}."
+
+
+def _side(white: bool) -> str:
+    return "White" if white else "Black"
+
+
+def _amount(value: GScore) -> str:
+    """Return how much is won by, in TCEC's points."""
+    white, black = EXPONENTIAL.points(value)
+    return next(words for least, words in _AMOUNTS if abs(white - black) >= least)
+
+
+def _shares(value: GScore) -> str:
+    """Return TCEC's points as a sentence ends with them.
+
+    They have two digits or, where three are all, three; nothing is said where both sides would have the same.
+    """
+    white, black = (
+        f"{points:.2f}" if 1000 * points % 1 else f"{float(points)}" for points in EXPONENTIAL.points(value)
+    )
+    return "" if white == black else f" ({white} : {black})"
+
+
+def unknown(accrued: GScore) -> str:
+    """Return what is said where no table says a value: what has accrued is known all the same."""
+    return f"No table says what this is worth. {accrued} has accrued so far."
+
+
+def _leaves(value: GScore) -> str:
+    """Return what a score leaves to its holder's opponent."""
+    number = value.rank // 2
+    name = _NUMBERS[number] if number < len(_NUMBERS) else str(number)
+    moves = f"down to {name} {'move' if number == 1 else 'moves'}"
+    return moves if value.rank % 2 else f"in check and {moves}"
+
 
 _START: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 """What the page shows without an address, as in ``state.js``."""
@@ -201,3 +275,56 @@ class Previews:
             move = f"{move_number(before.fullmove_number, before.turn)} {state.san}" if state.san else "Start"
             frames.append((scene.shown(number), f"{move}   accrued {state.accrued}"))
         return film(frames)
+
+
+_MAY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What a page of the report may do: it has one script, which is a file of its own."""
+
+_NAME: Final = re.compile(
+    r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|js|svg|png|json|csv|pgn)", re.ASCII
+)
+_PICTURE: Final = re.compile(r'(<meta property="og:image" content=")(?!https?:)(?:\.\./)*')
+"""A picture for previews of which the report knows only the way from the page, through its first folder."""
+
+
+class Reports:
+    """A directory that a report was written to.
+
+    :param pool: where its files are read.
+    """
+
+    def __init__(self, directory: Path, pool: WorkerPool) -> None:
+        self._directory, self._pool = directory, pool
+
+    def endpoints(self) -> Endpoints:
+        """Return the endpoints by their paths."""
+        return {"/report": self._answer_root, "/report/{name:path}": self._answer_file}
+
+    async def _answer_root(self, _: Request) -> Response:
+        """Lead to the first page; the address is a relative one, and needs no header of the client's."""
+        return RedirectResponse("report/index.html", 308)
+
+    async def _answer_file(self, request: Request) -> Response:
+        name = request.path_params["name"] or "index.html"
+        if not _NAME.fullmatch(name):
+            raise HTTPException(404)
+        content = await self._pool.run(partial(self._read, name, place_of(request)), Bill())
+        return answer_file(request, name, content, _MAY)
+
+    def _read(self, name: str, place: str) -> bytes:
+        try:
+            path = Path(os.path.realpath(self._directory / name, strict=True))
+            if not (path.is_relative_to(os.path.realpath(self._directory)) and path.is_file()):
+                raise HTTPException(404)
+            content = path.read_bytes()
+        except OSError:
+            raise HTTPException(404) from None
+        if not name.endswith(".html"):
+            return content
+        page = with_links(content.decode("utf-8", "replace"), "../" * (name.count("/") + 1))
+        if place:
+            page = _PICTURE.sub(lambda found: f"{found[1]}{place}report/", page)
+        return page.encode()

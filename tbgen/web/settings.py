@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tbgen.solve.budget import Budget
+from tbgen.beyond.budget import Budget
 
 DOCUMENT_PATH: Final = "/openapi.json"
 SOLVE_PATH: Final = "/r/solve"

@@ -18,16 +18,13 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tbgen.beyond.budget import COMMAND, COMPILE, KERNELS, Budget
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import is_compiled
 from tbgen.errors import UsageError
 from tbgen.probe.states import read_chess
-from tbgen.solve.budget import Budget
-from tbgen.solve.command import COMMAND, COMPILE, KERNELS
 from tbgen.web.endpoints import STATE
-from tbgen.web.errors import Refusal
-from tbgen.web.events import EventStream, event
-from tbgen.web.exchange import parameters_of
+from tbgen.web.exchange import EventStream, Refusal, event, parameters_of
 from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.lookups import Question, question_of
 

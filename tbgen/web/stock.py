@@ -10,19 +10,19 @@ from typing import Final
 
 import chess
 
-from tbgen.board.described import AnyBoard
-from tbgen.board.history import FRESH
+from tbgen.board.fen import AnyBoard
 from tbgen.board.material import Material
+from tbgen.board.rules import FRESH
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import SIDES, Side, Slot
 from tbgen.index.position import position_of, random_positions
-from tbgen.packed.asking import ensure_compiled
+from tbgen.packed.tables import ensure_compiled
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
 from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
-from tbgen.web.errors import Refusal
+from tbgen.web.exchange import Refusal
 
 _TRIES: Final = 1 << 14
 """Random positions of a packed table among which one with a value is looked for."""

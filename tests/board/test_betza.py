@@ -2,8 +2,8 @@
 
 import pytest
 
-from tbgen.board.betza import ATOMS, described, worth_of
-from tbgen.board.kinds import KINDS, reach
+from tbgen.board.kinds import ATOMS, KINDS, reach
+from tbgen.board.material import described, worth_of
 from tbgen.verify.geometry import reach_of, steps_of
 from tests.support.refusals import refusal
 

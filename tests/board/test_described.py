@@ -4,9 +4,8 @@ from random import Random
 
 import chess
 
-from tbgen.board.described import DescribedBoard, parse_described, parse_position
-from tbgen.board.fen import is_fen, parse_fen
-from tbgen.board.mobility import own_score
+from tbgen.board.fen import DescribedBoard, is_fen, parse_described, parse_fen, parse_position
+from tbgen.board.rules import own_score
 from tbgen.board.variant import Variant
 from tests.support.exhaustive import sample
 from tests.support.refusals import refusal

@@ -6,7 +6,7 @@ from itertools import islice
 
 import chess
 
-from tbgen.board.history import FRESH, accrued_score
+from tbgen.board.rules import FRESH, accrued_score
 from tbgen.board.variant import Variant
 from tests.support.refusals import refusal
 

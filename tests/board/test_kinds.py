@@ -4,9 +4,9 @@ import random
 
 import chess
 
-from tbgen.board.betza import described
 from tbgen.board.kinds import KINDS, KING, PIECE_ORDER, PROMOTIONS, attacks, between, reach, ways
-from tbgen.retro.movement import ORTHODOX
+from tbgen.board.material import described
+from tbgen.retro.geometry import ORTHODOX
 
 NUMBERS = range(len(KINDS))
 

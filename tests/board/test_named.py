@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.board.betza import described
-from tbgen.board.described import parse_described
-from tbgen.board.material import Material
+from tbgen.board.fen import parse_described
+from tbgen.board.material import Material, described
 from tbgen.board.named import named_men, named_value
 from tbgen.errors import UsageError
-from tbgen.report.facts.mating_rule import mating_rule
-from tbgen.report.mating import mating_materials
+from tbgen.report.mating import mating_rule
+from tbgen.report.mating_report import mating_materials
 from tests.support.refusals import refusal
 
 MEN = """

@@ -9,14 +9,10 @@ import numpy as np
 import pytest
 
 from tbgen.board.score import NONE, GScore
-from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, BoundsGame, part_of, pools_of_ends
-from tbgen.cells.cell import Cell, side_of
-from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, BoundsGame, gathered, part_of, pools_of_ends
+from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, side_of
+from tbgen.cells.frames import frame_of_cell, room_for_cell
 from tbgen.cells.games import Games
-from tbgen.cells.lineup import lineup_of_cell
-from tbgen.cells.position import CellPosition
-from tbgen.cells.rooms import room_for_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
 from tbgen.retro.kernels.moves import room_for_moves

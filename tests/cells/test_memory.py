@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from tbgen.board.score import GScore
-from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.frames import ROOMS, CellRooms, ReusedMemory, frame_of_cell
 from tbgen.cells.games import Games
-from tbgen.cells.memory import ReusedMemory
-from tbgen.cells.rooms import ROOMS, CellRooms
 from tests.support.made_up_exits import MadeUp, cells
 from tests.support.same_bounds import is_same
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tbgen.cells.cell import Cell
-from tbgen.cells.quiet import QuietMoves
 from tbgen.index.layout import SIDES
+from tbgen.probe.accrued_states import QuietMoves
 from tests.support.exhaustive import exhaustive, sample
 
 

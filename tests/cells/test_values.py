@@ -10,8 +10,8 @@ from tbgen.board.score import NONE
 from tbgen.cells.bounds import ENDS, LOWER, BoundsGame, Knowledge, NoCodeError, SomeKnowledge, pools_of_ends
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.games import solve_values
 from tbgen.cells.routes import routes_of
-from tbgen.cells.values import solve_values
 from tbgen.compiler.jit import int64
 from tbgen.retro import ranks
 from tests.support.exhaustive import exhaustive, sample

@@ -18,7 +18,7 @@ def default_directory(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def cells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cells:
     """What solves instead of cells, without tables."""
     found = Cells()
-    monkeypatch.setattr("tbgen.solve.solver.solve", found)
+    monkeypatch.setattr("tbgen.beyond.solver.solve", found)
     monkeypatch.setenv("TBGEN_DIR", str(tmp_path / "none"))
     return found
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tbgen.board.interval import ProvedValue
+from tbgen.beyond.budget import Budget
+from tbgen.beyond.results import Effort, SolveResults, StateName
+from tbgen.board.scoring import ProvedValue
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
-from tbgen.solve.budget import Budget
-from tbgen.solve.results import Effort, SolveResults, StateName
 from tests.support.commands import Capture, said
 from tests.support.processes import end, started, wait_for
 from tests.support.solving import CASTLING, FEW, LOCKED, PIECES, WALL, Cells

@@ -13,7 +13,7 @@ import pytest
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli import progress
-from tbgen.cli.journal import Journal
+from tbgen.cli.build import Journal
 from tbgen.cli.main import main
 from tbgen.store.format import table_path, tables_in
 from tests.support.builds import digest, logged

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 import tbgen
-from tbgen.board.described import parse_described
+from tbgen.board.fen import parse_described
 from tbgen.board.material import Material
 from tbgen.index.table import AccruedForm
-from tbgen.report.facts.mating import mating_potential
-from tbgen.report.facts.mating_rule import MatingMarks
-from tbgen.store.form import form_of
+from tbgen.report.mating import MatingMarks, mating_potential
+from tbgen.store.format import form_of
 from tests.support.builds import without_accrued
 from tests.support.commands import Capture, answer, document, failure, said
 

@@ -13,7 +13,7 @@ from tbgen import __version__
 from tbgen.board.material import all_materials
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 from tbgen.text import size_text
 from tests.support.commands import Capture, answer, document, said

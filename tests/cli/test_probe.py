@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import pytest
 
-from tbgen.probe import layers
-from tbgen.probe.layers import Layers
+from tbgen.probe import depths as layers
+from tbgen.probe.depths import Layers
 from tests.support.commands import Capture, answer, document, failure, said
 from tests.support.depths import forget_depths
 

@@ -11,10 +11,10 @@ import pytest
 
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.report.facts.table_report import report_source
+from tbgen.report.making import report_source
 from tbgen.report.model import TableReport
-from tbgen.report.scan.source import TableSource
-from tbgen.report.site.site import Site
+from tbgen.report.site import Site
+from tbgen.report.source import TableSource
 from tests.support.commands import Capture, said
 from tests.support.exhaustive import exhaustive
 from tests.support.reports import report_with_lines
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("default_directory")
 @pytest.fixture(autouse=True)
 def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests of reports draw them (``tests/report``)."""
-    monkeypatch.setattr("tbgen.report.site.site.plots", lambda *_: [])
+    monkeypatch.setattr("tbgen.report.site.plots", lambda *_: [])
 
 
 def files(directory: Path) -> dict[str, bytes]:
@@ -78,7 +78,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(source.layout.material.name)
         return real(source, **options)
 
-    monkeypatch.setattr("tbgen.report.material_report.report_source", noting)
+    monkeypatch.setattr("tbgen.report.making.report_source", noting)
     return asked
 
 

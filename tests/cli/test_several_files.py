@@ -126,7 +126,7 @@ def test_tables_stay_open_from_file_to_file(monkeypatch: pytest.MonkeyPatch) -> 
         opened.append(Tablebase(*words, **options))
         return opened[-1]
 
-    monkeypatch.setattr("tbgen.games.tagging.tagged.Tablebase", opening)
+    monkeypatch.setattr("tbgen.games.tagging.Tablebase", opening)
     assert main(["tag", "round*", "all.pgn", "--jobs", "1"]) == 0
     assert len(opened) == 1
 

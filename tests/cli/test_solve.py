@@ -11,17 +11,17 @@ from xml.etree import ElementTree
 import chess
 import pytest
 
+from tbgen.beyond import solver
+from tbgen.beyond.budget import Budget, Stop
+from tbgen.beyond.cell_solver import CellSolver
+from tbgen.beyond.gaps import Gap, Narrowing, Need
+from tbgen.beyond.proof import ForwardProof
+from tbgen.beyond.solution import Solution, SolvedMove
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.games import Games
 from tbgen.cli.main import main
 from tbgen.progress import SolveProgress, SolveStage
-from tbgen.solve import solver
-from tbgen.solve.budget import Budget, Stop
-from tbgen.solve.cell_solver import CellSolver
-from tbgen.solve.gaps import Gap, Narrowing, Need
-from tbgen.solve.proof import ForwardProof
-from tbgen.solve.solution import Solution, SolvedMove
 from tests.support.commands import Capture, answer, failure
 from tests.support.paths import DATA
 from tests.support.solving import LOCKED

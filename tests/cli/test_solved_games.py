@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.solve.budget import Budget
+from tbgen.beyond.budget import Budget
 from tests.support.commands import Capture, answer, document, said
 from tests.support.exhaustive import exhaustive
 from tests.support.solving import CASTLING, FEW, LOCKED, PIECES, WALL, Cells

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.board.interval import ANYTHING
+from tbgen.beyond import solver
+from tbgen.beyond.budget import Budget
+from tbgen.beyond.kept import KeptCells
+from tbgen.beyond.knowledge import Known
+from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
+from tbgen.board.scoring import ANYTHING
 from tbgen.cli.main import main
 from tbgen.games.pgn.reader import read_games
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
-from tbgen.solve import solver
-from tbgen.solve.budget import Budget
-from tbgen.solve.kept import KeptCells
-from tbgen.solve.knowledge import Known
-from tbgen.solve.solution import Solution
 from tests.support.commands import Capture, answer, failure, said
 from tests.support.solving import CASTLING, WALL
 

@@ -27,7 +27,7 @@ def test_processes_that_share_no_memory(place: Path, monkeypatch: pytest.MonkeyP
     """As everywhere but on Linux, and there since Python 3.14."""
     (place / "in.pgn").write_bytes(DATA * 20)
     context = multiprocessing.get_context("spawn")
-    monkeypatch.setattr("tbgen.games.tagging.tagged.get_context", lambda: context)
+    monkeypatch.setattr("tbgen.games.tagging.get_context", lambda: context)
     assert main(["tag", str(place / "in.pgn"), str(place / "out.pgn"), "--jobs", "2"]) == 0
     assert (place / "out.pgn").read_bytes() == expected(DATA * 20)
 

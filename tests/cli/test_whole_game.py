@@ -11,10 +11,10 @@ import pytest
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.generator import build, estimate, missing
-from tbgen.generator.lock import build_lock
+from tbgen.generator.runner import build_lock
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.writer import write_table
-from tbgen.verify.warmup import compile_kernels
+from tbgen.verify.proof import compile_kernels
 from tests.support.builds import Diary
 from tests.support.commands import Capture, answer, document, failure, said
 from tests.support.packed_tables import plain

@@ -43,7 +43,7 @@ main._run = run
 
 TAGGING = f"""{COMPILING}
 import multiprocessing, time
-from tbgen.games.tagging import tagged
+from tbgen.games import tagging as tagged
 
 def finding(adjudicator, raw):
     time.sleep(0.01)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import chess
 import pytest
 
-from tbgen.board.history import accrued_score
+from tbgen.board.rules import accrued_score
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.engine.game import go_on, read_game

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from chess.engine import UciProtocol
 
-from tbgen.engine.last_lines import LastLines
+from tbgen.engine.partner import LastLines
 
 SAID = b"""info string ready
 info depth 1 multipv 1 score cp 5 pv e2e4
@@ -52,7 +52,7 @@ def heard(said: Iterable[bytes], monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_last_line_of_each_place_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.engine.last_lines._KEPT_SECONDS", math.inf)
+    monkeypatch.setattr("tbgen.engine.partner._KEPT_SECONDS", math.inf)
     lines = [" ".join(line.split()) for line in SAID.decode().splitlines()]
     for size in (1, 7, 1000):
         parts = [SAID[first : first + size] for first in range(0, len(SAID), size)]
@@ -63,7 +63,7 @@ def test_they_are_passed_on_every_second(monkeypatch: pytest.MonkeyPatch) -> Non
     """While others are to come: whoever watches wants to see them."""
     lines = [f"info depth {depth} score cp 5 pv e2e4" for depth in range(8)]
     now = [7.0]
-    monkeypatch.setattr("tbgen.engine.last_lines.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("tbgen.engine.partner.time.perf_counter", lambda: now[0])
 
     def said() -> Iterator[bytes]:
         for number, line in enumerate(lines):

@@ -2,7 +2,7 @@
 
 import chess
 
-from tbgen.engine.memory import ENTRY_BYTES, Memory, MemoryEntry
+from tbgen.engine.tree_search import ENTRY_BYTES, Memory, MemoryEntry
 
 
 def entry(depth: int) -> MemoryEntry:

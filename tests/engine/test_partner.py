@@ -11,11 +11,11 @@ import chess
 import chess.engine
 import pytest
 
-from tbgen.engine.advice import Candidate
-from tbgen.engine.memory import Memory
+from tbgen.engine.game import Candidate
 from tbgen.engine.options import Options
 from tbgen.engine.partner import Judgement, Partner, _further
 from tbgen.engine.thinker import Thinker
+from tbgen.engine.tree_search import Memory
 from tests.support.engines import Talk, fake_partner, game, talk, timer
 
 STALEMATE = "7k/5K2/8/6P1/8/8/8/8 w - - 0 60"
@@ -288,8 +288,8 @@ def test_a_partner_that_does_not_answer_is_given_up(
 
 
 def test_what_a_partner_finds_is_shown_while_it_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("partner._SHOWN", "last_lines._KEPT_SECONDS"):
-        monkeypatch.setattr(f"tbgen.engine.{name}", -1)
+    for name in ("_SHOWN", "_KEPT_SECONDS"):
+        monkeypatch.setattr(f"tbgen.engine.partner.{name}", -1)
     with partnered("watched", "f7f8 h8h7,5,5-990-5") as engine:
         engine.say(f"position fen {STALEMATE}", "go infinite")
         engine.hear("score cp 5 .* pv f7f8 h8h7")
@@ -320,7 +320,7 @@ def test_nobody_waits_for_a_partner_that_is_starting(
     wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ends once it has started, wanted or not, for the engine has ended before."""
-    monkeypatch.setattr("tbgen.engine.partnership._PATIENCE", 0)
+    monkeypatch.setattr("tbgen.engine.loading._PATIENCE", 0)
     log = tmp_path / "log"
     with partnered(f"slow={log}", *DRAWS, wait=False) as engine:
         while not log.exists() or "uci" not in log.read_text():

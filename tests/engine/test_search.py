@@ -12,14 +12,12 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
-from tbgen.engine.compiled import CompiledSearch
-from tbgen.engine.evaluation import estimate
+from tbgen.engine.compiled_search import CompiledSearch
 from tbgen.engine.game import SearchGame
-from tbgen.engine.memory import Memory
 from tbgen.engine.room import SearchRoom
 from tbgen.engine.scale import mate_plies, nearest, worth
-from tbgen.engine.search import RootLine, TreeSearch
-from tbgen.engine.tables import EngineTables
+from tbgen.engine.table_advice import EngineTables
+from tbgen.engine.tree_search import Memory, RootLine, TreeSearch, estimate
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.depths import known
 from tests.support.engines import game

@@ -14,12 +14,12 @@ import pytest
 
 from tbgen.board.score import GScore
 from tbgen.engine.game import SearchGame, read_game
-from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
 from tbgen.engine.partner import Partner
 from tbgen.engine.solving import BackgroundProof
-from tbgen.engine.tables import EngineTables
+from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
+from tbgen.engine.tree_search import Memory
 from tbgen.games.settings import FiftyMoveRule
 from tests.support.commands import answer
 from tests.support.engines import fake_partner, game, timer

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from tbgen.board.material import MAX_MEN, Material, all_materials
-from tbgen.board.mobility import own_score
+from tbgen.board.rules import own_score
 from tbgen.board.score import NONE, GScore
 from tbgen.board.scoring import points
+from tbgen.engine.compiled_search import _codes
 from tbgen.engine.game import SearchGame, read_game
-from tbgen.engine.leaves import _codes
-from tbgen.engine.tables import EngineTables, _some_board
+from tbgen.engine.table_advice import EngineTables, _some_board
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.depths import forget_depths, known

@@ -13,9 +13,9 @@ import chess.engine
 import pytest
 
 from tbgen.engine.game import SearchGame
-from tbgen.engine.tables import EngineTables
+from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import Thinker
-from tbgen.packed import asking
+from tbgen.packed import tables as asking
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.engines import Talk, talk
@@ -161,10 +161,15 @@ def test_without_strength_it_plays_at_random() -> None:
 def test_a_missing_directory_is_said_and_it_plays(tmp_path: Path) -> None:
     """Any white space stands between words; a value keeps its own."""
     with talk() as engine:
+        engine.say(f"setoption name Directory value {'x' * 300}")
+        (said,) = engine.say("isready")[:-1]
+        assert said.startswith("info string there is no directory x"), "too long for a name"
         engine.say(f"\t setoption\tname  Directory\tvalue \t{tmp_path / 'no  where'} \t")
-        position = f"position fen {KBK}".replace(" ", " \t")
+        position = f"position fen {KBK.replace(' - - ', ' - e6 ')}".replace(" ", " \t")
         assert engine.move(position, "go\tdepth\v2\r") in ("g5h4", "g5h5", "g5h6")
-        assert f"info string there is no directory {tmp_path / 'no  where'}" in engine.said[0]
+        passed, missing = engine.said[:2]
+        assert passed.endswith("no pawn can just have passed the en passant square: it does not count")
+        assert f"info string there is no directory {tmp_path / 'no  where'}" in missing
 
 
 def test_a_position_that_goes_on_adds_its_moves_only(monkeypatch: pytest.MonkeyPatch) -> None:

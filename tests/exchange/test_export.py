@@ -11,10 +11,10 @@ import pytest
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, NoTablesError, TbgenError
-from tbgen.exchange import flat
+from tbgen.exchange import export as flat
 from tbgen.exchange.export import ExportedTable, export
 from tbgen.store.format import table_path
-from tbgen.store.stored_file import StoredFile
+from tbgen.store.table_file import StoredFile
 from tests.support.builds import without_accrued
 
 R = [Variant.R_MOBILITY]
@@ -96,7 +96,7 @@ def test_nothing_is_left_of_a_file_that_cannot_be_written(
         exported(own, tmp_path / "in the way", "KvK")
     monkeypatch.setattr(flat, "_header", lambda *_: b"\0" * flat.PAGE)
     monkeypatch.setattr(
-        "tbgen.exchange.flat.zlib.crc32", lambda *_: (_ for _ in ()).throw(OSError(28, "No space"))
+        "tbgen.exchange.export.zlib.crc32", lambda *_: (_ for _ in ()).throw(OSError(28, "No space"))
     )
     with pytest.raises(TbgenError, match="the disk is full"):
         exported(own, tmp_path / "flat", "KvK")

@@ -2,7 +2,7 @@
 
 from urllib.parse import parse_qs, urlsplit
 
-from tbgen.games.explorer_link import explorer_link
+from tbgen.games.standings.record import explorer_link
 
 TAGS = '[White "A & B+"]\n[Black "C"]\n[Result "0-1"]\n[Termination "time forfeit"]\n'
 START = '[FEN "8/8/8/8/4k3/8/3QK3/6r1 w - - 5 60"]\n[SetUp "1"]\n[FENAccrued "G9.5"]\n'

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tbgen.board.interval import ScoreInterval
 from tbgen.board.score import MAX_CODED_RANK, GScore
-from tbgen.board.scoring import EXPONENTIAL, Komi, Scheme, Scoring
+from tbgen.board.scoring import EXPONENTIAL, Komi, Scheme, ScoreInterval, Scoring
 from tbgen.board.variant import Variant
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.settings import FiftyMoveRule, GameSettings

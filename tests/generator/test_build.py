@@ -13,13 +13,12 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.files import temporary_path
 from tbgen.generator import build, missing
-from tbgen.generator.lock import LOCK_NAME
+from tbgen.generator.runner import LOCK_NAME
 from tbgen.index.table import AccruedForm
-from tbgen.store.form import form_of
-from tbgen.store.format import table_path, tables_in
-from tbgen.store.reader import TableFile
+from tbgen.machine import temporary_path
+from tbgen.store.format import form_of, table_path, tables_in
+from tbgen.store.table_file import TableFile
 from tests.support.builds import Diary, digest, stored_as
 from tests.support.commands import logged_answer
 

@@ -14,9 +14,9 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.generator import build
-from tbgen.generator.lock import LOCK_NAME
+from tbgen.generator.runner import LOCK_NAME
 from tbgen.store.format import tables_in
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.builds import Diary, digest, logged
 from tests.support.damage import killed
 from tests.support.exhaustive import exhaustive

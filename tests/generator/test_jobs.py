@@ -14,16 +14,16 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
-from tbgen.cli.journal import Journal
+from tbgen.cli.build import Journal
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
-from tbgen.generator import Built, build, estimate, memory
+from tbgen.generator import Built, build, estimate, one_table
 from tbgen.generator.estimate import together
-from tbgen.generator.lock import LOCK_NAME
+from tbgen.generator.runner import LOCK_NAME
 from tbgen.index.table import AccruedForm
 from tbgen.retro import solver
 from tbgen.store.format import table_path, tables_in
-from tbgen.store.stored_file import StoredFile
+from tbgen.store.table_file import StoredFile
 from tests.support.builds import Diary, digest, logged, stored_as, with_free
 from tests.support.commands import failure, logged_answer
 from tests.support.exhaustive import exhaustive
@@ -134,13 +134,13 @@ def test_tables_are_at_work_together(empty: Path) -> None:
 
 def test_memory_decides_how_many(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not more than --memory allows, nor more than the machine has free."""
-    monkeypatch.setattr(memory, "held", lambda: 0)
+    monkeypatch.setattr(one_table, "held", lambda: 0)
     one = max(estimate(Material.parse(name), R, 4).memory for name in PIECES)
     two = together([estimate(Material.parse(name), R, 2) for name in PIECES[:2]])
     assert two > one
     for cap, free, at_once in ((one, 1 << 40, 1), (two, 0, 2), (None, one, 1), (None, 1 << 40, 4)):
         diary = Events()
-        for place in ("tbgen.generator.runner.available", "tbgen.generator.memory.available"):
+        for place in ("tbgen.generator.runner.available", "tbgen.generator.one_table.available"):
             monkeypatch.setattr(place, lambda free=free: free)
         build(FOUR, empty, diary, variant=R, force=True, jobs=4, threads=4, memory=cap)
         assert diary.events[:at_once] == [f"{name} begins" for name in PIECES[:at_once]]
@@ -151,14 +151,14 @@ def test_what_the_process_holds_besides_counts(empty: Path, monkeypatch: pytest.
     """Where giving memory back does not help, a table waits for those at work."""
     needs = [estimate(Material.parse(name), R, 2) for name in PIECES[:2]]
     given: list[str] = []
-    monkeypatch.setattr(memory, "give_back", lambda: given.append("back"))
+    monkeypatch.setattr(one_table, "give_back", lambda: given.append("back"))
     for held, room in ((0, True), (together(needs[:1]), True), (together(needs[:1]) + 1, False)):
-        monkeypatch.setattr(memory, "held", lambda held=held: held)
-        assert memory.has_room(needs[1], needs[:1], 0, together(needs)) == room
+        monkeypatch.setattr(one_table, "held", lambda held=held: held)
+        assert one_table.has_room(needs[1], needs[:1], 0, together(needs)) == room
     assert given == ["back"]
-    monkeypatch.setattr(memory, "available", lambda: 2 * together(needs))
+    monkeypatch.setattr(one_table, "available", lambda: 2 * together(needs))
     for foreseen, back in ((together(needs) + 1, 1), (together(needs), 2)):
-        assert memory.has_room(needs[1], needs[:1], foreseen)  # the machine has as much
+        assert one_table.has_room(needs[1], needs[:1], foreseen)  # the machine has as much
         assert len(given) == back
     monkeypatch.setattr("tbgen.generator.runner.has_room", lambda *_: False)
     diary = Events()

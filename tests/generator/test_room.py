@@ -10,9 +10,8 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.costs import copy_size
 from tbgen.errors import TbgenError
-from tbgen.generator import Built, Estimate, build, estimate, memory, missing
-from tbgen.generator.lock import LOCK_NAME
-from tbgen.generator.runner import schedule_of
+from tbgen.generator import Built, Estimate, build, estimate, missing, one_table
+from tbgen.generator.runner import LOCK_NAME, schedule_of
 from tbgen.index.table import AccruedForm
 from tbgen.store.format import table_path
 from tests.support.builds import Diary, stored_as, with_free
@@ -45,7 +44,7 @@ def test_a_disk_that_others_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_cap_on_memory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "held", lambda: 0)
+    monkeypatch.setattr(one_table, "held", lambda: 0)
     words = ["build", "KBNvK", "--dir", str(tmp_path), "--memory"]
     assert main([*words, "128M"]) == 1
     sentence = capsys.readouterr().err
@@ -70,7 +69,7 @@ def test_a_cap_on_memory(
 def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the start, and before every table: here somebody takes a GiB when the first is done."""
     holding = 0
-    monkeypatch.setattr(memory, "held", lambda: holding)
+    monkeypatch.setattr(one_table, "held", lambda: holding)
     need = estimate(KBVK, R).memory
 
     class Hog(Diary):

@@ -8,7 +8,7 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.generator.estimate import Estimate, estimate, together
 from tbgen.generator.schedule import BuildSchedule, Limits
-from tbgen.index.source import KEPT
+from tbgen.index.table import KEPT
 from tests.support.exhaustive import exhaustive
 
 BASE = together([])

@@ -9,9 +9,8 @@ import jinja2
 import pytest
 
 from tbgen.html.diagrams import diagram, sprites
-from tbgen.html.environment import environment, prose
 from tbgen.html.plots import FIRST, embedded, figure, logarithmic, png, svg
-from tbgen.html.style import men, style_sheet
+from tbgen.html.style import environment, men, prose, style_sheet
 from tests.support.paths import DATA
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -20,7 +19,7 @@ PAGE = (DATA / "page.html.jinja").read_text()
 
 
 def render(source: str, **context: object) -> str:
-    return environment("tbgen.report.site").from_string(source).render(**context)
+    return environment("tbgen.report").from_string(source).render(**context)
 
 
 def test_a_page_as_one_file() -> None:

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tbgen.errors import UsageError
-from tbgen.html.men import picture_of_man
+from tbgen.html.diagrams import picture_of_man
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -6,8 +6,7 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.index.arrays import slots_of, squares_of
-from tbgen.index.layout import layout_of
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.index.layout import IMAGE, MIRROR_FILES, layout_of
 
 NAMES = ["KvK", "KBvK", "KPvK", "KNNvK", "KQvKR", "KPvKP", "KPPvK", "KRPvK", "KNNvKN", "KBPvKP", "KPPvKP"]
 

@@ -12,16 +12,16 @@ import chess
 import pytest
 
 import tbgen
-from tbgen.board.interval import ANYTHING, ProvedValue, ScoreInterval
+from tbgen.beyond.jobs import SolveProof, Solver
 from tbgen.board.score import GScore
+from tbgen.board.scoring import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.cli.main import main
+from tbgen.documents import struct_of
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, adjudicate
 from tbgen.match.adjudication import DrawRule, Evaluations, Judge, ResignRule, StopRules
 from tbgen.progress import SolveStage
-from tbgen.solve.budgeted import SolveProof, Solver
-from tbgen.words import struct_of
 from tests.match.engines import words
 from tests.support.matches import NODES, games_of, last_words, played, tagged
 

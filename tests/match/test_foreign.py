@@ -7,7 +7,7 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.match.foreign import NO_EFFECT, NO_EFFECT_OF_ENGINES, REFUSED, REFUSED_OF_ENGINES, reworded
-from tbgen.match.words import MANAGED
+from tbgen.match.settings import MANAGED
 from tests.match.engines import MATE, words
 from tests.support.matches import games_of, played
 from tests.support.paths import ROOT

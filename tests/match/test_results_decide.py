@@ -13,9 +13,7 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.games.standings.encounters import Key
-from tbgen.match.knockout import MOST_EXTRA, Knockout, bracket
-from tbgen.match.schedule import Fixture, Schedule
-from tbgen.match.swiss import Swiss
+from tbgen.match.schedule import MOST_EXTRA, Fixture, Knockout, Schedule, Swiss, bracket
 from tests.match.engines import words
 from tests.match.test_schedule import plan
 from tests.support.exhaustive import exhaustive, sample

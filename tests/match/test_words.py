@@ -10,14 +10,14 @@ from chess.engine import Option, UciOptionMap
 
 from tbgen.cli.main import main
 from tbgen.cli.match import LIVE, run
+from tbgen.documents import options_for, struct_of
 from tbgen.errors import UsageError
 from tbgen.games.standings import EloModel
-from tbgen.games.standings.sprt import TestSettings
+from tbgen.games.standings.elo import TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
 from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings
-from tbgen.match.words import engines_of, processors_of, settings_of_toml
-from tbgen.words import options_for, struct_of
+from tbgen.match.settings import engines_of, processors_of, settings_of_toml
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.matches import event, games_of

@@ -14,7 +14,7 @@ from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.index.table import Table, free_men, pawns
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.exhaustive import exhaustive
 from tests.support.native import FAST, compiled, exported
 from tests.support.table_states import layers_of, ranks_of

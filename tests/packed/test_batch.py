@@ -16,8 +16,8 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE
-from tbgen.packed import batch
-from tbgen.packed.batch import BatchDecoder, Question
+from tbgen.packed import decoder as batch
+from tbgen.packed.decoder import BatchDecoder, Question
 from tbgen.packed.file import PackedFile
 from tbgen.probe.states import ProbeResult
 from tbgen.store.format import table_path

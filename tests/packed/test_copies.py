@@ -12,7 +12,7 @@ from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.packed.copies import COPIES, passing_copies
-from tbgen.packed.tables import open_plain
+from tbgen.packed.sources import open_plain
 from tbgen.store.format import table_path
 from tests.support.packed_tables import PackedTables
 

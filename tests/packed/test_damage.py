@@ -16,7 +16,7 @@ from tbgen.index.layout import Slot
 from tbgen.packed.file import PackedFile
 from tbgen.probe.values import Values
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.damage import Change, edit, refused, replaced, set_attribute, shape_but, turn_a_bit
 from tests.support.exhaustive import sample
 from tests.support.packed_tables import PackedTables

@@ -10,7 +10,7 @@ from tbgen.board.material import Material
 from tbgen.packed.encode import Encoder
 from tbgen.packed.file import PackedFile
 from tbgen.packed.pack import NeedFinder
-from tbgen.retro.kernels.layers import Workspace
+from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.targets import Pool
 from tbgen.store.schema import FUNCTION_LENGTH
 from tests.packed.test_format import Packed

@@ -17,10 +17,10 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.index.exits import BestExit
 from tbgen.index.layout import SIDES, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate
 from tbgen.index.table import FRESH
+from tbgen.index.zeroing import BestExit
 from tbgen.packed import sources as sources_of_build
 from tbgen.packed.copies import COPIES
 from tbgen.packed.file import PackedFile
@@ -29,7 +29,7 @@ from tbgen.packed.unpack import promotions, unpack
 from tbgen.probe.values import Values
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.functions_of_runs import functions_of_runs
 from tests.support.packed_tables import PackedTables, pack, plain

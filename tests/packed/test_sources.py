@@ -11,14 +11,13 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.index.layout import SIDES, layout_of
-from tbgen.index.source import BYTES_PER_SLOT, ArraySource, Source
-from tbgen.index.table import Table
+from tbgen.index.table import BYTES_PER_SLOT, ArraySource, Source, Table
 from tbgen.packed import sources as module
 from tbgen.packed import tables as opening
 from tbgen.packed.sources import Sources
 from tbgen.retro.solver import solve
 from tbgen.store.cache import ChunkCache
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.packed_tables import plain
 
 KVK, KBVK, KNVK, KPVK = (Material.parse(name) for name in ("KvK", "KBvK", "KNvK", "KPvK"))

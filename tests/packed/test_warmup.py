@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from tbgen import open_tablebase
-from tbgen.packed import warmup
-from tbgen.packed.kernels import encode, probe, questions
+from tbgen.packed import packed_warmup as warmup
+from tbgen.packed.kernels import encode, questions
 from tests.packed.test_batch import states
 from tests.support.packed_tables import pack
 
 KERNELS = (
-    *(questions.ask, questions.answer, probe.follow),
+    *(questions.ask, questions.answer, questions.follow),
     *(encode.count_blocks, encode.encode_blocks, encode.decode_blocks),
 )
 

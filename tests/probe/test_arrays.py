@@ -15,7 +15,7 @@ from tbgen import Tablebase, UsageError
 from tbgen.board.score import NONE, GScore
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.machine import processors
-from tbgen.packed.coded_file import CodedFile
+from tbgen.packed.decoder import CodedFile
 from tbgen.packed.file import PackedFile
 from tbgen.store import schema
 from tests.support.exhaustive import exhaustive, sample

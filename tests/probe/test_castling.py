@@ -9,13 +9,13 @@ import pytest
 
 import tbgen
 from tbgen.board.material import Material
-from tbgen.board.mobility import mobility
+from tbgen.board.rules import mobility
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import routes_of
 from tbgen.errors import MissingTableError
-from tbgen.probe.castling.homes import home_of, rights_left
+from tbgen.probe.castling import home_of, rights_left
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.packed_tables import PackedTables

@@ -12,14 +12,13 @@ import pytest
 
 import tbgen
 from tbgen.board.material import Material
-from tbgen.board.score import GScore
-from tbgen.board.signed import of_gscore
+from tbgen.board.score import GScore, of_gscore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingLayerError
 from tbgen.games.outcome import Basis
 from tbgen.games.referee import Arbiter, adjudicate
-from tbgen.probe.layers import Layers
-from tbgen.probe.search import DepthSearch
+from tbgen.probe.depths import Layers
+from tbgen.probe.moves import DepthSearch
 from tbgen.probe.states import ProbeResult, state_of
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.format import table_path

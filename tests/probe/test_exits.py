@@ -10,12 +10,11 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.errors import MissingTableError, UsageError
-from tbgen.index.exits import BestExit
 from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
-from tbgen.index.zeroing import en_passant_configs
+from tbgen.index.zeroing import BestExit, en_passant_configs
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.probe.zeroing import zeroing_moves_of
+from tbgen.probe.values import zeroing_moves_of
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive
 

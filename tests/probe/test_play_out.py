@@ -5,8 +5,7 @@ from pathlib import Path
 
 from tbgen.board.material import all_materials
 from tbgen.games.outcome import Basis
-from tbgen.games.referee.adjudication import adjudicate
-from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee import Arbiter, adjudicate
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.depths import known
 from tests.support.exhaustive import sample

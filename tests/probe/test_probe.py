@@ -22,13 +22,11 @@ from hypothesis import strategies as st
 import tbgen
 from tbgen.board.fen import parse_fen
 from tbgen.board.material import Material
-from tbgen.board.score import GScore
-from tbgen.board.signed import Signed, fold, merit, of_code, of_gscore, to_gscore
+from tbgen.board.score import GScore, Signed, fold, merit, of_code, of_gscore, to_gscore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
 from tbgen.index.position import locate, validate
-from tbgen.probe.line import LinePly
-from tbgen.probe.moves import RankedMove
+from tbgen.probe.moves import LinePly, RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.format import table_path
@@ -288,6 +286,6 @@ def test_help_is_complete() -> None:
         if dataclasses.is_dataclass(public) and name not in ("GScore", "Material"):
             fields = {field.name for field in dataclasses.fields(public)}
         assert not fields or set(re.findall(r":ivar (\w+): ", pydoc.getdoc(public))) == fields, name
-    assert inspect.signature(tbgen.solve) == inspect.signature(import_module("tbgen.solve.solver").solve)
+    assert inspect.signature(tbgen.solve) == inspect.signature(import_module("tbgen.beyond.solver").solve)
     with pytest.raises(AttributeError, match="nonsense"):
         tbgen.nonsense  # noqa: B018

@@ -20,16 +20,15 @@ from hypothesis import strategies as st
 
 from tbgen.board.fen import parse_fen
 from tbgen.board.material import Material, all_materials
-from tbgen.board.mobility import mobility
+from tbgen.board.rules import mobility
 from tbgen.board.san import sans_without_check
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError, result_or_error
-from tbgen.probe.batch import moves_many, probe_many, questions
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.store.chunks import ChunkedArray
+from tbgen.probe.tablebase import Tablebase, moves_many, open_tablebase, probe_many, questions
+from tbgen.store.dataset_file import ChunkedArray
 from tbgen.store.format import table_path
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.processes import start

@@ -14,8 +14,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UsageError
-from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.probe.views import View
+from tbgen.probe.tablebase import Tablebase, View, open_tablebase
 from tbgen.store.format import table_path
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board

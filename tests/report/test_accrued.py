@@ -9,10 +9,9 @@ import numpy as np
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.position import locate
-from tbgen.report.model import AccruedCounts, AccruedView, TableReport
-from tbgen.report.parts import Sides
+from tbgen.report.model import AccruedCounts, AccruedView, Sides, TableReport
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 from tests.support.report_positions import Position
 from tests.support.reports import report_table

@@ -12,11 +12,10 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.report.facts.table_report import table_report
-from tbgen.report.model import Distribution, Endgame, TableReport
-from tbgen.report.parts import SIDES
-from tbgen.report.scan.counting import count_source
-from tbgen.report.scan.source import open_source
+from tbgen.report.making import table_report
+from tbgen.report.model import SIDES, Distribution, Endgame, TableReport
+from tbgen.report.scan import count_source
+from tbgen.report.source import open_source
 from tests.report.test_accrued import check_states
 from tests.support.exhaustive import exhaustive
 from tests.support.report_positions import (

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from tbgen.report.data.files import table_files
-from tbgen.report.data.rows import CSV
+from tbgen.report.data import CSV, table_files
 from tbgen.report.model import TableReport
 
 

@@ -16,12 +16,12 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.report.facts.difference import EXAMPLES, Difference, difference
-from tbgen.report.parts import SIDES
-from tbgen.report.scan.source import open_source
-from tbgen.report.site.site import Site
+from tbgen.report.difference import EXAMPLES, Difference, difference
+from tbgen.report.model import SIDES
+from tbgen.report.site import Site
+from tbgen.report.source import open_source
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 from tests.support.report_positions import positions
 from tests.support.reports import parsed, report_table

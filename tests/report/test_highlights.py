@@ -10,19 +10,19 @@ from msgspec.structs import replace
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
-from tbgen.report.facts.difference import Difference, DifferenceSide, ValuePair
-from tbgen.report.facts.overview_highlights import (
+from tbgen.report.difference import Difference, DifferenceSide, ValuePair
+from tbgen.report.highlights import (
     difference_highlights,
     endgame_highlights,
     index_highlights,
     mating_highlights,
+    rarest,
     record_highlights,
+    table_highlights,
 )
-from tbgen.report.facts.records import overall_records
-from tbgen.report.facts.table_highlights import rarest, table_highlights
-from tbgen.report.facts.wording import percent
-from tbgen.report.model import Counts, TableReport
-from tbgen.report.parts import Sides
+from tbgen.report.model import Counts, Sides, TableReport
+from tbgen.report.records import overall_records
+from tbgen.report.wording import percent
 from tbgen.text import plies
 from tests.support.reports import parsed, words
 
@@ -40,7 +40,10 @@ def test_what_each_table_is_said_to_have(reports: dict[str, TableReport]) -> Non
     for report in reports.values():
         found, text = data(report), said(report)
         longest = max(found["records"], key=lambda record: record["depth"])
-        assert f"The longest way takes {plies(longest['depth'])}, to {longest['value']}" in text
+        assert (
+            f"The longest way from a fresh score takes {plies(longest['depth'])}, to {longest['value']}"
+            in text
+        )
         board = found["distribution"]["board"]
         counts = list(chain(*(side.items() for side in board.values())))
         least = min(count for _, count in counts)
@@ -108,7 +111,8 @@ def test_all_tables_together(reports: dict[str, TableReport]) -> None:
     text = " ".join(index_highlights(every))
     longest = max((record for report in every for record in report.records), key=lambda record: record.depth)
     assert longest.material.name == "KPvK"
-    assert f"The longest way of all leads to G0.0 (White mates): {plies(longest.depth)}, in KPvK." in text
+    way = f"leads to G0.0 (White mates): {plies(longest.depth)}, in KPvK."
+    assert f"The longest way of all from a fresh score {way}" in text
     board = [count for report in every for side in report.distribution.board for count in side.values()]
     assert min(filter(None, board)) == 4
     rare = "Nothing is rarer than -G1.5 with White to move, in 4 positions on the board, in KPvK"
@@ -125,7 +129,7 @@ def test_all_tables_together(reports: dict[str, TableReport]) -> None:
 def test_records(reports: dict[str, TableReport]) -> None:
     records = overall_records(record for report in reports.values() for record in report.records)
     text = " ".join(record_highlights(records))
-    assert "The longest way of all takes 56 plies, to G0.0 (mate), in KPvK." in text
+    assert "The longest way of all from a fresh score takes 56 plies, to G0.0 (mate), in KPvK." in text
     assert "from one position alone" not in text
     for number, begin in ((1, "1 record is"), (3, "3 records are")):
         some = [replace(record, ties=1 if place < number else 2) for place, record in enumerate(records)]

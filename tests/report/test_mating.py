@@ -10,12 +10,10 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.report.facts.endgames import UNUSUAL_SHARE, endgame
-from tbgen.report.facts.mating import marks_of_tables, mating_potential
-from tbgen.report.facts.mating_rule import MatingMarks, mating_rule
-from tbgen.report.facts.wiki import SHOWN
-from tbgen.report.facts.wording import meaning, percent
+from tbgen.report.endgames import SHOWN, UNUSUAL_SHARE, endgame
+from tbgen.report.mating import MatingMarks, marks_of_tables, mating_potential, mating_rule
 from tbgen.report.model import Endgame, MatingPotential, Verdict
+from tbgen.report.wording import meaning, percent
 from tests.support.exhaustive import exhaustive
 from tests.support.reports import count_table, report_table
 

@@ -8,16 +8,15 @@ import chess
 import numpy as np
 import pytest
 
-from tbgen.board.described import DescribedBoard
+from tbgen.board.fen import DescribedBoard
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.position import position_of
-from tbgen.report.scan.blocks import BLOCK_SLOTS, block_at, blocks_of, like_bishops, symmetric_slots
-from tbgen.report.scan.mobility import mobility
+from tbgen.report.blocks import BLOCK_SLOTS, block_at, blocks_of, like_bishops, mobility, symmetric_slots
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.slots import board_at
 

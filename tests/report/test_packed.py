@@ -13,7 +13,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.packed.copies import COPIES
 from tbgen.report import plan_report, read_report, save_report
-from tbgen.report.facts.records import lines_left_out
+from tbgen.report.records import lines_left_out
 from tbgen.store.format import table_path
 from tests.support.exhaustive import exhaustive
 from tests.support.narrator import Narrator
@@ -136,7 +136,7 @@ def test_a_layer_that_cannot_be_made(
     def refuse(*arguments: object) -> None:
         raise TbgenError("the layer does not fit into memory")
 
-    monkeypatch.setattr("tbgen.probe.layers.Layers.get", refuse)
+    monkeypatch.setattr("tbgen.probe.depths.Layers.get", refuse)
     directory = with_sub_tables("KNvK", tables, packed, tmp_path / "packed")
     (table,) = read_report(directory, ["KNvK"], rules="r", depths=True).tables
     assert lines_left_out(table.records) == 1

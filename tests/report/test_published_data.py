@@ -10,7 +10,7 @@ import pytest
 
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.report.data.saved import SavedData
+from tbgen.report.data import SavedData
 from tests.support.digests import published_digests
 from tests.support.paths import ROOT
 

@@ -13,12 +13,12 @@ from tbgen.board.material import all_materials
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError
-from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee import Arbiter
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.report.facts.records import overall_records, records_of, with_line
 from tbgen.report.model import Record
+from tbgen.report.records import overall_records, records_of, with_line
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 from tests.support.exhaustive import exhaustive
 from tests.support.reports import count_table

@@ -18,11 +18,11 @@ from PIL import Image
 
 from tbgen.board.score import GScore
 from tbgen.errors import TbgenError
-from tbgen.report.data.rows import CSV
-from tbgen.report.facts.records import overall_records
+from tbgen.report.data import CSV
 from tbgen.report.model import LinePoint, TableReport
-from tbgen.report.site.plots import plots
-from tbgen.report.site.site import Site
+from tbgen.report.plots import plots
+from tbgen.report.records import overall_records
+from tbgen.report.site import Site
 from tbgen.text import part_of, plies, share
 from tests.support.reports import parsed, words, write_site
 

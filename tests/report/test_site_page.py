@@ -8,7 +8,7 @@ import chess
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from tbgen.report.facts.mating_rule import mating_rule
+from tbgen.report.mating import mating_rule
 from tbgen.report.model import Record, TableReport
 from tests.support.browsing import Visit, launched
 from tests.support.exhaustive import sample

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from tbgen.board.score import NONE, GScore, Rank
-from tbgen.index.source import ArrayTable
-from tbgen.retro.every_layer import EveryLayer
-from tbgen.retro.layer import LayerSolver
+from tbgen.index.table import ArrayTable
+from tbgen.retro.layer_solvers import EveryLayer, LayerSolver
 from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import plain
 from tests.support.solved_tables import source_of

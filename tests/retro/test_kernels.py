@@ -12,20 +12,18 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.index.layout import SIDES, Layout, layout_of
-from tbgen.index.source import ArraySource, Source
-from tbgen.index.table import Table
+from tbgen.index.table import ArraySource, Source, Table
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.retro.expansion import expand
+from tbgen.retro.kernels.best_exits import NO_EXIT
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import Agenda, Events, next_agenda, no_events
-from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.layers import Workspace
+from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import count_moves
 from tbgen.retro.pool import PoolLoader
-from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_itself, place_pawns
+from tbgen.retro.workspace import expand, frame_of, like_men, make_workspace, mirrors_itself, place_pawns
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.one_ply import by_probing
 from tests.support.slots import board_at

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from tbgen.compiler.jit import jit
 from tbgen.retro.cache_lines import LINE, zeros
-from tbgen.retro.kernels import lanes
-from tbgen.retro.kernels.bits import Codes, Plies, Word
+from tbgen.retro.kernels import words
+from tbgen.retro.kernels.words import Codes, Plies, Word
 
 SIZE = 256
 Elements = NDArray[np.uint8] | NDArray[np.uint16]
@@ -17,38 +17,38 @@ Elements = NDArray[np.uint8] | NDArray[np.uint16]
 
 @jit
 def count_down(counts: Codes, first: int, bits: Word) -> Word:
-    return lanes.count_down(counts, first, bits)
+    return words.count_down(counts, first, bits)
 
 
 @jit
 def add(array: Elements, first: int, bits: Word, amount: int) -> None:
-    lanes.add(array, first, bits, amount)
+    words.add(array, first, bits, amount)
 
 
 @jit
 def put(array: Elements, first: int, bits: Word, value: int) -> Word:
-    return lanes.put(array, first, bits, value)
+    return words.put(array, first, bits, value)
 
 
 @jit
 def move(target: Elements, to: int, source: Elements, first: int, bits: Word) -> None:
-    lanes.move(target, to, source, first, bits)
+    words.move(target, to, source, first, bits)
 
 
 @jit
 def flip(array: Elements, first: int, bits: Word) -> None:
-    lanes.flip(array, first, bits)
+    words.flip(array, first, bits)
 
 
 @jit
 def compare(array: Elements, first: int, other: Elements, begin: int, value: int) -> tuple[Word, Word, Word]:
-    equal = lanes.equal(array, first, value)
-    return equal, lanes.less(array, first, other, begin), lanes.same(array, first, other, begin)
+    equal = words.equal(array, first, value)
+    return equal, words.less(array, first, other, begin), words.same(array, first, other, begin)
 
 
 @jit
 def within(array: Elements, first: int, least: int, most: int) -> Word:
-    return lanes.within(array, first, least, most)
+    return words.within(array, first, least, most)
 
 
 @jit
@@ -61,7 +61,7 @@ def weigh_all(
     first: int,
     turned: int,
 ) -> None:
-    lanes.weigh_all(best, depths[0], depths[1], bits, value, depth, first, np.uint8(turned))
+    words.weigh_all(best, depths[0], depths[1], bits, value, depth, first, np.uint8(turned))
 
 
 def word_of(chosen: NDArray[np.bool_]) -> int:

@@ -20,7 +20,7 @@ from tbgen.probe.depths import DeepValues
 from tbgen.store.cache import Recent
 from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.builds import without_accrued
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive
@@ -189,8 +189,8 @@ def test_a_layer_that_cannot_be_kept_still_answers(
         write_layer(path, *layer)
 
     places: list[Path] = []
-    monkeypatch.setattr("tbgen.probe.layers.write_layer", refuse)
-    monkeypatch.setattr("tbgen.probe.layers._OPEN", 0)
+    monkeypatch.setattr("tbgen.probe.depths.write_layer", refuse)
+    monkeypatch.setattr("tbgen.probe.depths._OPEN", 0)
     with open_tablebase(bare, depths=True) as tables:
         assert [tables.probe(BOARD, "G1.5") for _ in range(2)] == [expected] * 2
     (place,) = places

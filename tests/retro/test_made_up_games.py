@@ -18,10 +18,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index import zeroing
-from tbgen.index.layout import Layout, layout_of
-from tbgen.index.source import ArraySource
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES
-from tbgen.index.table import Table
+from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout, layout_of
+from tbgen.index.table import ArraySource, Table
 from tbgen.retro import pool as pools
 from tbgen.retro.kernels.phase import RUNS, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults

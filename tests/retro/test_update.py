@@ -10,7 +10,7 @@ from tbgen.board.variant import Variant
 from tbgen.compiler.jit import int64, python_of
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.zeroing import reached_by_pawn_steps
-from tbgen.retro.kernels.layers import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
+from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
 from tbgen.retro.kernels.phase import (
     RUNS,
     empty_record,

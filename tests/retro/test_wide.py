@@ -19,13 +19,13 @@ from tbgen.index.table import AccruedForm
 from tbgen.index.zeroing import reached_by_pawn_steps
 from tbgen.packed.sources import Sources
 from tbgen.retro import ranks, solver
-from tbgen.retro.kernels.bits import ZERO, Words
 from tbgen.retro.kernels.frame import Frame, legal_words
-from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.kernels.runs import Runs
+from tbgen.retro.kernels.functions import Runs
+from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import Sweep, find_part
+from tbgen.retro.kernels.words import ZERO, Words
 from tbgen.retro.pool import PoolLoader
-from tbgen.retro.stages import Stages
+from tbgen.retro.ranks import Stages
 from tbgen.retro.workspace import make_workspace
 from tests.support.digests import digest_of, right_digests
 from tests.support.exhaustive import exhaustive

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.board.betza import described
-from tbgen.board.material import Material
+from tbgen.board.material import Material, described
 from tbgen.cli.main import main
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.exhaustive import sample

@@ -10,9 +10,9 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.report import save_report
-from tbgen.report.data.saved import SavedData
+from tbgen.report.data import SavedData
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.paths import ROOT

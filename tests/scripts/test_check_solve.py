@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tbgen.beyond.budget import Budget
 from tbgen.board.material import Material
 from tbgen.probe.tablebase import Tablebase
-from tbgen.solve.budget import Budget
 from tests.support.script_modules import load_script, ran
 
 check_solve = load_script("check_solve")

@@ -8,7 +8,7 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.errors import UsageError
-from tbgen.report.facts.mating import mating_entry
+from tbgen.report.mating import mating_entry
 from tbgen.report.model import Verdict
 from tests.support.paths import ROOT
 from tests.support.reports import count_table

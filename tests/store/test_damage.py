@@ -14,7 +14,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.store.format import CHUNK_BYTES, GZIP_LEVEL, table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.damage import Change, edit, refused, replaced, set_attribute, shape_but
 from tests.support.exhaustive import sample
 

@@ -12,11 +12,10 @@ import pytest
 
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.store.format import BLOCK, table_path
-from tbgen.store.info import TableInfo
+from tbgen.store.format import BLOCK, TableInfo, table_path
 from tbgen.store.layer import layer_path, write_layer
-from tbgen.store.reader import TableFile
 from tbgen.store.schema import CONTENT, LAYER, PACKED, TABLE, AttributeType, DatasetSchema, Schema
+from tbgen.store.table_file import TableFile
 from tests.support.paths import ROOT
 
 _DOCUMENT = (ROOT / "docs" / "format.md").read_text()

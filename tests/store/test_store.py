@@ -21,9 +21,8 @@ from tbgen.store import writer
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import fletcher32
 from tbgen.store.format import BLOCK, CHUNK_BYTES, table_path, tables_in
-from tbgen.store.inventory import inventory
-from tbgen.store.longest import LongestState, longest_state
-from tbgen.store.reader import TableFile
+from tbgen.store.inventory import LongestState, inventory, longest_state
+from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 from tests.support.exhaustive import exhaustive
 from tests.support.random_tables import random_table, write

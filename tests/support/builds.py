@@ -14,9 +14,9 @@ from tbgen.board.variant import Variant
 from tbgen.generator import Built, build, estimate
 from tbgen.index.table import AccruedForm
 from tbgen.progress import SilentReporter
-from tbgen.store import form
+from tbgen.store import format as form
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tests.support.exhaustive import sample
 
 

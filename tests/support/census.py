@@ -17,7 +17,7 @@ TESTS = ROOT / "tests"
 DEAR_FIXTURES = {"browser": "browser", "four_men": "four men"}
 STARTING = {"subprocess", "multiprocessing"}
 """Modules that start processes."""
-SOLVING = ("tbgen.solve", "tbgen.cells")
+SOLVING = ("tbgen.beyond", "tbgen.cells")
 
 
 def code_lines(path: Path) -> int:

@@ -11,8 +11,8 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.generator.cluster import workers
-from tbgen.retro.warmup import compile_kernels
+from tbgen.generator import cluster_workers
+from tbgen.retro.solver_warmup import compile_kernels
 from tbgen.store.format import table_path
 from tests.support.processes import started, wait_for
 
@@ -24,7 +24,7 @@ KBVK = Material.parse("KBvK")
 HOLDING = """
 import time
 from pathlib import Path
-from tbgen.generator.cluster import task
+from tbgen.generator import cluster_task
 from tbgen.generator.one_table import build_table
 
 def held(material, directory, relay, *rest):
@@ -33,7 +33,7 @@ def held(material, directory, relay, *rest):
         time.sleep(0.02)
     return build_table(material, directory, relay, *rest)
 
-task.build_table = held
+cluster_task.build_table = held
 """
 """Lets workers be at work on KBvK, without an end, while there is a file ``held``."""
 
@@ -57,7 +57,7 @@ def cluster_of_threads() -> Iterator["LocalCluster"]:
             silence_logs=50,
         ) as local,
     ):
-        patient.setattr(workers, "_CONNECTING", 300.0)
+        patient.setattr(cluster_workers, "_CONNECTING", 300.0)
         yield local
 
 

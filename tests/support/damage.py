@@ -14,7 +14,7 @@ from tbgen.board.material import Material
 from tbgen.errors import DamagedTableError
 from tbgen.store.dataset import AnyArray
 from tbgen.store.format import GZIP_LEVEL
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 
 Change = Callable[[h5py.File], object]
 

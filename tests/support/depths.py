@@ -6,7 +6,7 @@ import pytest
 
 from tbgen.board.score import Code
 from tbgen.index.layout import Side, Slot
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 
 
 def known(depth: int | None) -> int:

@@ -5,7 +5,7 @@ from functools import cache
 from tbgen.board.variant import Variant
 from tbgen.index.table import Table
 from tbgen.store.dataset import Dataset
-from tbgen.store.manifest import manifest_of
+from tbgen.store.schema import manifest_of
 from tbgen.store.writer import plain_content
 from tests.support.paths import ROOT
 

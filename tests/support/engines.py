@@ -10,10 +10,10 @@ from pathlib import Path
 
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.limits import Go, Timer
-from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
-from tbgen.engine.tables import EngineTables
+from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import Thinker
+from tbgen.engine.tree_search import Memory
 from tbgen.engine.uci import UciEngine
 from tests.support.paths import ROOT
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tbgen.board.material import Material
 from tbgen.index.layout import Layout
-from tbgen.index.source import ArraySource
+from tbgen.index.table import ArraySource
 from tests.support.table_states import canonical_slots, squares_of
 
 Fresh = tuple[np.ndarray, np.ndarray]

@@ -6,12 +6,12 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
-from tbgen.packed.asking import ensure_compiled
-from tbgen.packed.content import packed_content
+from tbgen.packed.encode import packed_content
 from tbgen.packed.pack import Needed, NeedFinder
+from tbgen.packed.tables import ensure_compiled
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 from tests.support.solved_tables import source_of
 

@@ -2,8 +2,7 @@
 
 import chess
 
-from tbgen.cells.cell import Cell, side_of
-from tbgen.cells.position import CellPosition
+from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.cells.wins import WonAfter
 
 

@@ -11,12 +11,11 @@ from msgspec.structs import replace
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
-from tbgen.report.facts.records import overall_records, with_line
-from tbgen.report.facts.table_report import report_source
+from tbgen.report.making import report_source
 from tbgen.report.model import TableReport
-from tbgen.report.scan.counting import count_source
-from tbgen.report.scan.source import open_source
-from tbgen.report.scan.table_counts import TableCounts
+from tbgen.report.records import overall_records, with_line
+from tbgen.report.scan import TableCounts, count_source
+from tbgen.report.source import open_source
 
 
 @cache
@@ -41,7 +40,7 @@ def blank_plots(title: str, report: TableReport) -> list[tuple[str, bytes]]:
 
 def write_site(directory: Path, reports: Sequence[TableReport], **options: str) -> Path:
     """Write a site about tables for the variant with resets, and return its directory."""
-    from tbgen.report.site.site import Site
+    from tbgen.report.site import Site
 
     site = Site(directory, "0.1.0", **options)  # type: ignore[arg-type]
     site.write_style()

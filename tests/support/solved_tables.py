@@ -6,8 +6,7 @@ from functools import cache
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout
-from tbgen.index.source import ArraySource
-from tbgen.index.table import Table
+from tbgen.index.table import ArraySource, Table
 from tbgen.retro import solver
 from tbgen.verify.sub_tables import SubTables
 

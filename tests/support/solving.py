@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import chess
 
-from tbgen.board.interval import ProvedValue, ScoreInterval
+from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
+from tbgen.beyond.jobs import SolveProof
+from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
+from tbgen.board.scoring import ProvedValue, ScoreInterval
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage
-from tbgen.solve.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.solve.budgeted import SolveProof
-from tbgen.solve.solution import Solution
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 """Six men, one too many for tables; its own score is -G8.5."""
@@ -65,7 +65,7 @@ class Prover:
 
 
 class Cells:
-    """Stands in for :func:`tbgen.solve.solver.solve`."""
+    """Stands in for :func:`tbgen.beyond.solver.solve`."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
-from tbgen.index.layout import Layout
-from tbgen.index.symmetry import IMAGE, TRIANGLE, TRIANGLE_COORD
+from tbgen.index.layout import IMAGE, TRIANGLE, TRIANGLE_COORD, Layout
 from tbgen.index.table import FRESH, LAST_RUN, Table
 
 Squares = NDArray[np.int64]

@@ -1,8 +1,7 @@
 """Games as standings see them."""
 
-from tbgen.board.interval import ScoreInterval
 from tbgen.board.score import GScore
-from tbgen.board.scoring import EXPONENTIAL, Scoring
+from tbgen.board.scoring import EXPONENTIAL, ScoreInterval, Scoring
 from tbgen.board.variant import Variant
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.settings import FiftyMoveRule, GameSettings

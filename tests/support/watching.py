@@ -72,6 +72,6 @@ def process_of(running: "subprocess.Popen[str]") -> int:
             parent = int((path.parent / "stat").read_text().rpartition(")")[2].split()[1])
         except (OSError, IndexError, ValueError):
             continue
-        if parent == running.pid and b"tbgen.web.live_server" in line:
+        if parent == running.pid and b"tbgen.web.server" in line:
             return int(path.parent.name)
     raise AssertionError("nobody shows the event")

@@ -11,10 +11,9 @@ from tbgen.board.score import GScore, Rank
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.generator import build
-from tbgen.index.source import Source
-from tbgen.index.table import AccruedForm, Table
+from tbgen.index.table import AccruedForm, Source, Table
 from tbgen.packed.sources import Sources
-from tbgen.retro.every_layer import EveryLayer, Layer
+from tbgen.retro.layer_solvers import EveryLayer, Layer
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
 from tests.support.builds import Silent, stored_as

@@ -19,10 +19,10 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.pack import Needed
 from tbgen.packed.unpack import unpack
 from tbgen.probe.values import Values
-from tbgen.retro.every_layer import EveryLayer
+from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.store.format import table_path
-from tbgen.verify import packed
-from tbgen.verify.packed import disorder
+from tbgen.verify import consistency as packed
+from tbgen.verify.consistency import disorder
 from tbgen.verify.proof import verify_table
 from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import plain, to_pack, write

@@ -14,17 +14,18 @@ from tbgen.index.layout import layout_of
 from tbgen.packed.sources import Sources
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
-from tbgen.store.stored_file import StoredFile
+from tbgen.store.table_file import StoredFile
+from tbgen.verify import directory as proving
 from tbgen.verify import plan as planning
-from tbgen.verify import tables as proving
 from tbgen.verify.plan import (
     STATES,
+    ProofDone,
     ProofPlan,
+    Proofs,
     ProofTask,
     plan_proofs,
     unpacking,
 )
-from tbgen.verify.proofs import ProofDone, Proofs
 from tests.verify.conftest import Verify
 
 NAMES = ("KvK", "KNvK", "KNNvK")

@@ -10,9 +10,9 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
-from tbgen.verify.proofs import ProofDone, Proofs
-from tbgen.verify.tables import verify as verify_tables
+from tbgen.store.table_file import TableFile
+from tbgen.verify.directory import verify as verify_tables
+from tbgen.verify.plan import ProofDone, Proofs
 from tests.support.builds import Silent
 from tests.verify.conftest import Verify
 
@@ -125,7 +125,7 @@ def test_a_table_that_is_replaced_meanwhile_does_not_count_as_proved(directory: 
 
 @pytest.mark.usefixtures("directory")
 def test_sub_tables_that_were_let_go_are_read_again(verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.verify.proved.HELD", 0)
+    monkeypatch.setattr("tbgen.verify.directory.HELD", 0)
     assert all(table["proved"] for table in verify.tables())
 
 

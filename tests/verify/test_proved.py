@@ -17,7 +17,8 @@ from tbgen.packed.copies import COPIES, PlainCopies
 from tbgen.probe.values import Values
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
-from tbgen.verify import plan, proved, tables
+from tbgen.verify import directory as proving
+from tbgen.verify import plan
 from tests.verify.conftest import Verify
 
 Proved = Callable[[], list[str]]
@@ -38,16 +39,15 @@ def directory(two_packed: Path, tables: Path) -> Path:
 def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which tables are read whole from now on, none of them being small enough to be held in memory."""
     found: list[str] = []
-    real = proved.read_sound
+    real = proving.read_sound
 
     def reading(file: Any, *rest: Any) -> Table:
         found.append(file.info.material)
         return real(file, *rest)
 
-    for module in (plan, proved):
+    for module in (plan, proving):
         monkeypatch.setattr(module, "SMALL", 0)
-    for module in (proved, tables):
-        monkeypatch.setattr(module, "read_sound", reading)
+    monkeypatch.setattr(proving, "read_sound", reading)
     return found
 
 
@@ -65,7 +65,7 @@ def test_tables_that_others_rest_on_are_unpacked_once(unpacked: list[str], verif
 
 def test_a_plain_table_is_read_without_what_it_rests_on(tables: Path, unpacked: list[str]) -> None:
     with closing(Values([tables], variant=Variant.R_MOBILITY, max_open=4, cache_bytes=0)) as values:
-        proved_tables = proved.ProvedTables(values, (), 1, TimedProgress(TableProgress(), 0, ()))
+        proved_tables = proving.ProvedTables(values, (), 1, TimedProgress(TableProgress(), 0, ()))
         proved_tables.around(Material.parse("KNNvK"))
     assert unpacked == ["KNvK"]
 

@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 from starlette.testclient import TestClient
 
+from tbgen.beyond.budget import Budget
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
-from tbgen.solve.budget import Budget
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tbgen.web.site import write_site

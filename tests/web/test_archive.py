@@ -14,7 +14,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.live_file import EventEnd, Participant, Termination, line_of, live_path
-from tbgen.match.live import LiveWriter
+from tbgen.match.messages import LiveWriter
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tbgen.web.site import write_site

@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 from starlette.testclient import TestClient
 
-from tbgen.board.described import DescribedBoard
+from tbgen.beyond.budget import Budget
+from tbgen.board.fen import DescribedBoard
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.solve.budget import Budget
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tests.support.browsing import Visit

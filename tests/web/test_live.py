@@ -18,14 +18,13 @@ from urllib.request import urlopen
 import chess
 import pytest
 
-from tbgen.games.referee.arbiter import Arbiter
-from tbgen.match.live import LiveWriter
-from tbgen.match.messages import Note
-from tbgen.solve.command import COMMAND
-from tbgen.web.errors import Refusal
+from tbgen.beyond.budget import COMMAND
+from tbgen.games.referee import Arbiter
+from tbgen.match.messages import LiveWriter, Note
+from tbgen.web.exchange import Refusal
 from tbgen.web.live import Audience
-from tbgen.web.live_server import LiveServer
 from tbgen.web.live_state import EventFiles
+from tbgen.web.server import LiveServer
 from tests.match.engines import MATE
 from tests.match.test_live import START
 from tests.support.commands import failure

@@ -24,9 +24,8 @@ from tbgen.games.live_file import (
     line_of,
     live_path,
 )
-from tbgen.games.referee.arbiter import Arbiter
-from tbgen.match.live import LiveWriter
-from tbgen.match.messages import Message
+from tbgen.games.referee import Arbiter
+from tbgen.match.messages import LiveWriter, Message
 from tests.match.engines import MATE, words
 from tests.match.test_live import START
 from tests.support.browsing import DESK, PHONE, Visit

@@ -20,8 +20,8 @@ from tbgen.games.live_file import (
     live_path,
 )
 from tbgen.web import live_state
-from tbgen.web.archive import Archive
 from tbgen.web.live_state import EventFiles, LiveState
+from tbgen.web.site import Archive
 from tests.match.engines import MATE, SHUFFLE, words
 from tests.match.test_live import START
 from tests.support.matches import played

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tbgen.web.app import make_app
-from tbgen.web.openapi import openapi
+from tbgen.web.endpoints import openapi
 from tbgen.web.settings import Settings
 from tests.support.paths import ROOT, rows
 

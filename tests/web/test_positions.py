@@ -13,8 +13,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.probe.documents import Category
-from tbgen.probe.tablebase import open_tablebase
-from tbgen.probe.views import View
+from tbgen.probe.tablebase import View, open_tablebase
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tests.support.commands import answer

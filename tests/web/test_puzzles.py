@@ -8,7 +8,7 @@ import chess
 import pytest
 from starlette.testclient import TestClient
 
-from tbgen.board.history import FRESH
+from tbgen.board.rules import FRESH
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase, open_tablebase

@@ -10,8 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tbgen.cli.main import main
-from tbgen.html.diagrams import diagram, sprites
-from tbgen.html.links import with_links
+from tbgen.html.diagrams import diagram, sprites, with_links
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 

@@ -16,10 +16,8 @@ from tbgen.errors import DamagedTableError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
 from tbgen.web.app import make_app
-from tbgen.web.errors import Refusal
-from tbgen.web.limits import Bill, Limiter
-from tbgen.web.pool import WorkerPool
-from tbgen.web.queue import Queue
+from tbgen.web.exchange import Refusal
+from tbgen.web.limits import Bill, Limiter, Queue, WorkerPool
 from tbgen.web.settings import MOST_BATCH, MOST_BODY_BYTES, Settings
 from tests.support.paths import rows
 

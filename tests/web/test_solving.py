@@ -13,10 +13,9 @@ import chess
 import pytest
 from starlette.testclient import TestClient
 
-from tbgen.solve.budget import Budget
+from tbgen.beyond.budget import Budget
 from tbgen.web.app import make_app
-from tbgen.web.errors import Refusal
-from tbgen.web.events import EventStream
+from tbgen.web.exchange import EventStream, Refusal
 from tbgen.web.limits import Limiter
 from tbgen.web.lookups import Question
 from tbgen.web.settings import Settings
@@ -100,7 +99,7 @@ def test_what_has_failed_is_said_without_details(program: Program) -> None:
 
 def test_what_takes_too_long_is_refused(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which the clock says as soon as the process has told something; pauses have comments."""
-    monkeypatch.setattr("tbgen.web.events._SILENT_SECONDS", 0.02)
+    monkeypatch.setattr("tbgen.web.exchange._SILENT_SECONDS", 0.02)
     now = iter([0.0, 0.0])
     monkeypatch.setattr("tbgen.web.solving.monotonic", lambda: next(now, BUDGET.seconds + 299.5))
     text = asyncio.run(said(program("waits")))

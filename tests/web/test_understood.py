@@ -13,7 +13,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.probe.documents import points_document
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.web import wording
+from tbgen.web import previews as wording
 from tests.support.browsing import PHONE, Visit
 
 pytestmark = pytest.mark.slow

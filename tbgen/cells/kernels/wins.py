@@ -9,12 +9,10 @@ from dataclasses import dataclass
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.retro.geometry import BIT, PAWN_ATTACKS
-from tbgen.retro.kernels.bits import ZERO, Codes, Ints, Word, Words, bits_of
-from tbgen.retro.kernels.frame import Frame, decode
-from tbgen.retro.kernels.movement import attacks_along, reach
+from tbgen.retro.geometry import BIT, ORTHODOX, PAWN_ATTACKS
+from tbgen.retro.kernels.frame import Frame, attacks_along, decode, reach
 from tbgen.retro.kernels.moves import MovesFound, onward
-from tbgen.retro.movement import ORTHODOX
+from tbgen.retro.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of
 
 WHITE, BLACK = int64(0), int64(1)
 

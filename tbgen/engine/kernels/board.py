@@ -17,7 +17,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
-from tbgen.engine.geometry import (
+from tbgen.engine.squares import (
     BETWEEN,
     HALF_LINES,
     KING,
@@ -28,7 +28,7 @@ from tbgen.engine.geometry import (
     RIGHT_KEYS,
     TURN_KEY,
 )
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Word, bits_of, lowest
+from tbgen.retro.kernels.words import ALL, ONE, ZERO, Word, bits_of, lowest
 
 Rows = NDArray[np.uint64]
 Moves = NDArray[np.int32]

@@ -12,7 +12,6 @@ other side plays chess.
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.engine.geometry import KING_DISTANCE, MIDDLE_DISTANCE
 from tbgen.engine.kernels.board import (
     ACCRUED,
     BISHOPS,
@@ -27,8 +26,8 @@ from tbgen.engine.kernels.board import (
     Rows,
 )
 from tbgen.engine.scale import MATE
-from tbgen.engine.squares import ALL_PHASES, PHASES, WORTH
-from tbgen.retro.kernels.bits import Ints, Word, bits_of, lowest, popcount
+from tbgen.engine.squares import ALL_PHASES, KING_DISTANCE, MIDDLE_DISTANCE, PHASES, WORTH
+from tbgen.retro.kernels.words import Ints, Word, bits_of, lowest, popcount
 
 _MOVE = 3
 """Hundredths of a pawn for a legal move more than the other side has."""

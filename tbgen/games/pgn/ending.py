@@ -37,7 +37,7 @@ import chess
 
 from tbgen.errors import printable
 from tbgen.games.outcome import Basis
-from tbgen.games.pgn.results import BOTH_FORFEIT
+from tbgen.games.pgn.spelling import BOTH_FORFEIT
 
 _MAX_TEXT: Final = 80
 

@@ -7,8 +7,7 @@ from typing import Final, Protocol
 
 from tbgen.errors import quote
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.results import TAIL, ends_with_result
-from tbgen.games.pgn.typography import decode
+from tbgen.games.pgn.spelling import TAIL, decode, ends_with_result
 
 MOST_BYTES: Final = 1 << 24
 MOST_TAGS: Final = 10_000

@@ -17,12 +17,10 @@ from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.splitter import RawGame
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings.elo import Elo, elo
+from tbgen.games.standings.elo import Elo, Sprt, TestSettings, elo, sprt
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.sprt import Sprt, TestSettings, sprt
 from tbgen.games.standings.tournament import Standings, standings
-from tbgen.games.tagging.outcome_tags import outcome_of_tags
-from tbgen.games.tagging.tagged import TaggedGame
+from tbgen.games.tagging import TaggedGame, outcome_of_tags
 
 _KEY: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 

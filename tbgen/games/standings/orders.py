@@ -1,13 +1,16 @@
-"""The orders of players: the rules of events, as data."""
+"""The orders of players, which are the rules of events as data, and the places that come of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import groupby
 from typing import Final
 
 from tbgen.errors import UsageError, quote
-from tbgen.games.standings.tiebreaks import BALANCES, Lead
+from tbgen.games.standings.players import Player
+from tbgen.games.standings.tiebreaks import BALANCES, Field, Lead, Number, Tiebreak
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +106,32 @@ def order_of(name: str) -> Order:
     if name not in ORDERS:
         raise UsageError(f"{quote(name)} is no order: expected one of {', '.join(ORDERS)}")
     return ORDERS[name]
+
+
+def placed(players: Sequence[Player], breaks: Sequence[Tiebreak], field: Field) -> list[Player]:
+    """Return the players with their places and what they have by each tiebreak, the best first.
+
+    A tiebreak looks at the players that those before it have left level, once. In the order ``percent`` a
+    player that has met none of them counts as even with them. All this is exact; players that stay level
+    share a place.
+    """
+    numbers: dict[str, dict[str, Number]] = {player.name: {} for player in players}
+
+    def parted(level: Sequence[Player], each: Tiebreak) -> Iterator[list[Player]]:
+        for player in level:
+            numbers[player.name][each.key] = each.value(player, level, field)
+
+        def weight(player: Player) -> float | Fraction:
+            return each.weight(numbers[player.name][each.key], player, field)
+
+        for _, group in groupby(sorted(level, key=weight, reverse=True), weight):
+            yield list(group)
+
+    groups = [sorted(players, key=lambda player: player.name)]
+    for each in (field.first, *breaks):
+        groups = [part for level in groups for part in parted(level, each)]
+    ordered: list[Player] = []
+    for level in groups:
+        place = len(ordered) + 1
+        ordered += [replace(player, place=place, tiebreaks=numbers[player.name]) for player in level]
+    return ordered

@@ -13,8 +13,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError
 from tbgen.games.outcome import RESULTS
 from tbgen.games.standings.elo import Elo, elo
-from tbgen.games.standings.pairs import Pair
-from tbgen.games.standings.record import GameRecord
+from tbgen.games.standings.record import GameRecord, Pair
 
 _COLOURS: Final = (True, False)
 

@@ -1,11 +1,19 @@
-"""Tables as aligned text, Markdown and CSV."""
+"""Tables as aligned text, Markdown and CSV, and standings as one HTML page that needs nothing else."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from tbgen.games.standings.table import Cell, Link, StandingsTable
-from tbgen.text import csv_text, padded, screen_width
+from tbgen.games.standings.tournament import Standings
+from tbgen.text import counted, csv_text, padded, screen_width
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 
 _SENTENCES = 110
 """Letters in a line of sentences at the most."""
@@ -73,3 +81,25 @@ def _escape(cell: str) -> str:
     for mark in "\\`*_<>[]|&~":
         cell = cell.replace(mark, f"\\{mark}")
     return cell
+
+
+_FIRST = ("standings", "crosstable", "crosspoints")
+"""The tables before the plots of points and Elo."""
+
+
+def page(
+    result: Standings, tables: Sequence[StandingsTable], title: str, plots: Mapping[str, Sequence[Markup]]
+) -> str:
+    """Return the page: standings and crosstables, plots of points and Elo, then the other tables.
+
+    :param plots: those of :func:`tbgen.games.standings.plots.plots`, or none.
+    """
+    from tbgen.html.style import environment
+
+    summary = (
+        f"{counted(len(result.games), 'game')} of {counted(len(result.players), 'player')}, scored by "
+        f"r-mobility ({result.scheme.value} points)."
+    )
+    template = environment("tbgen.games.standings").get_template("standings.html.jinja")
+    before, behind = ([table for table in tables if (table.key in _FIRST) is each] for each in (True, False))
+    return template.render(title=title, summary=summary, before=before, behind=behind, plots=plots)

@@ -17,32 +17,30 @@ from tbgen.packed.kernels.blocks import (
     FUNCTION_ESCAPE,
     HALF_BYTES,
     HALF_ESCAPE,
+    LOW,
     NOWHERE,
+    RECIPROCAL,
+    RECIPROCAL_BITS,
     SELF,
+    STATE_BYTES,
+    TOTAL,
+    TOTAL_BITS,
     Coding,
     Content,
+    Frequencies,
     Room,
     Stream,
+    checksum,
+    decode_functions,
+    decode_values,
     depth_context,
     find_mask,
     function_context,
     value_context,
 )
-from tbgen.packed.kernels.decode import decode_functions, decode_values
-from tbgen.packed.kernels.rans import (
-    LOW,
-    RECIPROCAL,
-    RECIPROCAL_BITS,
-    STATE_BYTES,
-    TOTAL,
-    TOTAL_BITS,
-    Frequencies,
-    checksum,
-)
+from tbgen.packed.kernels.derive import depth_of_half
 from tbgen.packed.kernels.rows import Rows, first_slot, place_row
-from tbgen.packed.kernels.rule import depth_of_half
-from tbgen.retro.kernels.bits import ALL, ONE, Ints, lowest, prefetch
-from tbgen.retro.kernels.lanes import put
+from tbgen.retro.kernels.words import ALL, ONE, Ints, lowest, prefetch, put
 
 VALUES, DEPTHS, FUNCTIONS, BYTES = range(4)
 """What there are steps of; all bytes stand in one context."""

@@ -3,10 +3,10 @@
 import numpy as np
 
 from tbgen.compiler.jit import inlined, jit, kernel
-from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE
+from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of
 from tbgen.retro.kernels.frame import Frame, has_image, is_image
+from tbgen.retro.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of
 
 
 @inlined

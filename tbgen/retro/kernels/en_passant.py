@@ -11,8 +11,7 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT, PAWN_ATTACKS
-from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Word, bits_of
-from tbgen.retro.kernels.exits import (
+from tbgen.retro.kernels.best_exits import (
     NO_EXIT,
     NOTHING,
     NOWHERE,
@@ -23,12 +22,11 @@ from tbgen.retro.kernels.exits import (
     settle_moves,
 )
 from tbgen.retro.kernels.frame import enter_word, king_safe
-from tbgen.retro.kernels.lanes import move
-from tbgen.retro.kernels.layers import Workspace
-from tbgen.retro.kernels.mobility import SLICES, rank_at
-from tbgen.retro.kernels.moves import MOST_MOVES, quiet_targets, room_for_moves
+from tbgen.retro.kernels.layer_sweeps import Workspace
+from tbgen.retro.kernels.moves import MOST_MOVES, SLICES, quiet_targets, rank_at, room_for_moves
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, Pool, room_for_men
+from tbgen.retro.kernels.words import ALL, ZERO, Codes, Word, bits_of, move
 
 
 class Right(NamedTuple):

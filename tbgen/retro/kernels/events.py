@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import Codes, Ints, Plies, Words, bits_of, popcount
-from tbgen.retro.kernels.exits import Exits, without_exit
-from tbgen.retro.kernels.lanes import within
+from tbgen.retro.kernels.best_exits import Exits, without_exit
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
+from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, popcount, within
 
 TIME_BITS = 16
 TIME_MASK = (1 << TIME_BITS) - 1

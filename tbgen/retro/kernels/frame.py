@@ -1,4 +1,4 @@
-"""The frame of a phase: which men are scalars of the word index and which is the bit man.
+"""The frame of a phase: which men are scalars of the word index, which is the bit man, and where men attack.
 
 The last free man is the *bit man*: its 64 squares are the 64 bits of a word. The other free men are the
 *scalars*; their squares make the word's number. Bit ``b`` of word ``w`` is slot ``64 * w + b`` of the phase.
@@ -12,12 +12,36 @@ from dataclasses import dataclass
 from tbgen.board.kinds import KING
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.index.symmetry import TRANSPOSE
-from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_SQUARE
-from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Ints, Word, Words, bits_of
-from tbgen.retro.kernels.movement import attacks_along, reach
+from tbgen.index.layout import TRANSPOSE
+from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_SQUARE, Movement
 from tbgen.retro.kernels.targets import VARIABLE, Men, room_for_men
-from tbgen.retro.movement import Movement
+from tbgen.retro.kernels.words import ALL, ZERO, Codes, Ints, Word, Words, bits_of, ride, rotated
+
+
+@inlined
+def attacks_along(moves: Movement, kind: int, square: int, target: int) -> bool:
+    """Whether a man of ``kind`` on ``square`` attacks ``target`` on an empty board."""
+    return moves.attacks[kind, square] & BIT[target] != ZERO
+
+
+@inlined
+def reach(moves: Movement, kind: int, word: Word, empty: Word) -> Word:
+    """Squares that a man of ``kind`` reaches in one quiet move from any of the set bits, ``empty`` being the
+    squares that no other man occupies. Read backwards: the squares it may have come from."""
+    result = ZERO
+    for way in range(moves.leaps[kind]):
+        result |= moves.landing[kind, way] & rotated(word, moves.distance[kind, way])
+    result &= empty
+    for way in range(moves.leaps[kind], moves.ways[kind]):
+        result |= ride(word, moves.landing[kind, way] & empty, moves.distance[kind, way])
+    return result
+
+
+@inlined
+def counts(moves: Movement, kind: int, way: int, step: int) -> bool:
+    """Whether a step on a way, the first being 1, is a move of its own and not also one of another way."""
+    return not moves.shares or moves.shared[kind, way] >> step & 1 == 0
+
 
 FROZEN = 2
 """Stands for the colour of a man that does not move within the phase."""
@@ -64,7 +88,7 @@ class Phase(Struct):
     """Positions that have left them last, with a fresh value of their own layer; where one layer is solved
     alone, those beside it."""
     slices: Words
-    """uint64 (2, words, SLICES): ranks, see ``tbgen.retro.kernels.mobility``."""
+    """uint64 (2, words, SLICES): ranks, see ``tbgen.retro.kernels.moves``."""
     canonical: Words
     """uint64 (words,): canonical slots."""
     quiet: Codes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import int64, jit, kernel
-from tbgen.retro.kernels.bits import Ints, Word, Words
+from tbgen.retro.kernels.words import Ints, Word, Words
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """2**64 over the golden ratio: multiplied by it, the upper half of a key depends on all its bits."""

@@ -15,7 +15,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index import zeroing
 from tbgen.retro.geometry import IMAGES, KIND_COUNT, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.retro.kernels.bits import Codes, Ints, Plies, Words, bits_of, image
+from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, image
 
 CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
 """As numpy's type, since numba compiles a kernel anew for every plain constant."""

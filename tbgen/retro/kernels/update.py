@@ -14,17 +14,14 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ZERO, Ints, Word, bits_of, lowest, popcount, prefetch
+from tbgen.retro.kernels.best_exits import NO_EXIT, find_exit
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of
-from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Phase, place_of
-from tbgen.retro.kernels.front import ATTACKERS, DEFENDERS, mark_live, room_of
-from tbgen.retro.kernels.lanes import equal
-from tbgen.retro.kernels.layers import FIRST_LAYER, assigned
+from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned
 from tbgen.retro.kernels.moves import ALL_MOVES, MoveSearch, all_origins, quiet_targets, solved_slot
-from tbgen.retro.kernels.resets import find_exit
-from tbgen.retro.kernels.sweep import Attacker, SweepResults
+from tbgen.retro.kernels.sweep import ATTACKERS, DEFENDERS, Attacker, SweepResults, mark_live, room_of
 from tbgen.retro.kernels.targets import Pool
+from tbgen.retro.kernels.words import ZERO, Ints, Word, bits_of, equal, lowest, popcount, prefetch
 
 _LEFT_SHARE = 200
 _STEPS_SHARE = 25

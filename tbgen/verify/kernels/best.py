@@ -8,21 +8,41 @@ from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64
 from tbgen.compiler.structs import Struct
-from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
+from tbgen.index.layout import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
 from tbgen.verify.geometry import PAWN
-from tbgen.verify.kernels.bitboards import ONE, ZERO, Board, bit, first_bit
-from tbgen.verify.kernels.exits import NO_EXITS, CellExits, key_of_exit
-from tbgen.verify.kernels.findings import ProofScratch
-from tbgen.verify.kernels.keys import Accrued, code_rank, inherits, kept, key_before, key_of, level_of
-from tbgen.verify.kernels.men import ProofMen
-from tbgen.verify.kernels.moves import legal_targets, man_on, place, takers_en_passant, takes_en_passant
+from tbgen.verify.kernels.moves import (
+    ONE,
+    ZERO,
+    Board,
+    ProofMen,
+    bit,
+    first_bit,
+    legal_targets,
+    man_on,
+    place,
+    takers_en_passant,
+    takes_en_passant,
+)
 from tbgen.verify.kernels.resets import (
+    NO_EXITS,
     NO_RESETS,
     PROMOTIONS,
+    CellExits,
     ProofResets,
     canonical_slot,
     fresh_after,
+    key_of_exit,
     reset_number,
+)
+from tbgen.verify.kernels.results import (
+    Accrued,
+    ProofScratch,
+    code_rank,
+    inherits,
+    kept,
+    key_before,
+    key_of,
+    level_of,
 )
 
 _IMAGE = np.array(IMAGE, np.int64)

@@ -2,17 +2,137 @@
 
 A position is an int64 array ``squares``: the free men in the order of the slot's digits, then those that
 stand still, pawns last; what the men are stands in :class:`ProofMen`. Sides and colours are 0 White, 1 Black.
+
+Where some men are described they go step by step, and every move is tried.
 """
 
+from typing import Any, NamedTuple, TypeAlias
+
 import numpy as np
+from llvmlite import ir
+from numba import types
 from numpy.typing import NDArray
 
-from tbgen.compiler.jit import inlined, int64
-from tbgen.index.symmetry import TRIANGLE
+from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
+from tbgen.index.layout import TRIANGLE
 from tbgen.verify.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
-from tbgen.verify.kernels.bitboards import FULL, ONE, ZERO, Board, bit, count_bits
-from tbgen.verify.kernels.described import attacked_by_described, targets_of_described
-from tbgen.verify.kernels.men import ProofMen, Squares
+
+Board: TypeAlias = np.uint64
+"""A bit board."""
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@intrinsic
+def count_bits(typing_context: Any, board: Any) -> Any:
+    """Number of set bits of a uint64, as int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def first_bit(typing_context: Any, board: Any) -> Any:
+    """Number of the lowest set bit of a uint64 other than zero, as int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), codegen
+
+
+@inlined
+def bit(square: int) -> Board:
+    """The board with one square (int64 0..63) set."""
+    return ONE << np.uint64(square)
+
+
+Squares: TypeAlias = NDArray[np.int64]
+"""Shape (8,) or more: squares of men."""
+
+
+class ProofMen(NamedTuple):
+    """The men of a table or cell, as the kernels read them: free men, whose squares are in the slot, then
+    those that stand still in a phase."""
+
+    kinds: NDArray[np.int64]
+    """Shape (men,): kind of every man, pawns last."""
+    colours: NDArray[np.int64]
+    """Shape (men,)."""
+    king: NDArray[np.int64]
+    """Shape (2,): which man is the king of each side."""
+    free: int
+    """Number of free men."""
+    triangle: bool
+    """Whether the first man stands in the triangle, as in tables without pawns."""
+    phase_size: int
+    placements: NDArray[np.uint8]
+    """Shape (phases, men that stand still): their squares."""
+    steps: NDArray[np.int64]
+    """Shape (men, most steps, 3): files, ranks and number of each step of every man, 0 times where it has no
+    more; shape (0, 0, 3) where all men are those of chess."""
+    reach: NDArray[np.uint64]
+    """Shape (men, 64): what each man attacks on an empty board; shape (0, 64) where ``steps`` is empty."""
+
+
+@kernel
+def reached(men: ProofMen, squares: Squares, occupied: Board, man: int) -> Board:
+    """Squares that a man attacks: on each of its ways up to the first occupied one."""
+    found = ZERO
+    for number in range(men.steps.shape[1]):
+        file, rank = squares[man] & 7, squares[man] >> 3
+        for _ in range(men.steps[man, number, 2]):
+            file += men.steps[man, number, 0]
+            rank += men.steps[man, number, 1]
+            if file < 0 or file > 7 or rank < 0 or rank > 7:
+                break
+            found |= bit(8 * rank + file)
+            if occupied & bit(8 * rank + file):
+                break
+    return found
+
+
+@kernel
+def attacked_by_described(
+    men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int, gone: int
+) -> bool:
+    """Whether a man of a colour attacks ``square``; those that stood on ``gone`` have been captured."""
+    for man in range(men.kinds.size):
+        attacker = men.colours[man] == colour and squares[man] != gone
+        if not attacker or men.reach[man, squares[man]] & bit(square) == ZERO:
+            continue
+        if reached(men, squares, occupied, man) & bit(square):
+            return True
+    return False
+
+
+@kernel
+def targets_of_described(
+    men: ProofMen, squares: Squares, occupied: Board, side: int, targets: NDArray[np.uint64]
+) -> bool:
+    """As ``tbgen.verify.kernels.moves.legal_targets``."""
+    king, own = men.king[side], ZERO
+    for man in range(men.kinds.size):
+        targets[man] = ZERO
+        if men.colours[man] == side:
+            own |= bit(squares[man])
+    for man in range(men.kinds.size):
+        if men.colours[man] != side:
+            continue
+        left = reached(men, squares, occupied, man) & ~own
+        while left:
+            target = first_bit(left)
+            left ^= bit(target)
+            after = occupied & ~bit(squares[man]) | bit(target)
+            safe = target if man == king else squares[king]
+            if not attacked_by_described(men, squares, after, safe, 1 - side, target):
+                targets[man] |= bit(target)
+    return attacked_by_described(men, squares, occupied, squares[king], 1 - side, -1)
+
 
 _TRIANGLE = np.array(TRIANGLE, np.int64)
 _LAST_ROWS = np.uint64(0xFF000000000000FF)

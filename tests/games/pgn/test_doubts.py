@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from tbgen.errors import UnprovenError
-from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.outcome import Basis, Doubt, Outcome
 from tbgen.games.pgn import splitter
-from tbgen.games.pgn.doubts import Doubt
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tests.support.paths import rows

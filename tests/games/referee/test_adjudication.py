@@ -9,7 +9,7 @@ import chess
 import pytest
 
 from tbgen.board.fen import Fen
-from tbgen.board.history import FRESH
+from tbgen.board.rules import FRESH
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme, Scoring
 from tbgen.board.variant import Variant

@@ -10,12 +10,11 @@ from typing import Any
 import chess
 import pytest
 
-from tbgen.board.history import FRESH
+from tbgen.board.rules import FRESH
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.games.referee import Basis, FiftyMoveRule
-from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule
 from tests.support.exhaustive import sample
 from tests.support.paths import DATA, rows
 from tests.support.refusals import refusal

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tbgen.board.mobility import own_score
+from tbgen.board.rules import own_score
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.games.referee import Basis, FiftyMoveRule
-from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule
 from tests.games.referee.test_arbiter import seen
 from tests.support.exhaustive import sample
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.beyond.jobs import Solver
 from tbgen.board.fen import parse_fen
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
@@ -11,7 +12,6 @@ from tbgen.errors import MissingTableError, UnprovenError
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, Basis, GameOptions, Outcome, adjudicate
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.solve.budgeted import Solver
 from tests.support.solving import CASTLING, LOCKED, Prover, proved
 
 ROOK = "8/8/8/4KRk1/8/8/8/8 b - - 1 1"

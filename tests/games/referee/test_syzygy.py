@@ -6,9 +6,9 @@ from pathlib import Path
 import chess
 import pytest
 
+from tbgen.beyond.jobs import Solver
 from tbgen.board.fen import parse_fen
-from tbgen.board.interval import ProvedValue, ScoreInterval
-from tbgen.board.scoring import Scheme
+from tbgen.board.scoring import ProvedValue, Scheme, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UnprovenError
 from tbgen.games.outcome import Basis, Outcome
@@ -16,7 +16,6 @@ from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, GameOptions, adjudicate
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.solve.budgeted import Solver
 from tests.games.referee.test_solving import said
 from tests.support.solving import LOCKED, Prover
 

@@ -13,10 +13,10 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import ORDERS, GameRecord, Order, standings
-from tbgen.games.standings.certainty import Certainty
-from tbgen.games.standings.document import document
+from tbgen.games.standings.documents import document
 from tbgen.games.standings.tables import tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, Lead, Tiebreak
+from tbgen.games.standings.tournament import Certainty
 from tests.support.exhaustive import exhaustive
 from tests.support.tournaments import game, games
 

@@ -5,9 +5,9 @@ from itertools import permutations
 
 from tbgen.board.scoring import Scheme
 from tbgen.games.standings import standings
-from tbgen.games.standings.crosstables import crosspoints, crosstable
 from tbgen.games.standings.render import comma_separated, text
 from tbgen.games.standings.table import StandingsTable
+from tbgen.games.standings.tables import crosspoints, crosstable
 from tbgen.games.standings.tournament import Standings
 from tests.support.tournaments import game, games
 

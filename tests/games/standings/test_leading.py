@@ -1,7 +1,7 @@
 """What spectators are told of a lead."""
 
 from tbgen.games.standings import ORDERS, standings
-from tbgen.games.standings.leading import lead_of
+from tbgen.games.standings.tables import lead_of
 from tests.support.tournaments import games
 
 

@@ -7,8 +7,8 @@ import html5lib
 import pytest
 
 from tbgen.games.standings import standings
-from tbgen.games.standings.page import page
 from tbgen.games.standings.plots import plots
+from tbgen.games.standings.render import page
 from tbgen.games.standings.tables import overview, tables
 from tests.support.tournaments import game
 

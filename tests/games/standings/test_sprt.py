@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tbgen.errors import UsageError
-from tbgen.games.standings import EloModel, sprt
+from tbgen.games.standings.elo import EloModel, sprt
 from tbgen.games.standings.likelihood import Sample
 from tests.support.exhaustive import sample
 from tests.support.paths import DATA, rows

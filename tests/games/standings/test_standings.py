@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme, Scoring
 from tbgen.games.outcome import Basis
-from tbgen.games.standings import EloModel, GameRecord, Standings, elo, sprt, standings
-from tbgen.games.standings.document import document
-from tbgen.games.standings.pairs import paired
-from tbgen.games.standings.places import placed
+from tbgen.games.standings import EloModel, GameRecord, Standings, standings
+from tbgen.games.standings.documents import document
+from tbgen.games.standings.elo import elo, sprt
+from tbgen.games.standings.orders import placed
 from tbgen.games.standings.players import Player
+from tbgen.games.standings.record import paired
 from tbgen.games.standings.tiebreaks import Dependence, Field, Lead, Tiebreak
 from tbgen.games.tagging import tag_games
 from tests.support.exhaustive import sample

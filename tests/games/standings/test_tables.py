@@ -8,8 +8,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tbgen.games.outcome import Basis
-from tbgen.games.pgn.doubts import Doubt
+from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.standings import LeftOut, standings
 from tbgen.games.standings.render import comma_separated, text
 from tbgen.games.standings.table import Column, StandingsTable, aligned

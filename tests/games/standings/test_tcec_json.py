@@ -8,7 +8,7 @@ import pytest
 
 from tbgen.games.pgn.splitter import split_games
 from tbgen.games.standings import ORDERS, GameRecord, standings
-from tbgen.games.standings.tcec_json import TcecEvent
+from tbgen.games.standings.documents import TcecEvent
 from tbgen.games.tagging import TaggedGame, tag_games
 from tests.support.paths import DATA, ROOT
 from tests.support.script_modules import load_script

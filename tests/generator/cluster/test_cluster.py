@@ -17,11 +17,10 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.generator import build, estimate
-from tbgen.generator.cluster import client, workers
-from tbgen.generator.cluster.client import build_on_cluster
-from tbgen.generator.cluster.workers import Worker, check_workers
-from tbgen.generator.lock import LOCK_NAME
+from tbgen.generator import build, cluster_build, cluster_workers, estimate
+from tbgen.generator.cluster_build import build_on_cluster
+from tbgen.generator.cluster_workers import Worker, check_workers
+from tbgen.generator.runner import LOCK_NAME
 from tbgen.store.format import table_path, tables_in
 from tests.support.builds import Diary, digest, logged, with_free
 from tests.support.cluster import KBVK, cluster_of_threads, with_kvk
@@ -122,24 +121,24 @@ def test_clusters_that_cannot_do_the_build(
     cluster: "LocalCluster", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(client, "estimate", lambda *rest: replace(estimate(*rest), memory=10**15))
+        patch.setattr(cluster_build, "estimate", lambda *rest: replace(estimate(*rest), memory=10**15))
         sentence = "KvK needs about 953,674,316 MiB of memory and no worker offers more than 7,629 MiB"
         assert sentence in refused(cluster, tmp_path)
     assert "MiB of memory and --memory allows 1 MiB, and 1 more" in refused(cluster, tmp_path, memory=1 << 20)
     with monkeypatch.context() as patch:
-        patch.setattr(workers, "__version__", "9.9")
+        patch.setattr(cluster_workers, "__version__", "9.9")
         assert "install that there" in refused(cluster, tmp_path)
     with monkeypatch.context() as patch:  # a worker that joins later
-        patch.setattr(client, "__version__", "9.9")
+        patch.setattr(cluster_build, "__version__", "9.9")
         assert ", which has joined the build, has tbgen " in refused(cluster, tmp_path)
     with monkeypatch.context() as patch:
         elsewhere = tmp_path.parent / "elsewhere" / "probe"
-        patch.setattr(client, "shared_probe", lambda _: contextlib.nullcontext(elsewhere))
+        patch.setattr(cluster_build, "shared_probe", lambda _: contextlib.nullcontext(elsewhere))
         assert f"does not see the directory {elsewhere.parent} of the others" in refused(cluster, tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(workers, "look_around", NotInstalled())
+        patch.setattr(cluster_workers, "look_around", NotInstalled())
         sentence = refused(cluster, tmp_path)
-        assert f"cannot build tables, install tbgen {workers.__version__} there: " in sentence
+        assert f"cannot build tables, install tbgen {cluster_workers.__version__} there: " in sentence
         assert "No module named 'only_here'" in sentence
 
 
@@ -178,7 +177,7 @@ def test_addresses_where_no_scheduler_is(
     for address in ("", "8786", "nonsense://host:8786", "tcp://host"):
         sentence = failure(capsys, 2, *words, address)
         assert "is not the address of a scheduler, such as tcp://host:8786\n" in sentence
-    monkeypatch.setattr(workers, "_CONNECTING", 0.3)
+    monkeypatch.setattr(cluster_workers, "_CONNECTING", 0.3)
     sentence = failure(capsys, 1, *words, "tcp://127.0.0.1:1")
     assert sentence.startswith("tbgen: no scheduler answers at tcp://127.0.0.1:1: start one with: ")
     assert os.listdir(tmp_path) == []
@@ -217,7 +216,7 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
         material: replace(estimate(material, R), memory=memory)
         for material, memory in zip(all_materials(3), (1, 5, 5, 3, 2, 1), strict=True)
     }
-    run: Any = client._ClusterBuild(paper, "tcp://s:1", Path(), Diary(), 30.0, needs, print)
+    run: Any = cluster_build._ClusterBuild(paper, "tcp://s:1", Path(), Diary(), 30.0, needs, print)
     run.topic = ""
     small, large = Worker("small", 1, 5, 0), Worker("large", 2, 9, 0)
     run.workers = {"small": small, "large": large}

@@ -11,8 +11,8 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.generator import Built
-from tbgen.generator.cluster.client import build_on_cluster
-from tbgen.generator.lock import LOCK_NAME
+from tbgen.generator.cluster_build import build_on_cluster
+from tbgen.generator.runner import LOCK_NAME
 from tbgen.store.format import table_path
 from tests.support.builds import Diary, digest
 from tests.support.cluster import KBVK, small_cluster, with_kvk
@@ -23,7 +23,7 @@ R = Variant.R_MOBILITY
 
 @pytest.fixture
 def scratch(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("tbgen.generator.cluster.workers._CONNECTING", 300.0)
+    monkeypatch.setattr("tbgen.generator.cluster_workers._CONNECTING", 300.0)
     return tmp_path_factory.mktemp("scratch")
 
 

@@ -1,5 +1,5 @@
 // Positions drawn at random: samples, puzzles and challenges, as docs/web.md describes them. Those of one draw lie in
-// one piece of a table, so that a few pieces are enough. What a text decides, web/daily.py draws in the same way.
+// one piece of a table, so that a few pieces are enough. What a text decides, web/puzzles.py draws in the same way.
 
 import {Refused} from "../api.js"
 import {fenOf, readFen, refused, studied} from "./chess.js"

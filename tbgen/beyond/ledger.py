@@ -1,0 +1,178 @@
+"""What a search asks and what it has done: the window of its question, and the ledger of its solutions.
+
+The value of the given state, as far as it lies between two scores, does not change if scores beyond them
+count as mates (:mod:`tbgen.cells.window`). So the interval known of the state is a window for its cell, and
+for all cells below it, with the colours swapped where they are swapped there. The parts of a search write in
+the ledger what they do, and ask there whether a cell is still to be solved.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from itertools import product
+from typing import Final
+
+from tbgen.beyond.knowledge import Known
+from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.structures import colours_below, homes_below, wholes_of
+from tbgen.board.score import Code
+from tbgen.cells.bounds import ENDS, Bounds
+from tbgen.cells.cell import Cell
+from tbgen.cells.window import EVERYTHING, Interval, Window
+from tbgen.index.layout import MIRROR_FILES
+
+_WORTH_ASKING: Final = 64**4
+"""Slots of cells from which on only what matters is found out; of small ones everything, once for all."""
+
+
+class Focus:
+    """Between which scores it matters what a state is worth, and so what cells are.
+
+    Cells are canonical, and so are scores those of the state's canonical cell.
+
+    :param root: the state's cell.
+    :param cells: tell between which scores they were solved before.
+    :param narrow: whether it ever is less than all scores: a proof has all of them.
+    """
+
+    def __init__(self, root: Cell, cells: SolvedCells, *, narrow: bool) -> None:
+        self._root, self._cells, self._narrow = root, cells, narrow
+        self._now = EVERYTHING
+        self._asked: dict[Cell, Window] = {}
+        """What is asked of cells now."""
+        self._tried: Interval | None = None
+        """What the state might be worth when a close window about its accrued score was asked for."""
+
+    def ask(self, interval: Interval) -> None:
+        """Ask from now on where in an interval the value of the state lies."""
+        self._now = Window(*interval) if self._narrow else EVERYTHING
+        self._asked.clear()
+
+    def intervals(self, interval: Interval, accrued: Code | None) -> Iterator[Interval]:
+        """Yield what to ask about, one after the other: whether the state is worth its accrued score, which
+        takes a close window, unless that has been asked; and then all that it may be worth.
+
+        :param interval: what it may be worth.
+        :param accrued: the accrued score, where it is not the position's own.
+        """
+        if accrued is not None and interval != self._tried and self._narrow:
+            if (close := Window(*interval).about(accrued)) != interval:
+                yield close
+            self._tried = interval
+        yield interval
+
+    def of(self, cell: Cell) -> Window:
+        """Return between which scores it matters what positions of a cell are worth."""
+        if cell not in self._asked:
+            colours = {False} if cell == self._root else colours_below(self._root, cell)
+            sides = [self._now.swapped if swapped else self._now for swapped in colours]
+            self._asked[cell] = reduce(Window.hull, sides) if sides else EVERYTHING
+        return self._asked[cell]
+
+    def window(self, cell: Cell) -> Window:
+        """Return between which scores values of a cell are to be found out."""
+        return self.of(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
+
+    def told(self, cell: Cell) -> Window:
+        """Return between which scores a solution of a cell tells all that can be known now: no more than
+        those of cells below it do."""
+        told = self.window(cell)
+        for home in homes_below(cell, promotions=True):
+            window = self._cells.window(home) if home in self._cells else EVERYTHING
+            if window != EVERYTHING:
+                for swapped in colours_below(cell, home):
+                    told = told.within(window.swapped if swapped else window)
+        return told
+
+
+class Ledger:
+    """The solutions of a search, numbered from 1 on, by the ends of canonical cells that they found.
+
+    :param known: tells what tables hold, and what earlier searches found.
+    :param focus: tells between which scores it matters what cells are worth.
+    :ivar solved: how many solutions there are, those of what is won and of whole cells counted.
+    :ivar refused: cells for which there was no time or memory, or no code for their scores.
+    :ivar refused_wins: homes of promotions for which there was none to find out what is won there.
+    :ivar refused_promotions: homes for which there was none to find out the values after a promotion.
+    """
+
+    def __init__(self, known: Known, focus: Focus) -> None:
+        self._known, self._focus = known, focus
+        self.solved = 0
+        self._numbers: dict[tuple[Cell, int], int] = {}
+        """The solution by which an end became known better last."""
+        self._windows: dict[tuple[Cell, int], Window] = {}
+        """The windows of these solutions."""
+        self._won: dict[Cell, int] = {}
+        """The solutions by which it was found what is won in whole cells, and with their files mirrored."""
+        self._ahead: set[tuple[Cell, int]] = set()
+        """Ends of cells that have been solved ahead only."""
+        self.refused: set[Cell] = set()
+        self.refused_wins: set[Cell] = set()
+        self.refused_promotions: set[Cell] = set()
+
+    def add(self, found: Iterable[Bounds], solutions: int = 1) -> None:
+        """Enter bounds as they are found, and then the solutions that found them."""
+        number = self.solved + solutions
+        for bounds in found:
+            ends = [(bounds.cell, end) for end in bounds.ends]
+            self._numbers |= dict.fromkeys(ends, number)
+            self._windows |= dict.fromkeys(ends, bounds.window)
+        self.solved = number
+
+    def add_wins(self, whole: Cell) -> None:
+        """Enter the solution of what is won in a whole cell."""
+        self.solved += 1
+        self._won |= dict.fromkeys((whole, whole.image(MIRROR_FILES)), self.solved)
+
+    def add_told(self, cells: Iterable[Cell]) -> None:
+        """Enter cells of which tables have told more: what rests on them may be solved again."""
+        self._numbers |= dict.fromkeys(product(cells, ENDS), self.solved + 1)
+
+    def add_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
+        """Enter that a cell has been solved at some ends while pawns of one side stood still."""
+        self._ahead |= {(cell, end) for end in ends}
+
+    def add_whole(self, cell: Cell) -> None:
+        """Enter that a cell has been solved after all that it rests on."""
+        self._ahead -= {(cell, end) for end in ENDS}
+
+    def has(self, cell: Cell) -> bool:
+        """Whether this search has found out anything of a cell."""
+        return any((cell, end) in self._numbers for end in ENDS)
+
+    def is_answered(self, cell: Cell, end: int) -> bool:
+        """Whether a cell was solved last in a window that is enough, at one end.
+
+        An earlier run may have kept it with the other end alone. If this run has found that, the chooser and
+        promotions know what is still to do.
+        """
+        found = self._windows.get((cell, end))
+        if found is None:
+            if (cell, 1 - end) not in self._windows and end not in self._known.cells.ends(cell):
+                return False
+            found = self._known.cells.window(cell)
+        return found.covers(self._focus.window(cell))
+
+    def is_solved(self, cell: Cell) -> bool:
+        """Whether a canonical cell has been solved as far as it matters, and not only ahead."""
+        if any((cell, end) in self._ahead for end in ENDS) or cell not in self._known.cells:
+            return False
+        return all(self.is_answered(cell, end) for end in ENDS)
+
+    def is_solved_ahead(self, cell: Cell, end: int) -> bool:
+        """Whether a canonical cell has been solved at one end, be it ahead."""
+        return (cell, end) in self._ahead or (cell in self._known.cells and self.is_answered(cell, end))
+
+    def is_held(self, cell: Cell) -> bool:
+        """Whether a canonical cell need not be solved, or cannot be."""
+        return self.is_solved(cell) or cell in self.refused or self._known.tables.has_cell(cell)
+
+    def is_stale(self, cell: Cell, end: int, home: Cell, swapped: bool) -> bool:
+        """Whether one end of a cell may be narrowed since it was solved last: a cell that it rests on became
+        known better later, or it was solved in a window that is too close now.
+
+        :param swapped: whether the cell that it rests on has the colours swapped.
+        """
+        found, won = self._numbers.get((home, end ^ swapped), 0), self._known.won.mobile
+        found = max(found, *(self._won.get(whole, 0) for whole in wholes_of(home, won)), 0)
+        return found > self._numbers.get((cell, end), -1) or not self.is_answered(cell, end)

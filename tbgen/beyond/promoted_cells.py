@@ -1,0 +1,399 @@
+"""What is known after promotions that leave more mobile men than cells have: forced mates, and values.
+
+Forced mates after promotions to a queen, where there are more mobile men than cells have: an exit source. A
+promotion beside two pieces leads to positions of five mobile men, 64 times as many as a cell has. Which of
+them are won takes one bit each (:mod:`tbgen.cells.wins`), and a forced mate is worth G0.0 whatever comes
+before it.
+
+What is known after promotions, where there are more mobile men than cells have: from all of them mobile. A
+promotion beside two pieces leads to positions of five mobile men, 64 times as many as a cell has. They are
+solved for values alone (:mod:`tbgen.cells.games`), each end on its own, and after what further steps and
+captures of pawns lead to. Of their values only those are kept that promotions lead to, as bounds of the homes
+of promotions: with the promoted man frozen on the last rank and the other side to move.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, TypeAlias
+
+import chess
+import numpy as np
+from numpy.typing import NDArray
+from zlib_ng import zlib_ng
+
+from tbgen.beyond.exit_sources import ExitSource
+from tbgen.beyond.solved_cells import end_of
+from tbgen.beyond.structures import (
+    QUEEN,
+    is_to_queen,
+    large_routes,
+    promoted_man,
+    symmetries,
+    whole_cell,
+    wholes_of,
+)
+from tbgen.beyond.table_source import Tables
+from tbgen.board.score import NONE, Code
+from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, Knowledge, gathered, side_after
+from tbgen.cells.cell import MOST_MOBILE, PAWN, Cell, CellPosition, lineup_of_cell, mobile_squares, side_of
+from tbgen.cells.games import solve_values
+from tbgen.cells.packing import slots_there
+from tbgen.cells.routes import Route, routes_of
+from tbgen.cells.window import EVERYTHING, FAR, Interval, Window
+from tbgen.cells.wins import Wins, after_step, solve_wins, without_man, without_pawn
+from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
+from tbgen.retro.kernels.words import Codes, Words
+
+Flags: TypeAlias = NDArray[np.bool_]
+
+_MATE: Final = (Code(0), Code(255))
+"""What a forced mate is worth, by the side that gives it."""
+
+
+class WonCells(ExitSource):
+    """What is known to be won after promotions, by cells in which all kings and pieces are mobile and White
+    is the side that promotes.
+
+    :param mobile: how many men are mobile besides the queen.
+    """
+
+    def __init__(self, mobile: int = MOST_MOBILE) -> None:
+        self.mobile = mobile
+        self._wins: dict[Cell, Wins] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept in memory."""
+        return sum(wins.nbytes for wins in self._wins.values())
+
+    def __contains__(self, cell: Cell) -> bool:
+        """Whether a cell has been solved, as it is or with its files mirrored."""
+        return not self._wins.keys().isdisjoint((cell, cell.image(MIRROR_FILES)))
+
+    def won(self, cell: Cell, side: Side) -> Words | None:
+        """Return which positions of a cell White is known to win, uint64 (words,); None if that is not
+        known."""
+        wins = self._wins.get(cell)
+        return None if wins is None else wins.won[side]
+
+    def solve(self, cell: Cell, known: Knowledge, *, levels: bool = False, threads: int = 1) -> Wins:
+        """Find what White wins in a cell, and keep it.
+
+        :param known: tells what captures are worth.
+        :param levels: whether the answer is to have what a proof needs.
+        """
+
+        def won_after(after: Cell, side: Side) -> Words | None:
+            if after in self._wins:
+                found: Words = self._wins[after].won[side]
+                return found
+            if after.size > 64**self.mobile:
+                return None
+            promoted = after.frozen[0].square if after.frozen else None
+            block = known.block(Route(SIDES[1 - side], 0, after, promoted), LOWER)
+            return None if block is None else _packed(block.value == _MATE[WHITE_TO_MOVE])
+
+        wins = solve_wins(cell, won_after, levels=levels, threads=threads)
+        self._wins[cell] = replace(wins, level=wins.level[:0])
+        return wins
+
+    def knows(self, route: Route) -> bool:
+        """Whether anything is known of the positions that a route leads to."""
+        return self._found(route) is not None
+
+    def block(self, route: Route, end: int, bound: Code) -> Block | None:
+        """Return the forced mates among the positions that a route leads to, at the end that they decide."""
+        found = self._found(route)
+        if found is None or end != route.side:  # LOWER is White's end, UPPER Black's
+            return None
+        wins, symmetry = found
+        assert route.promoted is not None, "only promotions are known"
+        place = wins.cell.mobile.index(promoted_man(QUEEN))
+        won = _with_man_on(wins, place, IMAGE[symmetry][route.promoted])
+        stored = Block(
+            np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(FAR), np.uint16(0))
+        )
+        rest = [(man.colour, man.kind) for number, man in enumerate(wins.cell.mobile) if number != place]
+        return gathered(replace(route.destination, frozen=()), rest, symmetry, stored)
+
+    def worth(self, position: CellPosition) -> Interval | None:
+        """Return what :meth:`sure` does."""
+        return self.sure(position)
+
+    def sure(self, position: CellPosition) -> Interval | None:
+        """Return G0.0 if the side that has just moved is known to force mate, whatever has accrued."""
+        board = position.board
+        if not self._wins or chess.popcount(board.occupied & ~board.pawns) <= self.mobile:
+            return None
+        winner = SIDES[board.turn]
+        cell = Cell.of_board(board, mobile_squares(board))
+        for symmetry in symmetries(winner):
+            wins = self._wins.get(cell.image(symmetry))
+            if wins is not None:
+                seen = CellPosition(board, board.occupied & ~board.pawns).seen_by(symmetry)
+                mate = wins.has(BLACK_TO_MOVE, seen.slot)
+                return Interval(_MATE[winner], _MATE[winner]) if mate else None
+        return None
+
+    def unsolved(self, home: Cell) -> Iterator[Cell]:
+        """Yield the cells to solve for what is won in the home of a promotion, in order."""
+        for whole in wholes_of(home, self.mobile):
+            if is_to_queen(home) and whole not in self:
+                yield from self.with_those_below(whole)
+
+    def with_those_below(self, cell: Cell, seen: set[Cell] | None = None) -> Iterator[Cell]:
+        """Yield a cell after those that steps or captures of the other side's pawns lead to, and captures
+        that leave it pawns: tables may hold these, but to decode them takes longer, many times as long if
+        pawns are about to be promoted.
+
+        :param seen: cells that have been yielded; this adds more.
+        """
+        seen = set() if seen is None else seen
+        if cell in seen or cell in self._wins:
+            return
+        seen.add(cell)
+        for pawn in chess.scan_forward(cell.black_pawns):
+            yield from self.with_those_below(without_pawn(cell, pawn), seen)
+            if pawn >= 16 and pawn - 8 not in cell.standing:
+                yield from self.with_those_below(after_step(cell, pawn, pawn - 8, PAWN), seen)
+        for number, man in enumerate(cell.mobile if cell.black_pawns else ()):
+            if man.piece and man.colour == BLACK_TO_MOVE:
+                yield from self.with_those_below(without_man(cell, number), seen)
+        yield cell
+
+    def is_won(self, board: chess.Board) -> bool:
+        """Whether a position of a cell that has been solved, as it is, is won by White."""
+        position = CellPosition(board, board.occupied & ~board.pawns)
+        wins = self._wins.get(position.cell)
+        return wins is not None and wins.has(side_of(board), position.slot)
+
+    def _found(self, route: Route) -> "_Found | None":
+        """Return what is known of the cell that a route leads to, and the symmetry that leads there."""
+        whole = whole_cell(route.destination, route.side, self.mobile)
+        if route.promoted is None or whole is None or not is_to_queen(route.destination):
+            return None
+        for symmetry in symmetries(route.side):
+            wins = self._wins.get(whole.image(symmetry))
+            if wins is not None:
+                return _Found(wins, symmetry)
+        return None
+
+
+class _Found(NamedTuple):
+    wins: Wins
+    symmetry: int
+
+
+def _packed(bits: Flags) -> Words:
+    words: Words = np.packbits(bits, bitorder="little").view(np.uint64)
+    return words
+
+
+def _with_man_on(wins: Wins, place: int, square: int) -> Flags:
+    """Return which positions are won, Black to move, with one of the men on a square, by the squares of the
+    others."""
+    words, scalars = wins.won[BLACK_TO_MOVE], len(wins.cell.mobile) - 1
+    if place == scalars:
+        bits: Flags = (words >> np.uint64(square) & np.uint64(1)).astype(np.bool_)
+        return bits
+    some = np.ascontiguousarray(words.reshape((64,) * scalars).take(square, place))
+    flags: Flags = np.unpackbits(some.view(np.uint8).ravel(), bitorder="little").view(np.bool_)
+    return flags
+
+
+_LEVEL: Final = 1
+"""Of compression, of what is soon read again."""
+_CHUNK: Final = 1 << 20
+"""Words of 64 positions that are looked at at a time."""
+
+
+def _all_scores(_: Cell) -> Window:
+    return EVERYTHING
+
+
+class PromotedCells:
+    """Solves whole cells (:mod:`tbgen.beyond.structures`).
+
+    :param tables: they say what captures and steps of pawns lead to, as far as they hold it.
+    :param won: what is known to be won in whole cells.
+    """
+
+    def __init__(self, tables: Tables, won: WonCells) -> None:
+        self._tables, self._won, self._mobile = tables, won, won.mobile
+        self._solved: dict[tuple[Cell, int, int], Window] = {}
+        """Whole cells, with the kinds of men whose promotions are known, at which ends, and in which
+        window."""
+
+    def unsolved(
+        self,
+        home: Cell,
+        window_of: Callable[[Cell], Window] = _all_scores,
+        ends: Sequence[int] = ENDS,
+    ) -> list[Cell]:
+        """Return the whole cells to solve for what is known after a promotion that leads to a home, each
+        after those that steps and captures of pawns lead to and that no table holds.
+
+        :param window_of: tells between which scores it matters what positions of a cell are worth.
+        :param ends: those that are wanted: of whole cells, White having promoted.
+        """
+        cells: dict[Cell, None] = {}
+
+        def walk(cell: Cell) -> None:
+            for route in large_routes(cell, self._mobile):
+                if (
+                    route.promoted is None
+                    and route.destination not in cells
+                    and not self._tables.knows(route)
+                ):
+                    walk(route.destination)
+            cells[cell] = None
+
+        for whole in wholes_of(home, self._mobile):
+            kind, window = home.frozen[0].man.kind, window_of(whole)
+            if not all(self._is_solved(whole, kind, end, window) for end in ends):
+                walk(whole)
+        return list(cells)
+
+    def _is_solved(self, whole: Cell, kind: int, end: int, window: Window) -> bool:
+        images = (self._solved.get((whole.image(each), kind, end)) for each in symmetries(SIDES[0]))
+        return any(solved is not None and solved.covers(window) for solved in images)
+
+    def solve(
+        self,
+        cells: Sequence[Cell],
+        kind: int,
+        known: Knowledge,
+        threads: int = 1,
+        between: Callable[[], object] = lambda: None,
+        window_of: Callable[[Cell], Window] = _all_scores,
+        ends: Sequence[int] = ENDS,
+    ) -> Iterator[Bounds]:
+        """Solve whole cells, in the order of :meth:`unsolved`; yield the bounds of the homes, which are
+        canonical cells, of all promotions to a kind of man.
+
+        :param known: tells what captures of mobile men are worth.
+        :param between: called every few seconds; what it raises ends the work.
+        :param window_of: tells between which scores it matters what positions of a cell are worth.
+        :param ends: those of whole cells to find out; both where they are known to be the same.
+        :raises NoCodeError: if a cell has scores beyond G63.0.
+        :raises MemoryError: if there is too little.
+        """
+        wholes: dict[Cell, _Whole] = {}
+        needed = {
+            (route.destination, side_after(route))
+            for cell in cells
+            for route in large_routes(cell, self._mobile)
+        }
+        for cell in cells:
+            around = _Around(known, self._tables, wholes, self._mobile)
+            exact = all(map(around.same_ends, routes_of(lineup_of_cell(cell))))
+            window = EVERYTHING if exact else window_of(cell)
+            sides = [side for side in SIDES if (cell, side) in needed]
+            homes: dict[int, dict[int, Codes]] = {square: {} for square in chess.SquareSet(chess.BB_RANK_8)}
+            planes = dict[int, dict[Side, bytes]]()
+            for end in ENDS[:1] if exact else ends:
+                values = solve_values(cell, around, end, threads, between, window)
+                if end == LOWER:
+                    _add_wins(values, cell, self._won)
+                boards = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
+                same = ENDS if exact else [end]
+                for square, found in homes.items():
+                    codes = boards.take(square, cell.mobile.index(promoted_man(kind))).reshape(-1)
+                    found |= dict.fromkeys(same, codes)
+                packed = {side: zlib_ng.compress(values[side], _LEVEL) for side in sides}
+                planes |= dict.fromkeys(same, packed)
+                del values, boards
+            wholes[cell] = _Whole(planes, exact)
+            for square, found in homes.items():
+                if square not in cell.standing:
+                    yield _bounds_of_home(cell, kind, square, found, window)
+            self._solved |= {(cell, kind, end): window for end in planes}
+
+
+def _bounds_of_home(
+    whole: Cell, kind: int, square: int, found: Mapping[int, Codes], window: Window
+) -> Bounds:
+    """Return bounds of the canonical cell in which a man of a kind is frozen on a square of the last rank.
+
+    :param found: by ends, what is known with Black to move, by the squares of the other men.
+    :param window: in which that was found.
+    """
+    rest = list(whole.mobile)
+    rest.remove(promoted_man(kind))
+    home, symmetry = Cell.of_men(rest, whole.standing | {square: promoted_man(kind)}).canonical()
+    there, swapped = slots_there(home), symmetry & MIRROR_RANKS
+    side, men = BLACK_TO_MOVE ^ bool(swapped), [(man.colour, man.kind) for man in rest]
+    value = np.full((len(ENDS), len(SIDES), home.size), NONE, np.uint8)
+    depth = np.zeros(value.shape, np.uint16)
+    for end in ENDS:
+        np.copyto(value[end], WORST[end], where=there)
+    for seen, codes in found.items():
+        end = 1 - seen if swapped else seen
+        stored = Block(codes, np.zeros(home.size, np.uint16))
+        known = gathered(replace(home, frozen=()), men, symmetry, stored).value
+        value[end, side] = np.where(there[side], known, np.uint8(NONE))
+        # The worse for the side of the end the more plies it takes, or the fewer.
+        depth[end, side, (known < NONE) if end == LOWER else (known > NONE)] = FAR
+    ends = tuple(sorted(1 - end if swapped else end for end in found))
+    return Bounds(home, value, depth, ends, window.swapped if swapped else window)
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """Bounds of all positions of a whole cell.
+
+    :ivar planes: they themselves, packed: by end and side to move.
+    :ivar exact: whether both ends are known to be the same.
+    """
+
+    planes: dict[int, dict[Side, bytes]]
+    exact: bool
+
+    def values(self, end: int, side: Side) -> Codes:
+        """Return one end with a side to move: codes, shape (slots,)."""
+        return np.frombuffer(zlib_ng.decompress(self.planes[end][side]), np.uint8)
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What is known around a whole cell, as :class:`tbgen.cells.bounds.Knowledge`: of other whole cells what
+    tables or those solved before say, and else what is known."""
+
+    known: Knowledge
+    tables: Tables
+    wholes: dict[Cell, _Whole]
+    mobile: int
+
+    def block(self, route: Route, end: int) -> Block | None:
+        """Return one end of what is known about the positions that a route leads to, if anything."""
+        if len(route.destination.mobile) <= self.mobile:
+            return self.known.block(route, end)
+        if self.tables.knows(route):
+            return self.tables.block(route, end, WORST[end])
+        whole, side = self.wholes.get(route.destination), side_after(route)
+        # After a double step that may be captured, only the bound of the other side holds.
+        if whole is None or (route.passed is not None and end != end_of(side)):
+            return None
+        return Block(whole.values(end, side), np.zeros(0, np.uint16))
+
+    def bound(self, route: Route, end: int) -> Code:
+        """Return one end that holds for all of them."""
+        return self.known.bound(route, end)
+
+    def same_ends(self, route: Route) -> bool:
+        """Whether both ends are known to be the same."""
+        if len(route.destination.mobile) <= self.mobile:
+            return self.known.same_ends(route)
+        whole = self.wholes.get(route.destination)
+        return self.tables.same_ends(route) or (whole is not None and whole.exact and route.passed is None)
+
+
+def _add_wins(values: NDArray[np.uint8], cell: Cell, won: WonCells) -> None:
+    """Put what White is known to win into the values, uint8 (2, slots), of the lower end."""
+    for side in SIDES:
+        words = won.won(cell, side)
+        if words is None:
+            continue
+        for first in range(0, len(words), _CHUNK):
+            part = np.unpackbits(words[first : first + _CHUNK].view(np.uint8), bitorder="little")
+            values[side, 64 * first : 64 * first + len(part)][part.view(bool)] = WORST[1]

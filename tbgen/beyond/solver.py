@@ -1,0 +1,205 @@
+"""Solving one state: from a position and an accrued score to its value, or an interval that is proved."""
+
+import logging
+import math
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from functools import partial
+from os import PathLike
+from typing import Final
+
+import chess
+
+from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError, memory_needed
+from tbgen.beyond.exit_sources import SyzygyExits
+from tbgen.beyond.forcing import AT_ONCE, MOST, Attackers
+from tbgen.beyond.kept import KeptCells
+from tbgen.beyond.knowledge import Known
+from tbgen.beyond.proof import ForwardProof, Prover
+from tbgen.beyond.search import Search
+from tbgen.beyond.solution import Collection, Solution, SolvedMove, scores
+from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.structures import Mobile, sets_to_try
+from tbgen.beyond.table_source import Tables
+from tbgen.board.material import MAX_MEN
+from tbgen.board.rules import Fresh, own_score, validate
+from tbgen.board.score import MAX_CODED_RANK, GScore, rank_of
+from tbgen.board.variant import Variant
+from tbgen.cells.bounds import WORST, NoCodeError
+from tbgen.cells.cell import Cell, CellPosition, mobile_squares
+from tbgen.cells.cell_warmup import compile_kernels
+from tbgen.cells.frames import MEMORY, ROOMS
+from tbgen.cells.window import Interval
+from tbgen.errors import MissingLayerError, MissingTableError, UsageError
+from tbgen.probe.castling import needs
+from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r, read_chess
+from tbgen.probe.syzygy import Syzygy
+from tbgen.probe.tablebase import Tablebase
+from tbgen.progress import SolveProgress, SolveStage, silent_solving
+from tbgen.text import duration, size_text
+from tbgen.verify.proof import ensure_compiled
+
+_SHARE_OF_FORCING: Final = 1 / 2
+"""The part of the time in which forcing moves are looked at where cells may tell little."""
+_MEMORY_OF_FORCING: Final = 8
+"""The part of the memory that this may take, if it leaves enough for the largest cell and what is known."""
+_SHARE_OPEN: Final = 4
+"""The part of the memory in which solved cells may be open."""
+_logger = logging.getLogger(__name__)
+
+
+def solve(
+    given: AnyPosition,
+    accrued: AnyScore = None,
+    *,
+    tables: Tablebase | str | PathLike[str] | None = None,
+    budget: Budget | None = None,
+    mobile: Mobile = None,
+    kept: KeptCells | None = None,
+    syzygy: Syzygy | None = None,
+    known: Known | None = None,
+    verify: bool = False,
+    line: bool = False,
+    progress: SolveProgress = silent_solving,
+) -> Solution:
+    """Solve a position of any number of men in r-mobility, with an accrued score.
+
+    The accrued score is the given one, else that of a FEN's seventh field, else that of the moves which a
+    board remembers, else the position's own. Repetition and the 50-move rule play no part.
+
+    :param given: the position: a board or a FEN.
+    :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position's own; None for that
+        of the FEN or the board, as above.
+    :param tables: tables that may be used, or their directory; None for that of ``$TBGEN_DIR``, else
+        ``data``. What they hold is read there; for what moves lead to, those of plain form are used.
+    :param budget: 8 GiB and no end of time if None.
+    :param mobile: squares of the men that may move within the position's cell; ``"auto"`` for one set after
+        the other, the small ones first; None for all kings and pieces if these are no more than four and
+        memory allows it, else ``"auto"``.
+    :param kept: cells of earlier positions, and where those solved now are kept; not used with ``verify``.
+    :param syzygy: Syzygy files that may be used where no table says more; they are not proved.
+    :param known: what earlier positions have left in memory, made by :func:`knowledge` of the same tables,
+        cells and files; not used with ``verify``.
+    :param verify: whether to prove forward all that is found, in time that does not count; tables
+        are proved by ``tbgen verify``.
+    :param line: whether to add the play that shows what is proved.
+    :param progress: called with how far it has come.
+    :raises SolvingInterruptedError: if it is interrupted (Ctrl-C), with the solution by then.
+    :raises WrongBoundError: if the proof finds something wrong.
+    :raises WrongForcingError: likewise, of what forcing moves prove.
+    :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
+        nothing, or there are more men to be mobile than memory allows.
+    :raises DamagedTableError: if a table cannot be used.
+    """
+    board, told = read_chess(given, accrued, Variant.R_MOBILITY)
+    validate(board)
+    budget = budget or Budget()
+    with nullcontext(tables) if isinstance(tables, Tablebase) else Tablebase(tables) as opened:
+        solution = _in_tables(opened, board, told, budget, line)
+        if solution is not None:
+            return replace(solution, proof=ForwardProof()) if verify else solution
+        given_known = known is not None
+        if known is None or verify:
+            known = knowledge(opened, budget, None if verify else kept, syzygy)
+        try:
+            return _by_cells(known, board, told, budget, mobile, verify, line, progress)
+        finally:
+            known.cells.settle()
+            if not given_known:  # else there is more to solve
+                ROOMS.release()
+                MEMORY.release()
+
+
+def knowledge(
+    tables: Tablebase, budget: Budget, kept: KeptCells | None = None, syzygy: Syzygy | None = None
+) -> Known:
+    """Return all that is known before a cell has been solved; the parameters are those of :func:`solve`."""
+    others = [] if syzygy is None else [SyzygyExits(syzygy)]  # and other exit sources
+    return Known(Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _SHARE_OPEN), *others)
+
+
+def _in_tables(
+    tables: Tablebase, board: chess.Board, told: GScore | Fresh | None, budget: Budget, line: bool
+) -> Solution | None:
+    """Return what the tables say, None if they do not hold the position."""
+    if len(board.piece_map()) > MAX_MEN:
+        return None
+    if board.clean_castling_rights():
+        _check_castling(board, budget)
+    try:
+        result, ranked = tables.probe(board, told), tables.moves(board, told)
+    except MissingTableError:
+        return None
+    moves = tuple(
+        SolvedMove(move.uci, move.san, move.zeroing, move.value, move.value, move.depth) for move in ranked
+    )
+    solution = Solution(
+        result.position_score, result.accrued, result.value, result.value, result.depth, moves, 0
+    )
+    if line:
+        with suppress(MissingLayerError):
+            return replace(solution, line=tuple(tables.line(board, told)))
+    return solution
+
+
+def _by_cells(
+    known: Known,
+    board: chess.Board,
+    told: GScore | Fresh | None,
+    budget: Budget,
+    mobile: Mobile,
+    verify: bool,
+    line: bool,
+    progress: SolveProgress,
+) -> Solution:
+    score = accrued_in_r(board, told)
+    sets, all_fit = sets_to_try(board, budget.memory, mobile)
+    if rank_of(score) > MAX_CODED_RANK:
+        raise NoCodeError(Cell.of_board(board, sets[0]))
+    compile_kernels()
+    if verify:
+        ensure_compiled(_logger.warning)
+    collection = Collection(board, score, budget, with_holds=mobile is not None, all_fit=all_fit)
+    meter = Meter(budget)
+    prover = Prover(known, meter) if verify else None
+
+    def report(interval: Interval, cells: int, left: int | None = None, seconds: float | None = None) -> None:
+        lower, upper = scores(collection.answer.value.within(interval))
+        progress(SolveStage(lower, upper, collection.cells + cells, left, seconds))
+
+    attackers, tell = None, partial(report, Interval(*WORST), 0)
+    if mobile in (None, "auto") and own_score(board).rank > 1:
+        # Where all men are mobile, cells mostly tell as much, and depths as well; else they may tell little.
+        all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
+        beside = budget.memory - memory_needed(64 ** max(map(len, sets)))
+        memory = min(budget.memory // _MEMORY_OF_FORCING, beside // 2)
+        given = board, score, known.tables.fresh_value, meter, memory
+        attackers = Attackers(*given, checks_only=all_mobile)
+        most = AT_ONCE if all_mobile else MOST
+        collection.attack(attackers, tell, prover, most, _SHARE_OF_FORCING, take=not all_mobile)
+    for squares in sets:
+        root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
+        collection.add(Search(known, root, collection.accrued, meter, report, prover))
+        if collection.answer.value.exact or collection.interrupt is not None:
+            break
+    if attackers is not None:
+        collection.attack(attackers, tell, prover)
+    collection.finish(attackers)
+    solution = collection.solution(line)
+    if prover is not None:
+        solution = replace(solution, proof=prover.proof)
+    if collection.interrupt is not None:
+        raise SolvingInterruptedError(solution, collection.interrupt)
+    return solution
+
+
+def _check_castling(board: chess.Board, budget: Budget) -> None:
+    """Refuse a position with castling rights that takes more than it may; small ones take next to nothing."""
+    seconds, memory = needs(board)
+    if seconds and (seconds > budget.seconds or memory > budget.memory):
+        takes = f"{duration(seconds)} and {size_text(memory)} of memory"
+        time = "" if math.isinf(budget.seconds) else f"{duration(budget.seconds)} and "
+        allowed = f"{time}{size_text(budget.memory)}"
+        raise UsageError(
+            f"with castling rights this position takes about {takes}, and {allowed} are allowed: allow more"
+        )

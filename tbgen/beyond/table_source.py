@@ -1,0 +1,342 @@
+"""Tables as sources of the positions that moves out of cells lead to, phase by phase."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from threading import BoundedSemaphore, Lock, RLock
+from typing import Final
+
+import chess
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.beyond.budget import Budget
+from tbgen.beyond.exit_sources import ExitSource
+from tbgen.board.material import MAX_MEN, Material, closure
+from tbgen.board.rules import FRESH
+from tbgen.board.score import NONE, Code, Signed, code_of, of_gscore
+from tbgen.cells.bounds import Block, Bounds, gathered, side_after
+from tbgen.cells.cell import Cell, CellPosition, piece_of
+from tbgen.cells.routes import Route, home_of_route
+from tbgen.cells.window import Interval
+from tbgen.errors import MissingTableError
+from tbgen.index.layout import IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, Side, layout_of
+from tbgen.index.table import Source
+from tbgen.index.zeroing import en_passant_configs, places_of_promoted
+from tbgen.packed.file import PackedFile
+from tbgen.packed.sources import PackedSource
+from tbgen.packed.tables import AnyTable
+from tbgen.packed.unpack import promotions
+from tbgen.probe.tablebase import Tablebase
+from tbgen.retro.kernels.words import Codes, Plies
+from tbgen.retro.workspace import expand
+from tbgen.store.cache import Recent
+from tbgen.store.table_file import TableFile
+
+FEW: Final = 64**3
+"""Slots up to which positions of a packed table may be looked up, each for itself."""
+_AT_ONCE: Final = 2
+"""Threads that look positions up at once, each by threads of its own."""
+_PHASES_KEPT: Final = 512 << 20
+"""Bytes of phases of tables that are kept in memory."""
+
+
+class Tables(ExitSource):
+    """The tables of a tablebase as the solver of cells reads them: phases with all slots filled.
+
+    Phases of packed tables are decoded where the others are there that this takes: see :meth:`gives`. Where
+    few positions of a phase count, these are looked up instead: those in which a man has landed, and, once
+    somebody asks for them, those after a capture with promotion.
+
+    :param threads: to decode them with.
+    """
+
+    exact = final = True
+
+    def __init__(self, tablebase: Tablebase, threads: int = Budget.threads) -> None:
+        self.tablebase, self._threads = tablebase, threads
+        self._missing: set[Material] = set()
+        self._held: dict[Cell, bool] = {}
+        self._looked_up: dict[Material, bool] = {}
+        """Whether positions of a material are looked up."""
+        self._opened: set[Cell] = set()
+        """Canonical cells whose positions are looked up after promotions."""
+        self._phases = Recent[Block](_PHASES_KEPT, attrgetter("nbytes"))
+        self._reading = defaultdict[Hashable, Lock](Lock)
+        """Held for each block that a thread reads: to decode a phase may take others, of plain tables or of
+        those that promotions lead to, and never the other way round."""
+        self._guard = Lock()
+        """Held while such a lock is looked up or made."""
+        self._large = RLock()
+        """Held by the thread that decodes a large phase, and the large ones that this takes."""
+        self._looking_up = BoundedSemaphore(_AT_ONCE)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of phases in memory."""
+        return self._phases.size
+
+    def forget(self) -> None:
+        """Drop the phases in memory."""
+        self._phases.clear()
+
+    @property
+    def missing(self) -> list[Material]:
+        """The tables that were asked for and are not there, but for those that others rest on."""
+        rests = closure(after for material in self._missing for after in material.successors())
+        return sorted(self._missing.difference(rests))
+
+    def has_cell(self, cell: Cell) -> bool:
+        """Whether a table holds a cell's positions.
+
+        Of a packed one they have to make a whole phase, and a large one: others take less time as cells, and
+        so do those that need what is larger.
+
+        :raises DamagedTableError: if it cannot be used.
+        """
+        if cell.men > MAX_MEN:
+            return False
+        if cell not in self._held:
+            self._held[cell] = self._find(cell)
+        return self._held[cell]
+
+    def _find(self, cell: Cell) -> bool:
+        """Find out what :meth:`has_cell` tells."""
+        file = self._file(cell.material()[0])
+        if not isinstance(file, PackedFile):
+            return file is not None
+        if cell.size < max(file.layout.phase_size, FEW):
+            return False
+        places = [_place_of(cell, side)[:3] for side in SIDES]
+        larger = cell.size == FEW and any(promotions(file, phase, side) for _, phase, side in places)
+        return not larger and all(self.gives(*place) for place in places)
+
+    def opens(self, cell: Cell) -> bool:
+        """Whether a packed table holds a canonical cell's positions, and those that captures with promotion
+        lead to may be looked up, but are not yet: see :meth:`open`."""
+        new = cell not in self._opened
+        return new and self.has_cell(cell) and self._are_looked_up(cell.material()[0])
+
+    def open(self, cell: Cell) -> None:
+        """Have the positions of a canonical cell looked up that captures with promotion lead to."""
+        self._opened.add(cell)
+
+    def knows(self, route: Route) -> bool:
+        """Whether tables hold all of the positions that a route leads to."""
+        cell = route.destination
+        if cell.men > MAX_MEN:
+            return False
+        if self._is_looked_up(route):
+            return True
+        return self.has_cell(cell) and self.gives(*_place_of(cell, side_after(route))[:3])
+
+    def answers(self, cell: Cell) -> bool:
+        """Whether the positions of a cell are few and can be looked up in a packed table."""
+        return cell.men <= MAX_MEN and cell.size <= FEW and self._are_looked_up(cell.material()[0])
+
+    def bounds(self, cell: Cell) -> Bounds:
+        """Return the values of the positions of a cell that tables answer."""
+        of_sides = zip(*(self._look_up(cell, side) for side in SIDES), strict=True)
+        value, depth = (np.broadcast_to(np.stack(both), (2, 2, cell.size)) for both in of_sides)
+        return Bounds(cell, value, depth)
+
+    def block(self, route: Route, end: int, bound: Code) -> Block:
+        """Return the values of the positions that a route leads to."""
+        material, phase, side, symmetry = _place_of(route.destination, side_after(route))
+        if self._is_looked_up(route) and not self._has(material, phase, side):
+            return self._look_up(route.part, side_after(route))
+        layout = layout_of(material)
+        men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
+        stored = self.phase(material, phase, side)
+        block = gathered(route.part, men, symmetry, stored, not layout.pawns)
+        config = [phase, -1 if route.passed is None else IMAGE[symmetry][route.passed]]
+        configs = en_passant_configs(layout).tolist()
+        if config in configs:
+            stored = self.en_passant(material, configs.index(config))
+            captured = gathered(route.destination, men, symmetry, stored)
+            there = captured.value != NONE
+            block.value[there], block.depth[there] = captured.value[there], captured.depth[there]
+        return block
+
+    def worth(self, position: CellPosition) -> Interval | None:
+        """Return the value of a position, if a table has it."""
+        cell = position.cell
+        if not self.has_cell(cell) or (_may_be_promoted(position) and not self._is_open(cell)):
+            return None
+        code = code_of(of_gscore(self.tablebase.probe(position.board, FRESH).value))
+        return Interval(code, code)
+
+    def fresh_value(self, board: chess.Board) -> Signed | None:
+        """Return the fresh value of any position, if a table has it."""
+        if chess.popcount(board.occupied) <= MAX_MEN and self._file(Material.of_board(board)[0]) is not None:
+            with suppress(MissingTableError):  # a packed table may need others
+                return of_gscore(self.tablebase.probe(board, FRESH).value)
+        return None
+
+    def _is_open(self, cell: Cell) -> bool:
+        """Whether positions of a cell can be had that promotions lead to."""
+        packed = isinstance(self._file(cell.material()[0]), PackedFile)
+        return not packed or cell.canonical()[0] in self._opened
+
+    def gives(self, material: Material, phase: int, side: Side) -> bool:
+        """Whether there is a table of a material, and a phase of it can be had with one side to move.
+
+        What captures in a packed table lead to has to lie in plain ones.
+        """
+        return self._source(material, phase, side) is not None
+
+    def phase(self, material: Material, phase: int, side: Side) -> Block:
+        """Return values and depths of a phase that the tables give, shape (phase size,) each."""
+        source = self._source(material, phase, side)
+        assert source is not None, "only phases that tables give are asked for"
+        return self._block(material, phase, f"side {side}", partial(source.read_side, phase, side))
+
+    def en_passant(self, material: Material, row: int) -> Block:
+        """Return values and depths of an en passant configuration, shape (phase size,) each."""
+        file = self._file(material)
+        assert file is not None, "only tables that are there are asked"
+        phase = int(en_passant_configs(layout_of(material))[row, 0])
+        return self._block(material, phase, f"row {row}", partial(file.read_en_passant, row))
+
+    def _block(
+        self, material: Material, phase: int, part: str, read: Callable[[Codes, Plies], None]
+    ) -> Block:
+        """Return part of a phase, which a function reads where it is not kept."""
+        layout = layout_of(material)
+
+        def read_all() -> Block:
+            block = Block(np.full(layout.phase_size, NONE, np.uint8), np.zeros(layout.phase_size, np.uint16))
+            read(*block)
+            expand(layout, phase, *block)
+            return block
+
+        key = material, phase, part
+        block = self._phases.get(key)
+        if block is not None:  # it waits for no other
+            return block
+        large = layout.phase_size > FEW and isinstance(self._file(material), PackedFile)
+        with self._large if large else nullcontext():
+            return self._kept(key, read_all)
+
+    def _kept(self, key: Hashable, read: Callable[[], Block]) -> Block:
+        """Return a block as it is kept, or as a function reads it."""
+        with self._guard:
+            reading = self._reading[key]
+        with reading:
+            block = self._phases.get(key)
+            if block is None:
+                block = read()
+                self._phases.put(key, block)
+            return block
+
+    def _has(self, material: Material, phase: int, side: Side) -> bool:
+        """Whether a phase with one side to move is in memory."""
+        return self._phases.get((material, phase, f"side {side}")) is not None
+
+    def _is_looked_up(self, route: Route) -> bool:
+        """Whether the positions that a route leads to are few and are looked up."""
+        if not self.answers(route.part):
+            return False
+        opened = route.promoted is not None and home_of_route(route).canonical()[0] in self._opened
+        return opened or route.landed is not None
+
+    def _are_looked_up(self, material: Material) -> bool:
+        """Whether positions are looked up: those of a packed table, if all are there that this takes."""
+        if material not in self._looked_up:
+            packed = isinstance(self._file(material), PackedFile)
+            self._looked_up[material] = packed and None not in map(self._file, closure([material]))
+        return self._looked_up[material]
+
+    def _look_up(self, cell: Cell, side: Side) -> Block:
+        """Return the values of a cell's positions with a side to move, each of them looked up."""
+
+        def read() -> Block:
+            with self._looking_up:
+                value, depth = self.tablebase.probe_arrays(*_positions_of(cell), np.full(cell.size, side))
+            return Block(value, np.maximum(depth, 0).astype(np.uint16))
+
+        return self._kept((cell, side), read)
+
+    def _file(self, material: Material) -> "AnyTable | None":
+        # The tablebase keeps the open files, and so it can close them.
+        with suppress(MissingTableError):
+            if material not in self._missing:
+                return self.tablebase.table_file(material)
+        self._missing.add(material)
+        return None
+
+    def _source(self, material: Material, phase: int, side: Side) -> Source | None:
+        """Return a table as the source of a phase with one side to move, None if that cannot be had."""
+        file = self._file(material)
+        if not isinstance(file, PackedFile):
+            return file
+        smaller = {after: self._file(after) for after in material.successors() if after.men < material.men}
+        plain = {
+            after: _Phases(partial(self.phase, after))
+            for after, each in smaller.items()
+            if isinstance(each, TableFile)
+        }
+        promoted = places_of_promoted(file.layout, [phase], 0) if promotions(file, phase, side) else ()
+        if len(plain) < len(smaller) or not all(self.gives(*block, mover) for block, mover in promoted):
+            return None
+        return PackedSource(file, lambda: plain | self._phases_of(promoted), self._threads)
+
+    def _phases_of(self, wanted: Iterable[tuple[tuple[Material, int], Side]]) -> "dict[Material, _Phases]":
+        """Return phases of tables, with a side to move, as sources; they are read at once."""
+        found: defaultdict[Material, dict[tuple[int, Side], Block]] = defaultdict(dict)
+        for (material, phase), side in wanted:
+            found[material][phase, side] = self.phase(material, phase, side)
+        return {material: _Phases(_getter(blocks)) for material, blocks in found.items()}
+
+
+@dataclass(frozen=True)
+class _Phases:
+    """Phases of a table as a source.
+
+    :ivar blocks: returns one with a side to move.
+    """
+
+    blocks: Callable[[int, Side], Block]
+
+    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy one side of a phase; see :class:`tbgen.index.table.Source`."""
+        value[:], depth[:] = self.blocks(phase, side)
+
+
+def _getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[int, Side], Block]:
+    """Return what returns the block of a phase with a side to move."""
+    return lambda phase, side: blocks[phase, side]
+
+
+def _may_be_promoted(position: CellPosition) -> bool:
+    """Whether the side that has just moved has a mobile piece where pawns are promoted."""
+    board, white = position.board, not position.board.turn
+    last = chess.BB_RANK_8 if white else chess.BB_RANK_1
+    return bool(position.mobile & board.occupied_co[white] & last & ~board.kings)
+
+
+def _positions_of(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
+    """Return the letters of all men of a cell, and their squares, uint8 (slots, men)."""
+    slots, last = np.arange(cell.size), len(cell.mobile) - 1
+    squares = np.empty((cell.size, cell.men), np.uint8)
+    for place in range(last + 1):
+        squares[:, place] = slots >> 6 * (last - place) & 63
+    squares[:, last + 1 :] = list(cell.standing)
+    return "".join(piece_of(man).symbol() for man in cell.all_men), squares
+
+
+def _place_of(cell: Cell, side: Side) -> tuple[Material, int, Side, int]:
+    """Return the table of a cell's positions with a side to move, their phase and side to move in it, and the
+    symmetry that leads there."""
+    material, swapped = cell.material()
+    layout, pawns = layout_of(material), reversed(cell.pawns) if swapped else cell.pawns
+    squares = [square for own in pawns for square in chess.scan_forward(own)]
+    for symmetry in (0, MIRROR_FILES):
+        symmetry |= MIRROR_RANKS if swapped else 0
+        phase = layout.rows.get(layout.placement_of(squares, symmetry))
+        if phase is not None:
+            return material, phase, Side(side ^ swapped), symmetry
+    raise AssertionError(f"{material} has no phase for the pawns of {cell}")

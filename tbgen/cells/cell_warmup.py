@@ -1,0 +1,50 @@
+"""Compiling all kernels that solve cells in one go, so that it is a step of its own."""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+import chess
+import numpy as np
+
+from tbgen.board.score import GScore
+from tbgen.cells.bounds import LOWER, Block, BoundsGame, SomeKnowledge, pools_of_ends
+from tbgen.cells.cell import Cell
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.games import Games, solve_values
+from tbgen.cells.kernels.values import gather
+from tbgen.cells.packing import pack, unpack
+from tbgen.cells.window import EVERYTHING
+from tbgen.cells.wins import solve_wins
+from tbgen.compiler.cache import compiling
+from tbgen.index.layout import WHITE_TO_MOVE
+from tbgen.retro.ranks import Crew, Stages
+
+FAMILY: Final = __name__
+"""Name of these kernels in the cache."""
+
+_KQK: Final = (chess.A1, chess.B1, chess.H8)
+
+_logger = logging.getLogger(__name__)
+
+
+def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
+    """Compile every kernel, if that is still to do, by solving a small cell; ``note`` is told so before."""
+    with compiling(FAMILY, "that solve cells", "about two minutes", note) as needed:
+        if needed:
+            cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
+            games = Games(cell, SomeKnowledge())
+            bounds = games.solve()
+            EVERYTHING.exits(bounds.value[LOWER, 0], bounds.depth[LOWER, 0])
+            EVERYTHING.tell(LOWER, bounds.value[LOWER], bounds.depth[LOWER])
+            games.accrued(bounds, GScore("G2.0"))
+            unpack(pack(bounds), cell)
+            frame = frame_of_cell(cell)
+            (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
+            with Crew(2, Stages()) as crew:
+                BoundsGame(frame, pool).solve(crew=crew)
+            BoundsGame(frame, pool).best_exits(WHITE_TO_MOVE)
+            solve_values(cell, SomeKnowledge(), LOWER)
+            block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
+            solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQK), lambda *_: None)
+            gather((*block, block.value), np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, 0, *block)

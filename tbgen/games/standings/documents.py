@@ -1,0 +1,297 @@
+"""Standings as JSON documents: tbgen's own, and those that the page of TCEC reads.
+
+TCEC's Cute Chess writes crosstable and schedule of an event: ``generateCrossTable`` and
+``generateSchedule`` in ``projects/cli/src/enginematch.cpp`` of github.com/TCEC-Chess/tceccutechess (30
+April 2021). TCEC's server adds ``RMobilityScore``, ``DirectEncounter`` and ``RMobilityResult``. The page,
+github.com/TCEC-Chess/tcecgui (14 September 2024), reads it in ``analyse_crosstable`` and ``update_table``
+of ``js/game.js``; it knows the ``Color`` of a score, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+import msgspec
+from msgspec import structs
+
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scheme
+from tbgen.errors import printable
+from tbgen.games.outcome import RESULTS, Basis, Outcome
+from tbgen.games.pgn.reader import read_game
+from tbgen.games.standings.elo import Sprt
+from tbgen.games.standings.players import Pairs, Player, Seat
+from tbgen.games.standings.record import GameRecord
+from tbgen.games.standings.tiebreaks import TIEBREAKS, Field, Lead
+from tbgen.games.standings.tournament import Certainty, Standings
+from tbgen.games.tagging import TaggedGame
+
+
+def document(result: Standings) -> dict[str, Any]:
+    """Return standings and games for JSON; numbers are not rounded, and what is infinite is null."""
+    least, most = result.numbers_of_games
+    answer: dict[str, Any] = {
+        "scoring": result.scheme,
+        "order": result.order.name,
+        "tiebreaks": [each.key for each in result.tiebreaks],
+        "rules": result.order.rules,
+        "source": result.order.source,
+        "settings": result.settings,
+        "left_out": result.left_out,
+        "games_per_player": {"least": least, "most": most},
+        "games": [_game(game, result) for game in result.games],
+        "players": [_player(player, result.certainty) for player in result.players],
+        "bases": result.bases,
+        "unproven": {
+            "count": len(result.certainty.unproven),
+            "games": [f"{game.file} {game.number}" for game in result.certainty.unproven],
+            "sentence": result.certainty.sentence,
+        },
+        "gains": result.gains(),
+    }
+    if result.sprt is not None:
+        answer["sprt"] = _sprt(result.sprt, result)
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))  # of fractions
+    return found
+
+
+def _sprt(test: Sprt, result: Standings) -> dict[str, Any]:
+    first, second = result.names
+    facts = structs.asdict(test)
+    unit = "pairs" if facts.pop("pairs") else "games"
+    return {"player": first, "opponent": second, "unit": unit, **facts, "verdict": test.verdict}
+
+
+def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
+    outcome, own = game.outcome, game.outcome.settings.scoring
+    told: dict[str, Any] = {
+        name: getattr(game, name) for name in ("file", "number", "round", "white", "black", "classical")
+    }
+    told |= {name: str(getattr(outcome, name)) for name in ("accrued", "value", "basis")}
+    told["points"] = replace(own, scheme=result.scheme).points(outcome.value)._asdict()
+    if outcome.bounds is not None:
+        told["bounds"] = outcome.bounds.document()
+    if outcome.doubts:
+        told["doubts"] = outcome.doubts
+    return told
+
+
+def _player(player: Player, certainty: Certainty) -> dict[str, Any]:
+    results = player.results
+    return {
+        "name": player.name,
+        "place": player.place,
+        "possible_places": certainty.places[player.name]._asdict(),
+        **asdict(results),
+        "classical": results.classical,
+        "share": results.share,
+        "points": player.points,
+        "lead": 2 * results.points - results.games,
+        "byes": player.byes,
+        "direct": player.tiebreaks.get("direct"),
+        "tiebreaks": player.tiebreaks,
+        "sums": {key: certainty.sums(TIEBREAKS[key], player)._asdict() for key in ("points", "rmobility")},
+        "elo": player.elo,
+        "pairs": _pairs(player.pairs),
+        "colours": {"white": player.colours[True], "black": player.colours[False]},
+        "given": _histogram(player.given),
+        "suffered": _histogram(player.suffered),
+        "meetings": {
+            name: {**asdict(meeting.results), "pairs": _pairs(meeting.pairs)}
+            for name, meeting in player.meetings.items()
+        },
+    }
+
+
+def _pairs(pairs: Pairs) -> dict[str, Any]:
+    return {"count": len(pairs.shares), "pentanomial": pairs.halves, "elo": pairs.elo}
+
+
+def _histogram(held: Mapping[bool, Mapping[int, int]]) -> dict[str, dict[str, int]]:
+    return {
+        side: {str(GScore(rank, True)): held[white][rank] for rank in sorted(held[white])}
+        for white, side in ((True, "white"), (False, "black"))
+    }
+
+
+_K_FACTOR: Final = 32
+"""Elo points that a game can give at the most, as TCEC's Cute Chess has it."""
+_RATING: Final = re.compile(r"\d{1,5}", re.ASCII)
+_START: Final = re.compile(r"(\d{4})[-.](\d\d)[-.](\d\d)T(\d\d:\d\d:\d\d)")
+_COMMENT: Final = re.compile(rb"\{([^}]*)\}")
+_EVALUATION: Final = re.compile(rb"\bwv=(?P<whites>[-+]?[\w.]+)|\A\s*\+?(?P<own>-?M?[\d.]+)/\d")
+"""In a comment of TCEC, from White's view; or of Cute Chess, from the view of the side that has moved."""
+_ENDINGS: Final = {
+    Basis.STALEMATE: "Stalemate",
+    Basis.REPETITION: "3-fold repetition",
+    Basis.FIFTY_MOVES: "Fifty moves rule",
+}
+"""Ends on the board in the words of Cute Chess."""
+_WINNERS: Final = {"1-0": "White", "0-1": "Black", "1/2-1/2": "None"}
+
+
+@dataclass
+class TcecEvent:
+    """The games of an event in the order in which they are added, and what their tags say of its players."""
+
+    schedule: list[dict[str, Any]] = field(default_factory=list)
+    """A row for each game."""
+    name: str = ""
+    """What the first game calls it."""
+    ratings: dict[str, int] = field(default_factory=dict)
+    """Elo points by player, of those whose games tell."""
+    _numbers: dict[tuple[str, int], int] = field(default_factory=dict)
+    """The numbers of games by file and number there."""
+
+    def add(self, game: TaggedGame, record: GameRecord | None) -> None:
+        """Add a game; one that cannot be read has a row, too, so that numbers remain those of the file.
+
+        :param record: of the game; None if it is broken.
+        """
+        if game.raw.empty:
+            return
+        tags = {name: printable(value) for name, value in game.raw.values.items()}
+        self.name = self.name or tags.get("Event", "")
+        number = len(self.schedule) + 1
+        row: dict[str, Any] = {"Game": number, **{name: tags.get(name, "?") for name in ("White", "Black")}}
+        if record is not None:
+            self._numbers[record.file, record.number] = number
+            row |= {"White": record.white, "Black": record.black, **_finished(game, record, tags)}
+            for name, colour in ((record.white, "White"), (record.black, "Black")):
+                if _RATING.fullmatch(rating := tags.get(f"{colour}Elo", "")):
+                    self.ratings.setdefault(name, int(rating))
+        self.schedule.append(row)
+
+    def documents(self, result: Standings) -> dict[str, bytes]:
+        """Return the files, by their names on TCEC's page.
+
+        :param result: the standings of these games.
+        """
+        found = {"crosstable.json": self.crosstable(result), "schedule.json": self.schedule}
+        return {name: msgspec.json.encode(document) + b"\n" for name, document in found.items()}
+
+    def crosstable(self, result: Standings) -> dict[str, Any]:
+        """Return the crosstable of the standings of these games.
+
+        Sums of r-mobility are exponential, with four decimals; all else goes by points in chess.
+        """
+        field = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
+        names = list(field.players)
+        table = {
+            name: {"Abbreviation": abbreviation, **self._player(player, field)}
+            for abbreviation, (name, player) in zip(_abbreviations(names), field.players.items(), strict=True)
+        }
+        return {"Event": self.name, "Order": names, "Table": table}
+
+    def _player(self, player: Player, field: Field) -> dict[str, Any]:
+        white, black, score = player.colours[True], player.colours[False], player.results.classical
+        level = [other for other in field.players.values() if other.results.classical == score]
+
+        def number(tiebreak: str) -> float:
+            return round(float(TIEBREAKS[tiebreak].value(player, level, field) or 0), 4)
+
+        return {
+            "Rank": player.place,
+            "Rating": self.ratings.get(player.name, 0),
+            "Elo": round(sum(map(self._gain, player.seats)), 2),
+            "Score": float(score),
+            "Games": player.results.games,
+            "GamesAsWhite": white.games,
+            "GamesAsBlack": black.games,
+            "WinsAsWhite": white.wins,
+            "WinsAsBlack": black.wins,
+            "LossAsWhite": white.losses,
+            "LossAsBlack": black.losses,
+            "Performance": round(float(100 * score / player.results.games), 2),
+            "Neustadtl": number("sb"),
+            "Strikes": int(number("crashes")),
+            "DirectEncounter": number("direct"),
+            "RMobilityScore": number("rmobility"),
+            "Results": {name: self._meeting(player, name) for name in player.meetings},
+        }
+
+    def _meeting(self, player: Player, opponent: str) -> dict[str, Any]:
+        seats = [seat for seat in player.seats if seat.opponent == opponent]
+        return {
+            "H2h": sum(seat.halves for seat in seats) / 2,
+            "Text": "".join("0=1"[seat.halves] for seat in seats),
+            "Scores": [self._score(seat) for seat in seats],
+        }
+
+    def _score(self, seat: Seat) -> dict[str, Any]:
+        return {
+            "Game": self._numbers[seat.game.file, seat.game.number],
+            "Result": seat.halves / 2,
+            "Winner": _WINNERS[seat.game.classical],
+            "Color": 0 if seat.white else 1,
+        }
+
+    def _gain(self, seat: Seat) -> float:
+        """Return the Elo points that a game has given a player by its result in chess."""
+        white, black = (self.ratings.get(name, 0) for name in (seat.game.white, seat.game.black))
+        lead = white - black if seat.white else black - white
+        return _K_FACTOR * (seat.halves / 2 - 1 / (1 + 10 ** (-lead / 400)))
+
+
+def _abbreviations(names: Sequence[str]) -> Iterator[str]:
+    """Yield the first letter of each name and the next one that tells it apart, or a number.
+
+    >>> list(_abbreviations(["Stockfish", "Stoofvlees", "S", "s"]))
+    ['St', 'So', 'S1', 'S2']
+    """
+    used = set[str]()
+    for name in names:
+        letters = [letter for letter in name if letter.isalnum()] or ["?"]
+        seconds = (*letters[1:], *range(1, len(names) + 1))
+        found = next(
+            pair for each in seconds if (pair := f"{letters[0].upper()}{each}".capitalize()) not in used
+        )
+        used.add(found)
+        yield found
+
+
+def _finished(game: TaggedGame, record: GameRecord, tags: dict[str, str]) -> dict[str, Any]:
+    """Return what the schedule says of a game that has been played, or is being played."""
+    outcome, read = record.outcome, read_game(game.raw)
+    known = record.classical in RESULTS
+    opening = ", ".join(filter(None, (tags.get("Opening"), tags.get("Variation"))))
+    start = _START.match(tags.get("GameStartTime", ""))
+    row = {
+        "Result": record.classical,
+        "RMobilityResult": str(outcome.value) if known else "",
+        "Moves": (len(read.moves) + 1) // 2,
+        "Duration": tags.get("GameDuration", ""),
+        "Start": "{3} on {0}.{1}.{2}".format(*start.groups()) if start else "",
+        "ECO": tags.get("ECO", ""),
+        "Opening": opening,
+        "Termination": tags.get("TerminationDetails") or (_ending(outcome) if known else "in progress"),
+        "FinalFen": read.board.fen(),
+        **_evaluations(game.raw.data[game.raw.movetext :], white=not read.board.turn),
+    }
+    return {name: value for name, value in row.items() if value != ""}
+
+
+def _ending(outcome: Outcome) -> str:
+    """Return how a game ended in the words of Cute Chess, or in those of its PGN."""
+    if outcome.basis is Basis.MATE:
+        return f"{'White' if outcome.value.white else 'Black'} mates"
+    return _ENDINGS.get(outcome.basis, outcome.ending.rpartition(" by adjudication: ")[2])
+
+
+def _evaluations(movetext: bytes, *, white: bool) -> dict[str, str]:
+    """Return the last evaluations of both engines from White's view, of those that the last comments have.
+
+    :param white: whether White has made the last move.
+    """
+    found = {}
+    for comment in reversed(_COMMENT.findall(movetext)[-2:]):
+        if match := _EVALUATION.search(comment):
+            evaluation = (match["whites"] or match["own"]).decode()
+            if match["own"] and not white and evaluation.strip("0."):
+                evaluation = evaluation[1:] if evaluation[0] == "-" else f"-{evaluation}"
+            found["WhiteEv" if white else "BlackEv"] = evaluation
+        white = not white
+    return found

@@ -1,0 +1,492 @@
+"""One engine process: start, moves, every way in which an engine fails, its end, and its log.
+
+Each engine leads a process group of its own. Where the system has it (Linux), the engine asks to be killed
+when its parent dies; but a child of the engine is not told, nor is anybody elsewhere. So a small process
+knows all groups: its standard input is a pipe from the runner, and when that ends, be it by ``kill -9``, it
+kills what is left of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final, TextIO, TypeAlias, TypeVar
+
+import chess
+from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict, Score
+
+from tbgen.documents import options_for
+from tbgen.errors import UsageError, quote
+from tbgen.machine import write_errors
+from tbgen.match.clock import Clock, TimeControl, limit_of
+from tbgen.match.uci import Uci
+from tbgen.text import duration
+
+_PROGRAM: Final = """
+import os, signal, sys
+groups = set()
+for line in sys.stdin:
+    (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
+for group in groups:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+
+
+class Guard:
+    """The process that kills groups of processes when this one is gone."""
+
+    def __init__(self) -> None:
+        # In a session of its own, so that Ctrl-C does not end it before the engines.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def watch(self, group: int) -> None:
+        """Kill a group should this process die from now on."""
+        self._tell(f"+{group}\n")
+
+    def release(self, group: int) -> None:
+        """Leave a group alone that has ended."""
+        self._tell(f"-{group}\n")
+
+    def close(self) -> None:
+        """End the process; groups that it still watches are killed."""
+        with contextlib.suppress(OSError):
+            self._process.communicate()
+
+    def _tell(self, line: str) -> None:
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):  # somebody has killed it; the engines' own requests remain
+                self._process.stdin.write(line.encode())
+                self._process.stdin.flush()
+
+
+def kill_group(group: int) -> None:
+    """Kill all processes of a group that are left."""
+    with contextlib.suppress(OSError):
+        os.killpg(group, signal.SIGKILL)
+
+
+@functools.cache
+def dying_with_parent() -> tuple[str, ...]:
+    """Return the words before a command by which it asks to be killed when its parent dies; none if the
+    system has no such thing.
+
+    The program ``setpriv`` of util-linux asks for it and then becomes the engine. To do so from here, between
+    fork and exec, would be unsafe while there are threads.
+    """
+    program = shutil.which("setpriv") if sys.platform == "linux" else None
+    if program is None:
+        return ()
+    words = (program, "--pdeathsig", "KILL", "--")
+    tried = subprocess.run([*words, "true"], capture_output=True)
+    return words if tried.returncode == 0 else ()
+
+
+def on_processors(processors: Collection[int]) -> tuple[str, ...]:
+    """Return the words before a command by which it has some processors only, before its first instruction.
+
+    :param processors: none for all.
+    :raises UsageError: if the system has no program for that.
+    """
+    if not processors:
+        return ()
+    program = shutil.which("taskset")
+    if program is None:
+        raise UsageError("--affinity needs the program taskset (package util-linux), which is not installed")
+    return (program, "-c", ",".join(map(str, sorted(processors))))
+
+
+LineLog: TypeAlias = Callable[[str, str], None]
+"""Writes a line, after ``<`` if an engine has sent it, else after ``>``."""
+
+_REMEDY: Final = "choose another directory with --log"
+_UNSAFE: Final = re.compile(r"[^\w.+-]")
+
+
+class EngineLogs:
+    """The logs of an event.
+
+    :param directory: where they lie, made if need be; None for none.
+    :raises TbgenError: if it cannot be made.
+    """
+
+    def __init__(self, directory: Path | None) -> None:
+        self._directory = directory
+        self._files: dict[str, TextIO] = {}
+        if directory is not None:
+            with write_errors(directory, remedy=_REMEDY):
+                directory.mkdir(parents=True, exist_ok=True)
+
+    def of(self, name: str, slot: int) -> LineLog | None:
+        """Return what writes a line of an engine, or to it, in a slot; None if there are no logs.
+
+        :raises TbgenError: if the file cannot be opened.
+        """
+        if self._directory is None:
+            return None
+        path = self._directory / f"{_UNSAFE.sub('_', name)}.log"
+        if name not in self._files:
+            with write_errors(path, remedy=_REMEDY):
+                self._files[name] = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
+        file = self._files[name]
+
+        def write(direction: str, line: str) -> None:
+            file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S.%f} {slot} {direction} {line}\n")
+
+        return write
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in self._files.values():
+            file.close()
+
+
+START_SECONDS: Final = 30.0
+STALL_SECONDS: Final = 300.0
+_QUITTING: Final = 2.0
+"""Seconds that an engine has for ``quit``."""
+_ENDING: Final = 5.0
+"""Seconds after which a killed process counts as gone."""
+_GRACE: Final = 0.2
+"""Seconds to wait for a move beyond its time: the time that counts is taken where the bytes are read."""
+_TELLING: Final = 1.0
+"""Seconds between two thoughts that are told."""
+_EMPTY: Final = "<empty>"
+"""How UCI writes a text without letters."""
+_VARIANT: Final = "rmobility"
+_WORD: Final = re.compile(r"[^0-9A-Za-z()]")
+_LONGEST_WORD: Final = 10
+
+
+Result = TypeVar("Result")
+
+
+class Fault(StrEnum):
+    """How an engine has lost a game other than on the board."""
+
+    TIME = "time forfeit"
+    ILLEGAL_MOVE = "illegal move"
+    ABANDONED = "abandoned"
+    """It has crashed, or does not start."""
+    STALLED = "stalled connection"
+    """It does not answer."""
+
+
+class EngineFault(Exception):  # noqa: N818
+    """What an engine has done wrong.
+
+    :param fault: the value of the tag ``Termination``.
+    :param detail: more about it, for a log; of an illegal move the move.
+    """
+
+    def __init__(self, fault: Fault, detail: str) -> None:
+        super().__init__(detail)
+        self.fault = fault
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """An engine of an event."""
+
+    name: str
+    command: tuple[str, ...]
+    """The program and its arguments."""
+    directory: Path | None = None
+    """Where it runs; None for the directory of the runner."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    control: TimeControl = field(default_factory=TimeControl)
+    restart: bool = False
+    """Whether each game gets a process of its own."""
+    start: float = START_SECONDS
+    """Seconds for the start, and for the answer to ``isready``."""
+    stall: float = STALL_SECONDS
+    """Seconds for a move where no clock runs."""
+
+
+def find_command(words: str, arguments: tuple[str, ...], directory: Path | None) -> tuple[str, ...]:
+    """Return the program and its arguments.
+
+    :param words: the program, in the directory, in that of the runner, or to be looked for as a shell does;
+        if there is none of that name, what follows its first word are arguments.
+
+    :raises UsageError: if there is no such program.
+    """
+    readings = [[words]]
+    with contextlib.suppress(ValueError):
+        readings.append(shlex.split(words))
+    for program, *more in filter(None, readings):
+        places = [directory] if directory is not None else []
+        places += [Path()] if "/" in program else []
+        near = (place / Path(program).expanduser() for place in places)
+        path = next((path for path in near if path.is_file()), shutil.which(program))
+        if path is None:
+            continue
+        if not os.access(path, os.X_OK):
+            raise UsageError(f"{quote(str(path))} is no program: it must be executable")
+        return (os.path.abspath(path), *more, *arguments)
+    raise UsageError(f"there is no program {quote(words)}: give its path, or a name that a shell finds")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReply:
+    """What an engine has answered."""
+
+    move: chess.Move
+    seconds: float
+    info: InfoDict
+    line: str = ""
+    """The moves that it expects, as :class:`tbgen.games.live_file.Ply` has them."""
+
+    @property
+    def centipawns(self) -> int | None:
+        """Its evaluation for itself, mates as 100,000; None if it told none."""
+        score = self.info.get("score")
+        return None if score is None else score.relative.score(mate_score=100_000)
+
+    @property
+    def comment(self) -> str:
+        """Evaluation, depth and time as Cute Chess writes them into PGN."""
+        score = self.info.get("score")
+        return _comment(None if score is None else score.relative, self.info.get("depth", 0), self.seconds)
+
+
+def _comment(score: Score | None, depth: int, seconds: float) -> str:
+    """Return what an engine thinks of its position, and for how long it has thought."""
+    time = f"{seconds:.3f}s"
+    if score is None or depth <= 0:
+        return time
+    mate = score.mate()
+    if mate is not None:
+        text = f"+M{2 * mate - 1}" if mate > 0 else f"-M{-2 * mate}"
+    else:
+        pawns = score.score(mate_score=0) / 100
+        text = f"{pawns:+.2f}" if pawns else "0.00"
+    return f"{text}/{depth} {time}"
+
+
+class Engine:
+    """A running engine."""
+
+    def __init__(self, settings: EngineSettings, uci: Uci, guard: Guard) -> None:
+        self.settings = settings
+        self._uci = uci
+        self._guard = guard
+        self._game: object = None
+        assert uci.transport is not None
+        self._transport = uci.transport
+        self._group = self._transport.get_pid()
+        self._closed = False
+        guard.watch(self._group)
+
+    @classmethod
+    async def launch(
+        cls, settings: EngineSettings, guard: Guard, processors: Collection[int], log: LineLog | None
+    ) -> Engine:
+        """Start an engine in a process group of its own, and set its options.
+
+        :raises EngineFault: if it cannot be started, or does not answer as UCI says.
+        :raises UsageError: if it has not the options that it is to have.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            if not os.access(settings.command[0], os.X_OK):
+                raise PermissionError(f"there is no program {settings.command[0]} any more")
+            _, uci = await loop.subprocess_exec(
+                lambda: Uci(log),
+                *dying_with_parent(),
+                *on_processors(processors),
+                *settings.command,
+                cwd=settings.directory,
+                stderr=subprocess.DEVNULL,
+                process_group=0,
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise EngineFault(Fault.ABANDONED, f"it cannot be started: {error}") from None
+        engine = cls(settings, uci, guard)
+        try:
+            await engine._in_time(uci.initialize())
+            await engine._configure()
+            await engine._in_time(uci.ping())
+        except BaseException:
+            await engine.close(kill=True)
+            raise
+        return engine
+
+    @property
+    def chess960(self) -> bool:
+        """Whether it plays Chess960."""
+        return "UCI_Chess960" in self._uci.options
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can play another game."""
+        return not (self._closed or self._uci.gone.done())
+
+    async def move(
+        self,
+        board: chess.Board,
+        clocks: Mapping[chess.Color, Clock],
+        game: object,
+        accrued: str,
+        tell: Callable[[str, str], object] = lambda *_: None,
+    ) -> EngineReply:
+        """Return the engine's move.
+
+        :param board: the start position with the moves since.
+        :param clocks: of White (True) and Black.
+        :param game: the same object for all moves of a game.
+        :param accrued: the accrued score of the start position, empty if none is known: engines that know
+            r-mobility have an option ``Accrued`` for it.
+        :param tell: called each second with what the engine has told anew while it thinks, as the comment and
+            the line of a reply.
+
+        :raises EngineFault: if there is no legal move of it in time.
+        """
+        uci, clock = self._uci, clocks[board.turn]
+        if game is not self._game:
+            if "Accrued" in uci.options:
+                await self._in_time(uci.configure({"Accrued": accrued or _EMPTY}))
+            self._game = game
+        uci.sent = asyncio.get_running_loop().create_future()
+        limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
+        searching = uci.play(board, limit, game=game, info=INFO_BASIC | INFO_SCORE)
+        allowed, stall = clock.allowed, self.settings.stall
+        async with _task(searching) as play:
+            unready = EngineFault(Fault.STALLED, "it does not get ready for the game")
+            await self._wait({uci.sent, play}, self.settings.start, unready)
+            late = EngineFault(Fault.STALLED, f"there is no move after {duration(stall)}")
+            if allowed is not None:
+                stall = allowed + _GRACE
+                late = EngineFault(Fault.TIME, f"there is no move after {allowed:g} s")
+            async with _task(self._telling(tell)):
+                await self._wait({play}, stall, late)
+        seconds = uci.ended - uci.began
+        if uci.answer and not clock.spend(seconds):  # whatever it has answered
+            raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
+        try:
+            result = play.result()
+            if result.move is None or not board.is_legal(result.move):
+                raise EngineError("it has no legal move")
+        except EngineError as error:
+            illegal = bool(uci.answer)
+            fault = Fault.ILLEGAL_MOVE if illegal else Fault.ABANDONED
+            raise EngineFault(fault, self._word() if illegal else str(error)) from None
+        return EngineReply(result.move, seconds, result.info, uci.thought.line if uci.thought else "")
+
+    async def close(self, *, kill: bool = False) -> None:
+        """End the engine: ask it to quit, unless it is to be killed, and kill what is left of its group."""
+        if self._closed:
+            return
+        self._closed = True
+        uci = self._uci
+        try:
+            if not kill and not uci.exited.is_set():
+                uci.send_line("quit")
+                await _at_most(_QUITTING, uci.exited)
+        finally:
+            kill_group(self._group)
+            try:
+                await _at_most(_ENDING, uci.exited)
+            finally:
+                self._transport.close()
+                self._guard.release(self._group)
+
+    async def _telling(self, tell: Callable[[str, str], object]) -> None:
+        """Tell what the engine thinks, as long as it does."""
+        told = None
+        while True:
+            await asyncio.sleep(_TELLING)
+            thought = self._uci.thought
+            if thought is not None and thought != told:
+                told = thought
+                seconds = time.perf_counter() - self._uci.began
+                tell(_comment(thought.score, thought.depth, seconds), thought.line)
+
+    def _word(self) -> str:
+        """Return what it has sent as a move, made harmless for PGN."""
+        words = self._uci.answer.split()
+        return _WORD.sub("?", words[0] if words else "(none)")[:_LONGEST_WORD]
+
+    async def _configure(self) -> None:
+        """Set the options of the settings, and r-mobility where it is known: python-chess would set chess.
+
+        :raises UsageError: if the engine has no such option, or it takes no such value.
+        """
+        variant = self._uci.options.get("UCI_Variant")
+        if variant is not None and _VARIANT in (variant.var or ()):
+            self._uci.send_line(f"setoption name UCI_Variant value {_VARIANT}")
+            del self._uci.options["UCI_Variant"]
+        try:
+            await self._in_time(self._uci.configure(options_for(self._uci.options, self.settings.options)))
+        except (EngineFault, UsageError) as error:
+            if self._uci.gone.done():
+                raise
+            raise UsageError(f"{self.settings.name} refuses its options: {error}") from None
+
+    async def _in_time(self, command: Coroutine[Any, Any, None]) -> None:
+        """Wait for an answer.
+
+        :raises EngineFault: if there is none in time, or the engine is gone.
+        """
+        seconds = self.settings.start
+        late = EngineFault(Fault.STALLED, f"it does not answer within {duration(seconds)}")
+        async with _task(command) as answer:
+            await self._wait({answer}, seconds, late)
+        try:
+            answer.result()
+        except EngineError as error:
+            raise EngineFault(Fault.ABANDONED, str(error)) from None
+
+    async def _wait(self, futures: set[asyncio.Future[Any]], seconds: float, late: EngineFault) -> None:
+        """Wait until one of some futures is done.
+
+        :raises EngineFault: ``late`` if none is in time, another one if the engine is gone.
+        """
+        gone = self._uci.gone
+        await asyncio.wait({*futures, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not any(future.done() for future in futures):
+            raise EngineFault(Fault.ABANDONED, gone.result()) if gone.done() else late
+
+
+@contextlib.asynccontextmanager
+async def _task(command: Coroutine[Any, Any, Result]) -> AsyncIterator[asyncio.Future[Result]]:
+    """Give the future of a command, which ends with the block."""
+    running = asyncio.ensure_future(command)
+    try:
+        yield running
+    finally:
+        if not running.done():
+            running.cancel()
+            await asyncio.wait({running})  # awaited itself, its cancellation could hide that of the caller
+            if not running.cancelled():
+                running.exception()  # looked at, that it is not told as forgotten
+
+
+async def _at_most(seconds: float, event: asyncio.Event) -> None:
+    """Wait for an event, but not for ever (``wait_for`` of Python 3.11 may lose a cancellation)."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

@@ -1,0 +1,83 @@
+"""Compiling the kernels of the packed form in one go, so that it is a step of its own."""
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.compiler.cache import compile_side_by_side, compiling
+from tbgen.compiler.jit import compile_for
+from tbgen.index.layout import SIDES, layout_of
+from tbgen.index.table import AccruedForm, ArraySource
+from tbgen.packed.decoder import room_for
+from tbgen.packed.encode import coding_of, empty_stream, encoding_of, step_shapes
+from tbgen.packed.kernels.blocks import Coding, Content
+from tbgen.packed.kernels.encode import count_blocks, decode_blocks, encode_blocks
+from tbgen.packed.kernels.questions import answer, ask, follow
+from tbgen.packed.pack import NeedFinder, rows_of
+from tbgen.packed.rooms import make_room
+from tbgen.retro.solver import solve
+
+FAMILY: Final = __name__
+"""Name in the cache of the kernels that write packed tables."""
+
+_SMALLEST: Final = Material.parse("KNvK")
+_ROWS: Final = rows_of(layout_of(_SMALLEST), SIDES[0])
+_CODE: Final = np.zeros(2, np.uint8)
+
+
+def _coding() -> Coding:
+    """A coding of the types that all have."""
+    return coding_of(_ROWS, lambda wanted: np.zeros([0 for _ in wanted.shape], wanted.types[-1]))
+
+
+def ensure_compiled(note: Callable[[str], object]) -> None:
+    """Compile the kernels that write packed tables if they are not in the cache, after those of the solver;
+    ``note`` is told so before."""
+    with compiling(FAMILY, "of packed tables", "about twenty seconds more", note) as needed:
+        if needed:
+            compile_side_by_side(compile_finding, compile_encoding)
+
+
+def compile_asking() -> None:
+    """Compile the kernels that packed tables are asked with."""
+    compile_side_by_side(compile_questions, compile_answers)
+
+
+def compile_questions() -> None:
+    """Compile what finds the questions about positions, and what follows from the answers."""
+    batch, room = room_for(1, 1), make_room()
+    compile_for(ask, _ROWS, batch, room, 0, 1)
+    compile_for(follow, _coding(), batch, False, room)
+
+
+def compile_answers() -> None:
+    """Compile what answers questions."""
+    compile_for(answer, _coding(), room_for(1, 1), np.zeros(1, np.int64), make_room(), 0, 1)
+
+
+def compile_finding() -> None:
+    """Compile what finds what has to be stored, by solving a small table."""
+    kings = Material.parse("KvK")
+    rest = solve(kings, {}, Variant.R_MOBILITY, accrued=AccruedForm.NOTHING)
+    finder = NeedFinder(layout_of(_SMALLEST))
+    solve(
+        _SMALLEST,
+        {kings: ArraySource(rest.value, rest.depth)},
+        Variant.R_MOBILITY,
+        accrued=AccruedForm.FUNCTIONS,
+        side=finder.side,
+        after_phase=finder,
+    )
+
+
+def compile_encoding() -> None:
+    """Compile what encodes a table, and decodes it again."""
+    content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
+    encoding, stream, room = encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0), empty_stream(0), make_room()
+    count = np.zeros(1, np.int64)
+    compile_for(count_blocks, encoding, content, count, room, 0, 1)
+    compile_for(encode_blocks, encoding, content, stream, stream, room, 0, 1)
+    compile_for(decode_blocks, _coding(), content, True, room, 0, 1)

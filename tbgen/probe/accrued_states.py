@@ -1,0 +1,378 @@
+"""Positions of tables with any accrued score, many at once: what those with castling rights lead to.
+
+Positions of a packed table with any accrued score, many at once. The table stores one side to move. What the
+other side has follows by a ply: its quiet moves stay among the positions of a cell in which all its men are
+mobile, and of its zeroing moves the best one counts.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Final
+
+import chess
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.board.kinds import KINDS, Step
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, Code, GScore, code_of
+from tbgen.cells.bounds import (
+    LOWER,
+    NO_RANK,
+    WORST,
+    Block,
+    BoundsGame,
+    SomeKnowledge,
+    places_of,
+    pools_of_ends,
+    side_after,
+)
+from tbgen.cells.cell import Cell
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.routes import Route, routes_of
+from tbgen.errors import MissingLayerError
+from tbgen.index.arrays import ranges, slots_of
+from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side, Slot, layout_of
+from tbgen.index.position import locate
+from tbgen.index.table import FRESH, LAST_RUN, NO_SCORE, Table
+from tbgen.packed.file import PackedFile
+from tbgen.probe.states import State
+from tbgen.probe.values import Place
+from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
+from tbgen.retro.kernels.words import Codes
+
+if TYPE_CHECKING:
+    from tbgen.probe.values import Values
+
+
+class QuietMoves:
+    """Finds the best quiet moves of a side in a cell; its men are all mobile.
+
+    :param side: whose moves.
+    """
+
+    def __init__(self, cell: Cell, side: Side) -> None:
+        self._cell, self._side = cell, side
+        still = np.array([cell.still >> square & 1 for square in range(64)], bool)
+        squares = np.indices((64,) * len(cell.mobile), sparse=True)
+        self._free = np.ones((64,) * len(cell.mobile), bool)
+        """Whether all men stand on squares of their own."""
+        for place, square in enumerate(squares):
+            self._free &= ~still[square]
+            for other in squares[:place]:
+                self._free &= square != other
+
+    def best(self, merit: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the greatest merit of the positions that the moves of each position lead to, 0 without
+        moves.
+
+        :param merit: uint8 (slots,): merit of the positions that are reached, 0 where a slot is no position.
+        """
+        best = np.zeros(self._free.shape, np.uint8)
+        for place, man in enumerate(self._cell.mobile):
+            if man.colour == self._side:
+                grids = merit.reshape(best.shape), self._free
+                reached, free = (np.ascontiguousarray(np.moveaxis(grid, place, 0)) for grid in grids)
+                found = np.zeros_like(reached)
+                for step in KINDS[man.kind].rides:
+                    np.maximum(found, _slide(reached, free, step), out=found)
+                for step in KINDS[man.kind].leaps:
+                    for origin, target in _origins(step):
+                        found[origin] = np.maximum(found[origin], reached[target])
+                np.maximum(best, np.moveaxis(found, 0, place), out=best)
+        return best.reshape(-1)
+
+
+def _slide(reached: NDArray[np.uint8], free: NDArray[np.bool_], step: Step) -> NDArray[np.uint8]:
+    """Return the best that a man reaches in a direction."""
+    best = np.zeros_like(reached)
+    for origin, target in _origins(step):
+        # What comes after an empty square is what comes from there.
+        best[origin] = np.where(free[target], np.maximum(reached[target], best[target]), 0)
+    return best
+
+
+@cache
+def _origins(step: Step) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return squares with those a step further, the ones closest to the edge first."""
+    files, ranks = np.arange(64) & 7, np.arange(64) >> 3
+    room = np.full(64, 7)
+    for at, by in ((files, step[0]), (ranks, step[1])):
+        if by:
+            room = np.minimum(room, (7 - at if by > 0 else at) // abs(by))
+    origins = [np.flatnonzero(room == steps) for steps in range(1, int(room.max()) + 1)]
+    return [(origin, origin + step[0] + 8 * step[1]) for origin in origins]
+
+
+class IndexedTable:
+    """A table in memory, with an index of its runs."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._mask = table.run_mask.ravel()
+        self._before = np.concatenate([[0], np.cumsum(np.bitwise_count(self._mask), dtype=np.int64)])
+        self._starts = np.concatenate([[0], np.flatnonzero(table.run_rank & LAST_RUN) + 1])
+
+    def runs(self, holder: Side, side: Side, slots: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return the runs of slots for the accrued scores of a holder, shape (n,) each: the place of the slot
+        among the slots, and the number of the run, those of a slot by rising rank."""
+        word, bit = np.divmod((2 * holder + side) * self.table.layout.size + slots, 64)
+        first_bit = np.uint64(1) << bit.astype(np.uint64)
+        place = np.flatnonzero(self._mask[word] & first_bit)
+        earlier = np.bitwise_count(self._mask[word] & (first_bit - np.uint64(1)))
+        number = (self._before[word] + earlier)[place]
+        counts = self._starts[number + 1] - self._starts[number]
+        return [np.repeat(place, counts), ranges(self._starts[number], counts)]
+
+
+def fresh_holds(fresh: Codes, ranks: Codes, side: Side, holder: Side, rank: int) -> NDArray[np.bool_]:
+    """Return where the accrued score of a rank that a side has does not matter, by the fresh values and the
+    ranks of positions with one side to move."""
+    own = (ranks == rank) & (holder != side)  # a position's own score is that of the side that has moved
+    return np.asarray((np.minimum(fresh, 255 - fresh) < rank) | (ranks < rank) | own, np.bool_)
+
+
+class TableStates:
+    """Values and depths of some positions of a table in memory with one side to move.
+
+    :param cell: the positions are those of a cell without castling rights, which may have the colours the
+        other way round.
+    :param side: the side to move.
+    """
+
+    timed: Final = True
+
+    def __init__(self, stored: IndexedTable, cell: Cell, side: Side) -> None:
+        table, (_, self._swapped) = stored.table, cell.material()
+        self._table, self._side = table, SIDES[side ^ self._swapped]
+        self._ranks = ranks_of(cell)[side]
+        there = self._ranks != NO_RANK
+        self._stored, self._slots = stored, np.where(there, slots_in_table(cell), 0)
+        self._value = np.where(there, table.value[self._side][self._slots], NONE).astype(np.uint8)
+        self._depth = table.depth[self._side][self._slots]
+
+    def fresh(self) -> Block:
+        """Return fresh values and depths."""
+        return self._seen(self._value, self._depth)
+
+    def with_accrued(self, holder: Side, rank: int) -> Block:
+        """Return values and depths with the accrued score of a rank that a side has, the positions' own
+        folded in; only of tables that store accrued scores."""
+        holder = Side(holder ^ self._swapped)
+        accrued = GScore(rank, holder == WHITE_TO_MOVE).code
+        value = np.full(len(self._value), accrued, np.uint8)
+        depth = np.zeros(len(self._value), np.uint16)
+        place, run = self._runs[holder]
+        counts = self._table.run_rank[run] % LAST_RUN <= rank
+        place, run = place[counts], run[counts]
+        value[place] = self._table.run_value[run]  # of several runs that count the last one stays
+        depth[place] = self._table.run_depth[run]
+        value[value == NONE] = accrued
+        fresh = fresh_holds(self._value, self._ranks, self._side, holder, rank)
+        fresh |= (value == FRESH) | (self._value == NONE)
+        return self._seen(np.where(fresh, self._value, value), np.where(fresh, self._depth, depth))
+
+    @cached_property
+    def _runs(self) -> list[list[NDArray[np.int64]]]:
+        return [self._stored.runs(holder, self._side, self._slots) for holder in SIDES]
+
+    def _seen(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Block:
+        """Return codes as seen with the colours of the positions."""
+        seen = np.where(value == NONE, NONE, 255 - value) if self._swapped else value
+        return Block(seen.astype(np.uint8), depth.astype(np.uint16))
+
+
+def ranks_of(cell: Cell) -> NDArray[np.uint8]:
+    """Return the ranks of a cell's positions, shape (2 sides to move, slots); ``NO_RANK`` where there is
+    none."""
+    frame = frame_of_cell(cell)
+    (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
+    return BoundsGame(frame, pool).ranks()
+
+
+def slots_in_table(cell: Cell) -> NDArray[np.int64]:
+    """Return the canonical slots of a cell's positions in their table, -1 where there is none."""
+    material, swapped = cell.material()
+    layout, slots = layout_of(material), np.arange(cell.size)
+    places = places_of(cell, zip(layout.colours, layout.kinds, strict=True), swapped)
+    columns = [slots >> shift & 63 if shift >= 0 else np.full(cell.size, square) for shift, square in places]
+    for own in cell.pawns[::-1] if swapped else cell.pawns:
+        columns += [np.full(cell.size, square) for square in chess.scan_forward(own)]
+    squares = np.stack(columns, axis=1).astype(np.uint8)
+    return slots_of(layout, squares ^ np.uint8(56) if swapped else squares)
+
+
+class PackedStates:
+    """Values of the positions of a cell with one side to move; depths are not known.
+
+    :param cell: all men of the side to move are mobile in it.
+    :param fresh: returns the fresh values of the positions that a zeroing route leads to.
+
+    :raises DamagedTableError: if a block does not decode.
+    """
+
+    timed: Final = False
+
+    def __init__(self, file: PackedFile, cell: Cell, side: Side, fresh: Callable[[Route], Block]) -> None:
+        self._side, (_, self._swapped) = side, cell.material()
+        self._stored = SIDES[file.side ^ self._swapped]
+        frame = frame_of_cell(cell)
+        routes = list(routes_of(frame))
+        blocks = {route: fresh(route) for route in routes if self._counts(cell, route)}
+        # What else leaves the cell is not asked for, and counts as little as it can for the side to move.
+        exits = SomeKnowledge(lambda route, _: blocks.get(route), lambda route, _: WORST[route.side])
+        (pool,) = pools_of_ends(frame, routes, exits, [LOWER])
+        game = BoundsGame(frame, pool)
+        self._ranks = game.ranks()
+        self._fresh = [values_of_ended(side, self._ranks[side]) for side in SIDES]
+        of_stored = self._ranks[self._stored]
+        on = np.flatnonzero((of_stored >= FIRST_LAYER) & (of_stored != NO_RANK))
+        value, functions = file.of_stored_side(slots_in_table(cell)[on])
+        self._functions = functions.used()
+        by_capture = game.best_exits(self._stored).value[on]
+        self._fresh[self._stored][on] = np.where(value == NONE, by_capture, self._seen(value))
+        self._on = on
+        self._known = FIRST_LAYER
+        """The derived side's fresh values are known of positions with a smaller rank."""
+        if side != self._stored:
+            self._quiet = QuietMoves(cell, side)
+            self._zeroing = _merit(side, game.best_exits(side).value)
+
+    def _counts(self, cell: Cell, route: Route) -> bool:
+        """Whether a route may give values that are not stored: captures, and if the side to move is not
+        stored, all its zeroing moves."""
+        if route.side == self._side != self._stored:
+            return not route.quiet
+        return route.side == self._stored and route.destination.men < cell.men
+
+    def with_accrued(self, holder: Side, rank: int) -> Block:
+        """Return values with the accrued score of a rank that a side has, the positions' own folded in."""
+        if self._side == self._stored:
+            value = self._of_stored(holder, rank)
+        else:
+            while self._known < rank:
+                self._derive(self._stored, self._known)
+            value = self._derive(holder, rank)
+        return Block(value, np.zeros(len(value), np.uint16))
+
+    def _of_stored(self, holder: Side, rank: int) -> Codes:
+        """The same of the side that is stored."""
+        accrued = GScore(rank, holder == WHITE_TO_MOVE).code
+        side, on, fresh = self._stored, self._on, self._fresh[self._stored]
+        said = self._functions.said(Code(255 - accrued if self._swapped else accrued))[self._functions.number]
+        said = np.where(said == NONE, accrued, np.where(said == FRESH, fresh[on], self._seen(said)))
+        alone = fresh_holds(fresh[on], self._ranks[side, on], side, holder, rank)
+        value = fresh.copy()
+        value[on] = np.where(alone, fresh[on], said)
+        return value
+
+    def _derive(self, holder: Side, rank: int) -> Codes:
+        """The same of the side that is not stored, whose fresh values are known of smaller ranks."""
+        ranks, fresh = self._ranks[self._side], self._fresh[self._side]
+        after = _merit(self._side, self._of_stored(holder, rank))
+        best = np.maximum(self._quiet.best(after), self._zeroing)
+        value = best if self._side else ~best
+        np.copyto(value, fresh, where=(ranks < rank) | (ranks == NO_RANK))
+        if holder == self._stored and rank == self._known:  # a position's own score is the mover's
+            own = ranks == rank
+            fresh[own] = value[own]
+            self._known += 1
+        return value
+
+    def _seen(self, value: Codes) -> Codes:
+        """Return codes as seen with the colours of the cell; those of no score mean nothing."""
+        return 255 - value if self._swapped else value
+
+
+def _merit(side: Side, code: Codes) -> Codes:
+    """Return codes as the greater the better for a side, 0 for ``NONE``."""
+    merit = code.copy() if side else ~code
+    merit[code == NONE] = 0
+    return merit
+
+
+def values_of_ended(side: Side, ranks: NDArray[np.uint8]) -> Codes:
+    """Return the values of positions that have ended, ``NONE`` elsewhere."""
+    return np.where(ranks < FIRST_LAYER, ranks if side else 255 - ranks, NONE).astype(np.uint8)
+
+
+_READ_MEN: Final = 4
+"""Most men of tables that are read as a whole, and kept in memory, even for a few positions."""
+_ASKED: Final = 1 << 12
+"""Most positions that are looked up one by one."""
+
+
+class WithoutRights:
+    """Finds states of positions without castling rights; its methods raise as :meth:`Values.stored` does."""
+
+    def __init__(self, values: "Values") -> None:
+        self._values, self._layered = values, values.variant.layered
+        self._kept: dict[Material, IndexedTable] = {}
+
+    def values_of(self, states: Sequence[State]) -> list[Code]:
+        """Return the code of V(P, A) of each state."""
+        self._values.learn(self._values.questions_of(states))
+        return [code_of(self._values.stored(state).value) for state in states]
+
+    def inheriting(self, route: Route) -> PackedStates | TableStates:
+        """Return the states that a quiet route leads to, for every accrued score."""
+        cell = route.destination
+        file = self._values.packed(cell.material()[0]) if self._layered else None
+        if file is None or not file.info.stores_accrued:
+            return self._in_memory(route, accrued=self._layered)
+        return PackedStates(file, cell, side_after(route), lambda out: self.fresh(out)[0])
+
+    def fresh(self, route: Route) -> tuple[Block, bool]:
+        """Return the states that a zeroing route leads to, whose accrued scores are their own, and whether
+        their depths are known."""
+        cell = route.destination
+        large = cell.men > _READ_MEN or self._values.packed(cell.material()[0]) is not None
+        if large and cell.size <= _ASKED:
+            return Block(self._asked(route), np.zeros(cell.size, np.uint16)), False
+        return self._in_memory(route, accrued=False).fresh(), True
+
+    def _in_memory(self, route: Route, *, accrued: bool) -> TableStates:
+        """Return the states that a route leads to, from the whole table, of a packed one from its plain copy.
+
+        :raises MissingLayerError: if accrued scores are asked for, and it has none.
+        """
+        assert route.passed is None, "tables in memory have no en passant positions"
+        material, _ = route.destination.material()
+        stored = self._kept.get(material)
+        if stored is None or (accrued and not stored.table.stores_accrued):
+            # Of those that are large one at a time.
+            self._kept = {other: kept for other, kept in self._kept.items() if other.men <= _READ_MEN}
+            if accrued and not self._values.table(material).info.stores_accrued:
+                raise MissingLayerError(
+                    f"{material} was built without accrued scores, and what castling rights are worth "
+                    "depends on them: build it again (tbgen build --force)"
+                )
+            stored = self._kept[material] = IndexedTable(self._values.plain_table(material).read())
+        return TableStates(stored, route.destination, side_after(route))
+
+    def _asked(self, route: Route) -> NDArray[np.uint8]:
+        """Return the fresh values of positions that are looked up one by one."""
+        cell, side = route.destination, side_after(route)
+        there = np.flatnonzero(ranks_of(cell)[side] != NO_RANK)
+        value = np.full(cell.size, NONE, np.uint8)
+        if route.passed is None:
+            material, swapped = cell.material()
+            layout, mover = layout_of(material), SIDES[side ^ swapped]
+            places = [Place(layout, mover, Slot(slot), -1) for slot in slots_in_table(cell)[there].tolist()]
+            self._values.learn((place, NO_SCORE) for place in places)
+            found = [self._values.fresh(place)[0] for place in places]
+            value[there] = [255 - code for code in found] if swapped else found
+        else:
+            boards = [board_after(route, slot) for slot in there.tolist()]
+            positions = [locate(board) for board in boards if board is not None]
+            value[there] = self.values_of([State(position, position.score) for position in positions])
+        return value
+
+
+def board_after(route: Route, slot: int) -> chess.Board | None:
+    """Return a position that a route leads to, without castling rights; None if two men stand on one
+    square."""
+    board = route.destination.board_of(side_after(route), slot)
+    if board is not None:
+        board.ep_square = route.passed
+    return board

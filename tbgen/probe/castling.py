@@ -1,0 +1,349 @@
+"""Positions with castling rights: cells in which the kings and rooks that may castle stand still.
+
+What these do leaves the cell, and mostly without a reset: what a quiet move of theirs is worth depends on the
+accrued score. So such a cell is solved layer by layer, and the worth of its exits is set anew for each layer.
+Exits lead to tables once no right is left, else to cells with fewer rights, fewer men or pawns further on.
+"""
+
+import logging
+import time
+from collections.abc import Container
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from operator import methodcaller
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import chess
+import numpy as np
+
+from tbgen.board.score import NONE, Code, GScore, code_of, of_code, rank_of_code
+from tbgen.cells.bounds import (
+    LOWER,
+    NO_RANK,
+    Block,
+    BoundsGame,
+    SomeKnowledge,
+    gathered,
+    pools_of_ends,
+    side_after,
+)
+from tbgen.cells.cell import Castling, Cell, CellPosition, lineup_of_cell, mobile_squares, side_of
+from tbgen.cells.cell_warmup import compile_kernels
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.routes import Route, routes_of
+from tbgen.costs import RATES, memory_of
+from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
+from tbgen.machine import processors
+from tbgen.probe.accrued_states import PackedStates, TableStates, WithoutRights, board_after, values_of_ended
+from tbgen.probe.moves import reached_by
+from tbgen.progress import Countdown
+from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
+from tbgen.retro.workspace import score_resets
+from tbgen.text import counted, duration
+
+if TYPE_CHECKING:
+    from tbgen.probe.values import Values
+
+
+_SMALL_MEN: Final = 4
+"""Most men of cells that are solved in no time."""
+
+
+class Home(NamedTuple):
+    """A cell and the castling rights in it."""
+
+    cell: Cell
+    castlings: tuple[Castling, ...]
+
+
+def home_of(board: chess.Board) -> Home:
+    """Return the cell of a position with castling rights."""
+    castlings = []
+    for rook in chess.scan_forward(board.clean_castling_rights()):
+        king = board.king(chess.square_rank(rook) == 0)
+        assert king is not None
+        files = (2, 3) if rook < king else (6, 5)
+        castlings.append(Castling(king, rook, *(king & 56 | file for file in files)))
+    still = {square for castling in castlings for square in castling[:2]}
+    mobile = [square for square in mobile_squares(board) if square not in still]
+    return Home(Cell.of_board(board, mobile), tuple(castlings))
+
+
+def home_after(route: Route, castlings: tuple[Castling, ...]) -> Home:
+    """Return the cell of the positions that a route leads to, in which these ways to castle are left."""
+    cell = route.destination
+    still = {square for castling in castlings for square in castling[:2]}
+    return Home(cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still), castlings)
+
+
+def rights_left(home: Home, route: Route) -> tuple[Castling, ...]:
+    """Return the ways to castle that are left where a route leads to."""
+    standing = set(route.destination.frozen)
+    men = {frozen.square: frozen for frozen in home.cell.frozen}
+    return tuple(
+        castling
+        for castling in home.castlings
+        if {men[castling.king], men[castling.rook]} <= standing
+        and not (route.castled and men[castling.king].man.colour == route.side)
+    )
+
+
+def cells_before(home: Home, solved: Container[Home]) -> set[Home]:
+    """Return the cells that are to be solved before a cell, and that cell, but for those that are solved."""
+    found, waiting = set[Home](), {home}
+    while waiting:
+        one = waiting.pop()
+        if one in solved or one in found:
+            continue
+        found.add(one)
+        routes = routes_of(lineup_of_cell(one.cell, one.castlings))
+        waiting |= {home_after(route, left) for route in routes if (left := rights_left(one, route))}
+    return found
+
+
+def effort(home: Home) -> float:
+    """Return about how many seconds it takes to solve a cell, 0 for one that is solved in no time."""
+    seconds, mobile = RATES.seconds.castling, len(home.cell.mobile)
+    return seconds[min(mobile, len(seconds) - 1)] if home.cell.men > _SMALL_MEN else 0.0
+
+
+def needs(board: chess.Board) -> tuple[float, int]:
+    """Return about how many seconds and bytes it takes to answer a position with castling rights from packed
+    tables."""
+    homes = cells_before(home_of(board), ())
+    large = sum(home.cell.size for home in homes if home.cell.men > _SMALL_MEN and len(home.cell.mobile) > 2)
+    return sum(map(effort, homes)), (RATES.process["castling"] << 20) + memory_of("castling cell", large)
+
+
+_KEPT: Final = 1 << 30
+"""Bytes of solved cells above which they are forgotten before others are solved."""
+_MOST_THREADS: Final = 4
+"""To look ways out up with."""
+_SILENT: Final = 10.0
+"""Seconds between two lines of progress."""
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class HomeLayers:
+    """Values and depths of a cell with castling rights, of shape (2 sides to move, slots).
+
+    :ivar fresh: codes, ``NONE`` where there is no position, and plies.
+    :ivar timed: whether depths are known; else they mean nothing.
+    :ivar accrued: the same by the holder of an accrued score and its rank; ``NONE`` where the position's own
+        score has a smaller rank. Empty in whole-game mobility.
+    """
+
+    home: Home
+    fresh: Block
+    timed: bool
+    accrued: dict[tuple[Side, int], Block]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays of accrued scores."""
+        return sum({id(array): array.nbytes for layer in self.accrued.values() for array in layer}.values())
+
+    def goal(self, position: CellPosition, accrued: Code) -> tuple[Code, int | None]:
+        """Return code and depth in plies, if it is known, of a state whose accrued score has the position's
+        own folded in."""
+        at = side_of(position.board), position.slot
+        layer = self.accrued.get((SIDES[accrued > NONE], rank_of_code(accrued)), self.fresh)
+        value, depth = self.fresh if layer.value[at] == NONE else layer
+        code = Code(int(value[at]))
+        return code, int(depth[at]) if self.timed else 0 if code == accrued else None
+
+
+class CellStates:
+    """As :class:`TableStates`, for the positions of a cell with castling rights that a route leads to.
+
+    :param passed: by slot the fresh values of positions in which the pawn that has moved may be captured en
+        passant; their depths are not known.
+    """
+
+    def __init__(self, layers: HomeLayers, destination: Cell, side: Side, passed: dict[int, Code]) -> None:
+        self._layers, self._destination, self._side, self._passed = layers, destination, side, passed
+        self.timed = layers.timed and not passed
+
+    def fresh(self) -> Block:
+        """Return fresh values and depths."""
+        block = self._of_destination(self._layers.fresh)
+        block.value[list(self._passed)] = list(self._passed.values())
+        return block
+
+    def with_accrued(self, holder: Side, rank: int) -> Block:
+        """Return values and depths with the accrued score of a rank that a side has, the positions' own
+        folded in."""
+        fresh, layer = self._layers.fresh, self._layers.accrued.get((holder, rank), self._layers.fresh)
+        alone = layer.value == NONE  # where a position's own score is that score, both are the same
+        value = np.where(alone, fresh.value, layer.value)
+        return self._of_destination(Block(value, np.where(alone, fresh.depth, layer.depth)))
+
+    def _of_destination(self, block: Block) -> Block:
+        men = [(man.colour, man.kind) for man in self._layers.home.cell.mobile]
+        stored = Block(*(np.ascontiguousarray(array[self._side]) for array in block))
+        return gathered(self._destination.apart_from(self._layers.home.cell), men, 0, stored)
+
+
+@dataclass
+class _HomeExits:
+    """What is known of the exits of a cell, which is all."""
+
+    inheriting: dict[Route, PackedStates | TableStates | CellStates] = field(default_factory=dict)
+    """By quiet route what it leads to with any accrued score."""
+    fresh: dict[Route, Block] = field(default_factory=dict)
+    """By other routes what they lead to."""
+    timed: bool = True
+    """Whether all depths are known."""
+
+    def block(self, route: Route, _end: int) -> Block:
+        """Return what is known of a route, as :class:`tbgen.cells.bounds.Knowledge` says."""
+        fresh = self.fresh.get(route)
+        return self.inheriting[route].with_accrued(SIDES[0], FIRST_LAYER) if fresh is None else fresh
+
+
+class CastlingSolver:
+    """Solves cells with castling rights, and keeps what it has solved.
+
+    :param values: looks up what tables say.
+    """
+
+    def __init__(self, values: "Values") -> None:
+        self._values, self._resets = values, score_resets(values.variant)
+        self._without = WithoutRights(values)
+        self._layers: dict[Home, HomeLayers] = {}
+        self._course = _HomeProgress(set())
+        # Starting threads takes as long as a layer of a small cell; they end with the solver.
+        self._threads = ThreadPoolExecutor(min(processors(), _MOST_THREADS))
+
+    def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
+        """Return the code of V(P, A), and D(P, A) in plies where it is known, for a position with castling
+        rights where play goes on and the position's own score has been folded into A.
+
+        Raises as the look-ups do.
+        """
+        home = home_of(board)
+        self._values.table(home.cell.material()[0])  # the one to build if it is missing, others or not
+        compile_kernels()
+        if home not in self._layers and sum(layers.nbytes for layers in self._layers.values()) > _KEPT:
+            self._layers.clear()
+        self._course = _HomeProgress(cells_before(home, self._layers))
+        return self._goal(board, accrued)
+
+    def _goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
+        """Return what :meth:`goal` does."""
+        if board.has_legal_en_passant():
+            code = self._by_a_ply(board, accrued)
+            return code, 0 if code == accrued else None
+        home = home_of(board)
+        position = CellPosition(board, board.occupied & ~home.cell.still)
+        code, depth = self._solved(home).goal(position, accrued)
+        if not self._resets and rank_of_code(accrued) <= rank_of_code(code):
+            return accrued, 0
+        return code, depth
+
+    def _by_a_ply(self, board: chess.Board, accrued: Code) -> Code:
+        """Return the code of V(P, A) from what the legal moves lead to."""
+        states = [each.state for each in reached_by(board, of_code(accrued), self._values.variant)]
+        known = [state for state in states if state.position.terminal or state.position.castling is None]
+        found = self._without.values_of(known)
+        for position, held in states:
+            if position.castling is not None and not position.terminal:
+                found.append(self._goal(position.castling, code_of(held))[0])
+        return min(found) if board.turn else max(found)  # the smaller a code, the better for White
+
+    def _solved(self, home: Home) -> HomeLayers:
+        if home not in self._layers:
+            self._layers[home] = self._solve(home)
+            self._course.done(home)
+        return self._layers[home]
+
+    def _solve(self, home: Home) -> HomeLayers:
+        frame = frame_of_cell(home.cell, home.castlings)
+        exits = self._exits(home, list(routes_of(frame)))
+        routes = [*exits.inheriting, *exits.fresh]
+        (pool,) = pools_of_ends(frame, routes, SomeKnowledge(exits.block), [LOWER])
+        game = BoundsGame(frame, pool, resets=self._resets)
+        if not self._resets:
+            return HomeLayers(home, game.solve(), exits.timed, {})
+        ranks = game.ranks()
+        value = np.stack([values_of_ended(side, ranks[side]) for side in SIDES])
+        depth = np.zeros(value.shape, np.uint16)
+        layers: dict[tuple[Side, int], Block] = {}
+        for rank in range(FIRST_LAYER, 1 + int(ranks.max(initial=0, where=ranks != NO_RANK))):
+            for holder in SIDES:
+                with_accrued = methodcaller("with_accrued", holder, rank)
+                blocks = self._threads.map(with_accrued, exits.inheriting.values())
+                for route, block in zip(exits.inheriting, blocks, strict=True):
+                    game.set_block(route, block)
+                accrued = GScore(rank, holder == WHITE_TO_MOVE)
+                of_layer, plies = game.layer(Block(value, depth), accrued, decided=False)
+                layers[holder, rank] = Block(of_layer, plies if exits.timed else depth)
+            for side in SIDES:
+                settled = ranks[side] == rank
+                of_layer, plies = layers[SIDES[1 - side], rank]
+                value[side][settled] = of_layer[side][settled]
+                depth[side][settled] = plies[side][settled]
+        return HomeLayers(home, Block(value, depth), exits.timed, layers)
+
+    def _exits(self, home: Home, routes: list[Route]) -> _HomeExits:
+        """Return what is known of the positions that routes lead to."""
+        exits = _HomeExits()
+        for route in routes:
+            castlings = rights_left(home, route)
+            in_cell = self._in_cell(route, castlings) if castlings else None
+            if route.quiet and self._resets:
+                states = exits.inheriting[route] = in_cell or self._without.inheriting(route)
+                timed = states.timed
+            elif in_cell:
+                exits.fresh[route], timed = in_cell.fresh(), in_cell.timed
+            else:
+                exits.fresh[route], timed = self._without.fresh(route)
+            exits.timed &= timed
+        return exits
+
+    def _in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
+        """Return what is known of positions in which there are rights left."""
+        layers = self._solved(home_after(route, castlings))
+        return CellStates(layers, route.destination, side_after(route), self._passed(route, castlings))
+
+    def _passed(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
+        """Return the fresh values of positions with an en passant right that a route leads to, by slot."""
+        found = {}
+        for slot in range(route.destination.size if route.passed is not None else 0):
+            board = board_after(route, slot)
+            if board is not None and not board.was_into_check():
+                board.chess960 = True
+                board.castling_rights = sum(1 << castling.rook for castling in castlings)
+                if board.has_legal_en_passant():
+                    found[slot] = self._by_a_ply(board, CellPosition(board, chess.BB_EMPTY).own)
+        return found
+
+
+class _HomeProgress:
+    """Says how many large cells are to be solved, and how long that takes.
+
+    :param homes: all cells to solve.
+    """
+
+    def __init__(self, homes: set[Home]) -> None:
+        # Cells whose tables are read as a whole are solved in no time.
+        self._left = {home for home in homes if effort(home)}
+        self._countdown = Countdown(sum(map(effort, self._left)))
+        self._countdown.begin({})
+        if self._left:
+            self._tell("to solve with the help of tables")
+
+    def done(self, home: Home) -> None:
+        """Say what is left, once in a while."""
+        self._left.discard(home)
+        self._countdown.begin({"cell": effort(home)})
+        self._countdown.finish()
+        if self._left and time.monotonic() - self._told >= _SILENT:
+            self._tell("left")
+
+    def _tell(self, what: str) -> None:
+        self._told = time.monotonic()
+        cells, seconds = counted(len(self._left), "cell"), duration(self._countdown.seconds_left)
+        _logger.warning("castling rights: %s %s, about %s", cells, what, seconds)

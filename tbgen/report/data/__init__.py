@@ -1,1 +1,0 @@
-"""What a report says as JSON documents and CSV files."""

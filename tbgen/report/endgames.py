@@ -1,0 +1,120 @@
+"""What every endgame gives: typical values, their range, and the exceptions.
+
+Examples are positions with which the wiki of r-mobility shows what basic endgames give. Its other remarks
+are not repeated here: their text was not at hand.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import chess
+import numpy as np
+
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
+from tbgen.index.layout import Side, Slot
+from tbgen.index.position import board_of
+from tbgen.report.model import SIDES, Counts, Endgame, Sides, Typical, UnusualValue, WikiExample
+from tbgen.report.scan import CAPTURES, LIKE_BISHOPS, QUIET, TableCounts
+from tbgen.report.scan import Counts as Numbers
+from tbgen.report.wording import NAMES, meaning, percent
+
+PAGE: Final = "https://wiki.chessdom.org/R-Mobility"
+
+
+SHOWN: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
+    "KPvK": (("4k3/4P3/4K3/8/8/8/8/8 b - - 0 1", "G0.5", ""),),
+    "KBvK": (
+        ("8/8/8/4KBk1/8/8/8/8 b - - 0 1", "G1.5", "Kh5 Kf4 Kh6 Kg4"),
+        ("6k1/8/5K2/5B2/8/8/8/8 b - - 0 1", "G0.5", "Kf8 Bd7 Kg8 Be6+ Kh7 Bf7 Kh8 Kg6"),
+    ),
+    "KNvK": (("8/8/8/2kNK3/8/8/8/8 b - - 0 1", "G3.5", ""),),
+    "KvK": (
+        ("8/6k1/8/4K3/8/8/8/8 b - - 0 1", "G5.5", "Kf7 Kf5"),
+        ("8/8/8/2K3k1/8/8/8/8 w - - 0 1", "-G8.5", ""),
+    ),
+}
+"""By material: FEN, what play comes to, and the line in SAN."""
+
+UNUSUAL_SHARE: Final = 0.05
+"""Values of fewer of the quiet positions than this are unusual."""
+
+_OVER: Final = (0, 1, 254, 255)
+"""Codes of mate and stalemate; at depth 0 the game is over."""
+
+
+def by_score(numbers: Numbers) -> Counts:
+    """Return numbers by code as numbers by score, best for White first."""
+    return {GScore.from_code(code): int(numbers[code]) for code in np.flatnonzero(numbers).tolist()}
+
+
+def without_over(counts: Numbers) -> Numbers:
+    """Return a copy of numbers by code and depth without positions in which the game is over."""
+    kept = counts.copy()
+    kept[list(_OVER), 0] = 0
+    return kept
+
+
+def endgame(scanned: TableCounts) -> Endgame:
+    """Return what an endgame gives, from the scan of its table."""
+    sides = Sides(typical_of(scanned, 0), typical_of(scanned, 1))
+    unusual, examples = tuple(_unusual(scanned, sides)), tuple(_examples(scanned, sides))
+    return Endgame(_sentence(scanned, sides), sides.white, sides.black, unusual, examples)
+
+
+def typical_of(scanned: TableCounts, side: int) -> Typical:
+    """Return what an endgame gives with one side to move, White 0 and Black 1."""
+    by_class = scanned.on_board()[side]
+    everything = by_class.sum(axis=0)
+    quiet = without_over(by_class[[0, LIKE_BISHOPS]].sum(axis=0)).sum(axis=1)
+    codes = np.flatnonzero(everything.any(axis=1) | scanned.en_passant[side].any(axis=1))
+    over = int(everything[list(_OVER), 0].sum())
+    captures = int(by_class[[CAPTURES, CAPTURES | LIKE_BISHOPS]].sum())
+    mode = median = None
+    if quiet.any():
+        mode = GScore.from_code(int(np.argmax(quiet)))
+        median = GScore.from_code(int(np.searchsorted(2 * np.cumsum(quiet), quiet.sum())))
+    best, worst = (GScore.from_code(codes[end]) if codes.size else None for end in (0, -1))
+    return Typical(int(everything.sum()), over, captures, by_score(quiet), mode, median, best, worst)
+
+
+def _unusual(scanned: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:
+    found = []
+    for side, typical in enumerate(sides):
+        for value, count in typical.quiet.items():
+            if (share := typical.share(value)) < UNUSUAL_SHARE:
+                depth, place = scanned.longest[QUIET, side, value.code]
+                fen = board_of(scanned.layout, Side(side), Slot(-place)).fen()
+                found.append(UnusualValue(value, SIDES[side], count, share, fen, depth))
+    return found
+
+
+def _examples(scanned: TableCounts, sides: Sides[Typical]) -> list[WikiExample]:
+    found = []
+    shown = SHOWN.get(scanned.material.name, ()) if scanned.info.variant is Variant.R_MOBILITY else ()
+    for fen, text, line in shown:
+        side, value = int(not chess.Board(fen).turn), GScore.parse(text)
+        share, usual = sides[side].share(value), value == sides[side].mode
+        found.append(WikiExample(fen, SIDES[side], value, line, PAGE, share, usual))
+    return found
+
+
+def _sentence(scanned: TableCounts, sides: Sides[Typical]) -> str:
+    """Return the typical values and their range in plain English."""
+    parts = []
+    for mover, typical in zip(NAMES, sides, strict=True):
+        if typical.mode is None or typical.median is None:
+            parts.append(f"{mover} to move always has a capture, or the game is over.")
+            continue
+        text = f"{mover} to move, with nothing to capture: {meaning(typical.mode)} in "
+        text += f"{percent(typical.share(typical.mode))} of the positions"
+        if typical.median != typical.mode:
+            text += f", half of them {meaning(typical.median)} or better for White"
+        parts.append(f"{text}.")
+    values = [value for side in sides for value in (side.best, side.worst) if value is not None]
+    if len(set(values)) == 1:
+        parts.append(f"There is no other value than {values[0]}.")
+    elif values:
+        span = f"{meaning(max(values))} to {meaning(min(values))}"
+        parts.append(f"Over all positions values range from {span}.")
+    return f"{scanned.material}. " + " ".join(parts)

@@ -1,1 +1,0 @@
-"""What the counts of a table and its probes say about an endgame."""

@@ -1,0 +1,357 @@
+"""What stands out in one table or among many: a few sentences, made from the numbers, for tops of pages.
+
+The longest way, the rarest value, and what a chess player would not expect.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.report.difference import Difference
+from tbgen.report.endgames import UNUSUAL_SHARE
+from tbgen.report.mating import mating_rule
+from tbgen.report.model import SIDES, MatingPotential, OverallRecord, TableReport, Verdict, ratio
+from tbgen.report.wording import NAMES, NO_MATE, counted_pawns, enumerated, meaning, percent
+from tbgen.text import counted, plies
+
+NOTABLE: Final = 0.005
+"""A share of positions that is worth a sentence."""
+
+
+Rarest = tuple[int, int, GScore]
+"""Positions on the board, side to move (0 White, 1 Black), and the value that so few positions have."""
+
+
+def with_highlights(report: TableReport) -> TableReport:
+    """Return a report with what stands out in it."""
+    return replace(report, highlights=tuple(table_highlights(report)))
+
+
+def table_highlights(report: TableReport) -> list[str]:
+    """Return what stands out in one table, what contradicts the rules of chess first."""
+    facts = (_without_mate, _behind, _burden, _drawn, _longest, _rarest, _exceptions, _wiped_out)
+    return [sentence for fact in facts for sentence in fact(report)]
+
+
+def rarest(report: TableReport) -> Rarest | None:
+    """Return the value that the fewest positions on the board have; of equally rare ones, the first.
+
+    White to move comes before Black, and the better value for White before the worse.
+    """
+    found = (
+        (count, side, value)
+        for side, counts in enumerate(report.distribution.board)
+        for value, count in counts.items()
+        if count
+    )
+    return min(found, key=lambda rare: (*rare[:2], rare[2].code), default=None)
+
+
+def _longest(report: TableReport) -> Iterator[str]:
+    longest = max(report.records, key=lambda record: record.depth)
+    mates = [record.depth for record in report.records if not record.value.rank]
+    mate = f"; mate takes {plies(max(mates))} at the most" if mates and longest.value.rank else ""
+    if longest.depth:
+        way = f"{plies(longest.depth)}, to {meaning(longest.value)}"
+        yield f"The longest way from a fresh score takes {way}{mate}."
+
+
+def _rarest(report: TableReport) -> Iterator[str]:
+    if found := rarest(report):
+        yield f"The rarest value is {rare_value(found)}{as_rare(found, [report], 'a side to move')}."
+
+
+def rare_value(found: Rarest) -> str:
+    """Return which value is rare, for whom, and in how many positions."""
+    positions, side, value = found
+    return f"{meaning(value)} with {NAMES[side]} to move, in {counted(positions, 'position')} on the board"
+
+
+def as_rare(found: Rarest, reports: Sequence[TableReport], owner: str) -> str:
+    """Say how many other values of some reports as few positions have; ``owner`` says what has a value."""
+    sides = [side for report in reports for side in report.distribution.board]
+    others = sum(count == found[0] for side in sides for count in side.values()) - 1
+    if not others:
+        return ""
+    return f"; {counted(others, 'other value')} of {owner} {'is' if others == 1 else 'are'} as rare"
+
+
+def held_behind(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:
+    """Return in which part of the positions the side with less holds the score, and with whom to move.
+
+    :param mates: whether those count in which it mates, as in chess.
+    """
+    leader, found = report.mating.rule.leader, []
+    for side, counts in enumerate(report.distribution.board):
+        held = (count for value, count in counts.items() if value.holder != leader and (mates or value.rank))
+        share = ratio(sum(held), sum(counts.values()))
+        if leader is not None and share >= NOTABLE:
+            found.append((share, side))
+    return found
+
+
+def _behind(report: TableReport) -> Iterator[str]:
+    name = NAMES[report.mating.rule.leader == "white"]
+    pawns = counted_pawns(report.mating.rule.advantage)
+    for share, side in sorted(held_behind(report))[-1:]:
+        part = f"{percent(share)} of the positions with {NAMES[side]} to move"
+        yield f"{name} is {pawns} behind, and yet holds the score in {part}."
+
+
+def _without_mate(report: TableReport) -> Iterator[str]:
+    """Say what the side that is ahead forces where it does not mate."""
+    truth, best = report.mating.leading, generally_forced(report.mating)
+    if truth is not None and best is not None and best.rank and truth.verdict is not Verdict.GENERAL:
+        share = percent(max(truth.to_move.share, truth.waiting.share))
+        text = NO_MATE.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
+        forced = f"{meaning(best)} with either side to move"
+        yield f"{NAMES[not best.white]} {text}, but can generally force {forced}."
+
+
+def generally_forced(mating: MatingPotential) -> GScore | None:
+    """Return the best score that the leader can force with either side to move, if that is its own score."""
+    truth = mating.leading
+    values = [] if truth is None else [truth.to_move.best, truth.waiting.best]
+    own = [value for value in values if value is not None and value.holder == mating.rule.leader]
+    return max(own, key=lambda value: value.rank) if len(own) > 1 else None
+
+
+def is_burden(report: TableReport) -> bool:
+    """Whether the side that is not to move holds the typical score."""
+    white, black = (typical.mode for typical in report.endgame.sides)
+    return white is not None and black is not None and black.white > white.white
+
+
+def _burden(report: TableReport) -> Iterator[str]:
+    if is_burden(report):
+        white, black = (meaning(typical.mode) for typical in report.endgame.sides if typical.mode is not None)
+        values = f"{white} with White to move, {black} with Black to move"
+        yield f"The move is a burden: the typical value is {values}."
+
+
+def drawn_sentences(reports: Sequence[TableReport]) -> Iterator[str]:
+    """Say what becomes of what is drawn in chess."""
+    counts = Counter[GScore]()
+    for report in reports:
+        for side in report.distribution.board:
+            counts.update(side)
+    held = [0, 0]
+    for value, count in counts.items():
+        held[not value.white] += count if value.rank else 0
+    if drawn := sum(held):
+        part = f"{percent(drawn / counts.total())} of the positions"
+        white, black = (percent(count / drawn) for count in held)
+        holds = f"White holds the score in {white} of them, Black in {black}"
+        if drawn in held:
+            holds = f"{NAMES[held.index(drawn)]} holds the score in all of them"
+        yield f"Chess calls {part} drawn; here every one is decided: {holds}."
+
+
+def _drawn(report: TableReport) -> Iterator[str]:
+    return drawn_sentences([report])
+
+
+def _exceptions(report: TableReport) -> Iterator[str]:
+    if unusual := report.endgame.unusual:
+        longest = max(unusual, key=lambda value: value.depth)
+        values = counted(len({entry.value for entry in unusual}), "value")
+        are = "is an exception" if values.startswith("1 ") else "are exceptions"
+        few = f"in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
+        way = f"{meaning(longest.value)} in {plies(longest.depth)}"
+        yield f"{values} {are}, {few}; the longest way to one leads to {way}."
+
+
+def _wiped_out(report: TableReport) -> Iterator[str]:
+    views = [] if report.accrued is None else [report.accrued.board]
+    counts = [row for board in views for holders in board for row in holders]
+    if wiped_out := sum(row.wiped_out for row in counts):
+        states = sum(row.states for row in counts)
+        survives, wiped = percent(sum(row.survives for row in counts) / states), percent(wiped_out / states)
+        survival = f"survives in {survives} of all states; captures and pawn moves wipe out {wiped}"
+        yield f"A score that has accrued {survival}."
+
+
+_NAMED: Final = 6
+"""Most materials that a sentence names."""
+
+
+def index_highlights(reports: Sequence[TableReport]) -> list[str]:
+    """Return what stands out among tables of the same variant."""
+    facts = (drawn_sentences, _longest_of_all, _rarest_of_all, _upset, _burdens)
+    return [sentence for fact in facts for sentence in fact(reports)]
+
+
+def _longest_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
+    every = [record for report in reports for record in report.records if record.depth]
+    if every:
+        longest = max(every, key=lambda record: record.depth)
+        way = f"{meaning(longest.value)}: {plies(longest.depth)}, in {longest.material}"
+        yield f"The longest way of all from a fresh score leads to {way}."
+
+
+def _rarest_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
+    rare = [(found, report.material) for report in reports if (found := rarest(report)) is not None]
+    if rare:
+        found, material = min(rare, key=lambda pair: pair[0][:2])
+        ties = as_rare(found, reports, "a table and side to move")
+        yield f"Nothing is rarer than {rare_value(found)}, in {material}{ties}."
+
+
+def _upset(reports: Sequence[TableReport]) -> Iterator[str]:
+    upsets = [(*upset, report.material) for report in reports for upset in held_behind(report, mates=False)]
+    if upsets:
+        share, side, material = max(upsets, key=lambda upset: upset[0])
+        part = f"{percent(share)} of the positions with {NAMES[side]} to move are drawn in chess"
+        yield f"The side with less gets most out of draws in {material}: {part}, and here it holds the score."
+
+
+def _burdens(reports: Sequence[TableReport]) -> Iterator[str]:
+    if names := _names(report.material for report in reports if is_burden(report)):
+        holder = "the side that is not to move holds the typical score"
+        yield f"The move is a burden in {names}: {holder}."
+
+
+def record_highlights(records: Sequence[OverallRecord]) -> list[str]:
+    """Return what stands out among the longest ways to each score."""
+    return list(_record_sentences(records)) if records else []
+
+
+def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
+    longest = max(records, key=lambda record: record.depth)
+    names = _names(dict.fromkeys(holder.material for holder in longest.holders))
+    score = f"{longest.g}{(' (mate)', ' (stalemate)', '')[min(longest.g.rank, 2)]}"
+    mates = [record.depth for record in records if not record.g.rank]
+    to_mate = f"; to mate it takes {plies(max(mates))} at the most" if mates and longest.g.rank else ""
+    way = f"{plies(longest.depth)}, to {score}, in {names}{to_mate}"
+    yield f"The longest way of all from a fresh score takes {way}."
+    holders = [holder for record in records for holder in record.holders]
+    material, number = Counter(holder.material for holder in holders).most_common(1)[0]
+    if number > 1:
+        yield f"{material} holds {number} of the {counted(len(records), 'record')}."
+    single = sum(record.ties == 1 for record in records)
+    if single:
+        verb = "is" if single == 1 else "are"
+        yield f"{counted(single, 'record')} {verb} reached from one position alone, up to symmetry."
+    behind = sum(mating_rule(each.material).leader == SIDES[each.value.white] for each in holders)
+    if behind:
+        examples = f"{counted(len(holders), 'example')}, one for each material that reaches a record"
+        yield f"In {behind} of {examples}, the score belongs to the side with less."
+
+
+def endgame_highlights(reports: Sequence[TableReport]) -> list[str]:
+    """Return what stands out among what endgames give."""
+    facts = (_typical, _exceptions_of_all, _wiki)
+    return [sentence for fact in facts for sentence in fact(reports)]
+
+
+def _typical(reports: Sequence[TableReport]) -> Iterator[str]:
+    shares = [
+        (typical.share(typical.mode), typical.mode, side, report.material)
+        for report in reports
+        for side, typical in zip(NAMES, report.endgame.sides, strict=True)
+        if typical.mode is not None
+    ]
+    if shares:
+        share, mode, side, material = min(shares, key=lambda found: found[0])
+        least = f"with {side} to move it is {meaning(mode)}, in only {percent(share)} of the quiet positions"
+        yield f"Nowhere does the typical value say less than in {material}: {least}."
+        share, mode, side, material = max(shares, key=lambda found: found[0])
+        most = f"{meaning(mode)} in {percent(share)} of those with {side} to move"
+        yield f"It says most in {material}: {most}."
+
+
+def _exceptions_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
+    numbers = [len({entry.value for entry in report.endgame.unusual}) for report in reports]
+    if most := max(numbers, default=0):
+        material = reports[numbers.index(most)].material
+        values = f"{counted(most, 'value')} of less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
+        yield f"{material} has the most exceptions: {values}."
+
+
+def _wiki(reports: Sequence[TableReport]) -> Iterator[str]:
+    shown = [example.typical for report in reports for example in report.endgame.examples]
+    if shown:
+        typical = f"{sum(shown)} {'has' if sum(shown) == 1 else 'have'} the value that is typical"
+        yield f"Of the {counted(len(shown), 'position')} that the rules' wiki shows, {typical}."
+
+
+def mating_highlights(reports: Sequence[TableReport]) -> list[str]:
+    """Return what stands out among mating potentials of materials without pawns."""
+    facts = (_rule, _nearest, _most_forced)
+    return [sentence for fact in facts for sentence in fact(reports)]
+
+
+def _rule(reports: Sequence[TableReport]) -> Iterator[str]:
+    if wrong := _names(report.material for report in reports if report.mating.agrees is False):
+        yield f"The rule of thumb is wrong for {wrong}."
+    elif any(report.mating.agrees for report in reports):
+        yield "The rule of thumb is right wherever it says anything."
+
+
+def _nearest(reports: Sequence[TableReport]) -> Iterator[str]:
+    """Say which side that is ahead comes nearest to a general win."""
+    chances = [
+        (chance.share, report, waits)
+        for report in reports
+        if (truth := report.mating.leading) is not None and truth.verdict is Verdict.SOMETIMES
+        for waits, chance in enumerate((truth.to_move, truth.waiting))
+    ]
+    if chances:
+        share, report, waits = max(chances, key=lambda found: found[0])
+        leads = SIDES.index(str(report.mating.rule.leader))
+        part = f"{percent(share)} of the open positions with {NAMES[leads ^ waits]} to move"
+        nearest = f"{report.material} comes nearest: {NAMES[leads]} forces mate in {part}"
+        yield f"Of the materials that do not win in general, {nearest}."
+
+
+def _most_forced(reports: Sequence[TableReport]) -> Iterator[str]:
+    """Say what the sides that are ahead can force at best where none mates."""
+    forced = [
+        (best, report.material)
+        for report in reports
+        if (truth := report.mating.leading) is not None
+        and truth.verdict in (Verdict.NEVER, Verdict.NO_HELP_MATE)
+        and (best := generally_forced(report.mating)) is not None
+    ]
+    if forced:
+        rank = min(best.rank for best, _ in forced)
+        names = _names(material for best, material in forced if best.rank == rank)
+        yield f"Without any mate by force, {names} can still generally force {GScore(rank, True)}."
+
+
+def difference_highlights(differences: Sequence[Difference]) -> list[str]:
+    """Return what stands out among the differences of the variants."""
+    return list(_difference_sentences(differences)) if differences else []
+
+
+def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
+    most = max(differences, key=lambda found: found.share)
+    if most.share:
+        part = f"{percent(most.share)} of its positions"
+        yield f"The rules differ most in {most.material}: {part} have another value."
+    most = max(differences, key=_turned)
+    if number := _turned(most):
+        part = f"{counted(number, 'position')} of {most.material}"
+        yield f"In {part} the other side holds the score, more than anywhere else."
+    if same := _names(found.material for found in differences if not found.share):
+        yield f"Nothing differs in {same}."
+
+
+def _turned(found: Difference) -> int:
+    """Return in how many positions the other side holds the score."""
+    pairs = (pair for side in found.sides for pair in side.pairs)
+    return sum(pair.count for pair in pairs if pair.r.white is not pair.wg.white)
+
+
+def _names(materials: Iterable[Material]) -> str:
+    """Return materials as a reader lists them; many are cut short."""
+    names = [material.name for material in materials]
+    if len(names) > _NAMED:
+        names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} others"]
+    return enumerated(names)

@@ -1,0 +1,193 @@
+"""Plots of a table: values, depths, and where the defending king stands.
+
+They are readable without colours: what White holds is plain, what Black holds is hatched, lines differ in
+dashes and markers, heat maps have numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tbgen.board.score import GScore
+from tbgen.board.scoring import points
+from tbgen.html.plots import (
+    FIRST,
+    FIRST_FILL,
+    INK,
+    SECOND,
+    SECOND_FILL,
+    SOFT,
+    figure,
+    logarithmic,
+    png,
+    svg,
+    top_above,
+)
+from tbgen.report.model import Counts, Depths, Distribution, Sides, TableReport
+from tbgen.report.wording import TO_MOVE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+VALUE_GROUPS: Final = {
+    "White mates": ("-", "o", FIRST),
+    "White stalemates": ("--", "s", FIRST),
+    "White, G1.0 or more": (":", "^", FIRST),
+    "Black, G1.0 or more": (":", "v", SECOND),
+    "Black stalemates": ("--", "D", SECOND),
+    "Black mates": ("-", "X", SECOND),
+}
+"""Values in six groups, for what would be unreadable value by value, best for White first: dashes, marker and
+colour of the line of each."""
+_FILLS: Final[tuple[dict[str, Any], ...]] = ({"color": FIRST_FILL}, {"color": SECOND_FILL, "hatch": "////"})
+"""Of the bars of what White holds, and of what Black holds."""
+_GAP: Final = 1.3
+"""How much higher than its bar a label begins, on a logarithmic scale."""
+_MAPPED: Final = 2
+"""Values with a heat map of their own."""
+
+
+def plots(title: str, report: TableReport) -> Iterator[tuple[str, bytes]]:
+    """Draw all plots of a table, and yield each in both formats with the ending of its file."""
+    drawings: tuple[tuple[str, str, Callable[[Figure, Any], None], Any], ...] = (
+        ("values", "positions by value", draw_values, report.distribution),
+        ("depths", "positions by depth", draw_depths, report.distribution.depths),
+        ("king", "by the square of Black's king, per cent", draw_king, report.black_king),
+    )
+    for kind, what, draw, numbers in drawings:
+        with figure(9, 6.4 if kind == "king" else 6) as drawing:
+            drawing.suptitle(f"{title}: {what}")
+            draw(drawing, numbers)
+            yield f"{kind}.svg", svg(drawing)
+            yield f"{kind}.png", png(drawing)
+
+
+def draw_values(drawing: Figure, distribution: Distribution) -> None:
+    """Draw how many positions on the board have which value, per side to move, on a logarithmic scale."""
+    values = sorted({value for counts in distribution.board for value in counts}, reverse=True)
+    axes = drawing.subplots(2, 1, sharex=True)
+    drawing.subplots_adjust(left=0.13, right=0.98, top=0.9, bottom=0.14, hspace=0.22)
+    for side, panel in enumerate(axes):
+        _value_bars(panel, values, distribution, side)
+    axes[1].set_xticks(range(len(values)), [str(value) for value in values], rotation=90)
+    axes[1].tick_params(axis="x", labelsize=9 if len(values) <= 40 else 6.5, length=2)
+    axes[1].set_xlabel("value, best for White at the left (plain: White holds it; hatched: Black)")
+    axes[1].set_xlim(-0.7, len(values) - 0.3)
+
+
+def _value_bars(panel: Axes, values: Sequence[GScore], distribution: Distribution, side: int) -> None:
+    counts = [distribution.board[side].get(value, 0) for value in values]
+    for white in (True, False):
+        places = [place for place, value in enumerate(values) if value.white is white and counts[place]]
+        heights = [counts[place] for place in places]
+        panel.bar(places, heights, width=0.8, edgecolor=INK, linewidth=0.6, **_FILLS[not white])
+    upright = len(values) > 16
+    logarithmic(panel, top_above(max([*counts, 1]) * _GAP, 0.2 if upright else 0.1))
+    size, angle = 7.5 if len(values) <= 24 else 6, 90 if upright else 0
+    for place, value in enumerate(values):
+        share, height = distribution.share(side, value), counts[place] * _GAP
+        if share >= 0.0005:
+            text = f"{share:.1%}"
+            panel.text(place, height, text, ha="center", va="bottom", fontsize=size, rotation=angle)
+    _name(panel, f"{TO_MOVE[side]}, {distribution.positions[side].board:,} positions")
+
+
+def _name(panel: Axes, title: str) -> None:
+    panel.set_title(title, fontsize=10, loc="left")
+    panel.set_ylabel("positions on the board")
+
+
+def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
+    """Draw how many positions on the board take how many plies to their value, on a logarithmic scale."""
+    axes = drawing.subplots(2, 1, sharex=True)
+    drawing.subplots_adjust(left=0.13, right=0.78, top=0.9, bottom=0.1, hspace=0.22)
+    shown: dict[str, Any] = {}
+    for side, panel in enumerate(axes):
+        groups = by_group(depths[side])
+        for (label, (dashes, marker, colour)), counts in zip(VALUE_GROUPS.items(), groups, strict=True):
+            if counts:
+                fill = "none" if marker in "s^v" else colour
+                style = {"linestyle": dashes, "marker": marker, "color": colour, "markerfacecolor": fill}
+                plies = list(counts)
+                (shown[label],) = panel.plot(
+                    plies, list(counts.values()), markersize=4, linewidth=1.2, **style
+                )
+        logarithmic(panel, 2 * max((count for counts in groups for count in counts.values()), default=1))
+        _name(panel, TO_MOVE[side])
+    axes[1].set_xlabel("depth in plies until the accrued score is the value")
+    longest = max((max(counts) for values in depths for counts in values.values()), default=0)
+    axes[1].set_xlim(-0.5 - longest / 60, longest + 0.5 + longest / 60)
+    axes[1].xaxis.get_major_locator().set_params(integer=True)
+    labels = [label for label in VALUE_GROUPS if label in shown]
+    lines = [shown[label] for label in labels]
+    drawing.legend(lines, labels, loc="upper left", bbox_to_anchor=(0.785, 0.88), fontsize=9)
+
+
+def by_group(depths: Depths) -> tuple[Mapping[int, int], ...]:
+    """Return positions per depth, depths ascending, for each of :data:`VALUE_GROUPS`.
+
+    >>> from tbgen.board.score import GScore
+    >>> by_group({GScore(0, True): {1: 5}, GScore(4, False): {3: 1, 5: 2}, GScore(6, False): {1: 1, 3: 7}})
+    ({1: 5}, {}, {}, {1: 1, 3: 8, 5: 2}, {}, {})
+    """
+    groups = [Counter[int]() for _ in VALUE_GROUPS]
+    for value, counts in depths.items():
+        rank = min(value.rank, 2)
+        groups[rank if value.white else 5 - rank].update(counts)
+    return tuple(dict(sorted(group.items())) for group in groups)
+
+
+def draw_king(drawing: Figure, squares: Sides[tuple[Counts, ...]]) -> None:
+    """Draw White's mean points, and the shares of the most frequent values, by the square of Black's king."""
+    axes = drawing.subplots(2, 1 + _MAPPED, squeeze=False)
+    drawing.subplots_adjust(left=0.06, right=0.99, top=0.87, bottom=0.05, hspace=0.3, wspace=0.14)
+    for panels, name, of_side in zip(axes, TO_MOVE, squares, strict=True):
+        _map(panels[0], [_mean_points(counts) for counts in of_side], "White's points, mean")
+        panels[0].set_ylabel(name)
+        common = _most_common(of_side)
+        for panel in panels[1 + len(common) :]:
+            panel.set_axis_off()
+        for panel, value in zip(panels[1:], common, strict=False):
+            shares = [counts.get(value, 0) / sum(counts.values()) if counts else None for counts in of_side]
+            _map(panel, shares, f"positions worth {value}")
+
+
+def _most_common(squares: Sequence[Counts]) -> list[GScore]:
+    sums = Counter[GScore]()
+    for counts in squares:
+        sums.update(counts)
+    return sorted(sums, key=lambda value: (-sums[value], value.code))[:_MAPPED]
+
+
+def _mean_points(counts: Counts) -> float | None:
+    if not counts:
+        return None
+    return sum(points(value).white * count for value, count in counts.items()) / sum(counts.values())
+
+
+def _map(panel: Axes, squares: Sequence[float | None], title: str) -> None:
+    """Draw a board of shares: the darker the lower, with its number in per cent on every square."""
+    from matplotlib import colormaps
+    from matplotlib.collections import PolyCollection
+
+    known = {square: share for square, share in enumerate(squares) if share is not None}
+    low, high = min(known.values(), default=0.0), max(known.values(), default=1.0)
+    decimals = 1 if 0 < high - low < 0.1 and high < 0.9995 else 0
+    cells, fills = [], []
+    for square, share in known.items():
+        row, file = divmod(square, 8)
+        level = (share - low) / (high - low) if high > low else 1.0
+        cells.append([(file, row), (file + 1, row), (file + 1, row + 1), (file, row + 1)])
+        fills.append(colormaps["cividis"](level))
+        text, ink = f"{share * 100:.{decimals}f}", "#fefefe" if level < 0.55 else "#101010"
+        panel.text(file + 0.5, row + 0.46, text, ha="center", va="center", fontsize=7, color=ink)
+    panel.add_collection(PolyCollection(cells, facecolors=fills, edgecolors=SOFT, linewidths=0.4))
+    panel.set(xlim=(0, 8), ylim=(0, 8), aspect="equal")
+    panel.set_xticks([file + 0.5 for file in range(8)], list("abcdefgh"))
+    panel.set_yticks([row + 0.5 for row in range(8)], list("12345678"))
+    panel.tick_params(length=0, labelsize=8)
+    panel.set_title(title, fontsize=9.5, pad=4)

@@ -1,0 +1,126 @@
+"""Records: the positions that take longest to get to a value, with best play from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import chess
+import chess.pgn
+import numpy as np
+from msgspec.structs import replace
+
+from tbgen.board.score import GScore
+from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
+from tbgen.games.outcome import classical
+from tbgen.games.pgn import tags
+from tbgen.games.referee import Arbiter
+from tbgen.index.layout import Side, Slot
+from tbgen.index.position import board_of, en_passant_board
+from tbgen.probe.tablebase import Tablebase
+from tbgen.report.model import LinePoint, OverallRecord, Record
+from tbgen.report.scan import ANY, EN_PASSANT, Counts, TableCounts
+
+
+def records_of(scanned: TableCounts) -> list[Record]:
+    """Return the longest position of every value of a table, best value for White first, without lines."""
+    counts = scanned.counts[0].sum(axis=(0, 1)) + scanned.en_passant.sum(axis=0)
+    return [_record(scanned, code, counts[code]) for code in np.flatnonzero(counts.any(axis=1)).tolist()]
+
+
+def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
+    depth = int(np.flatnonzero(by_depth)[-1])
+    board = None
+    for side in (1, 0):  # the last one that is as long counts
+        longest, place = scanned.longest.get((EN_PASSANT, side, code), (-1, 0))
+        if longest == depth:
+            row, within = divmod(-place, scanned.layout.phase_size)
+            board = en_passant_board(scanned.layout, *scanned.en_passant_rows[row], within)
+        longest, place = scanned.longest.get((ANY, side, code), (-1, 0))
+        if longest == depth:
+            board = board_of(scanned.layout, Side(side), Slot(-place))
+    assert board is not None
+    value, ties, to_move = GScore.from_code(code), int(by_depth[depth]), chess.COLOR_NAMES[board.turn]
+    return Record(scanned.material, scanned.info.variant, value, depth, ties, board.fen(), to_move)
+
+
+def lines_left_out(records: Iterable[Record]) -> int:
+    """Return how many records have no line."""
+    return sum(1 for record in records if record.depth and not record.line)
+
+
+def with_line(record: Record, tables: Tablebase) -> Record:
+    """Return a record with best play from its example, replayed by the arbiter.
+
+    It comes back unchanged if a table is missing for the line, or a depth that none stores.
+
+    :raises DamagedTableError: if a table cannot be used, or the arbiter does not come to the record's value.
+    :raises TbgenError: if the tables are to make depths, and cannot.
+    """
+    try:
+        line = tables.line(chess.Board(record.fen))
+    except (MissingLayerError, MissingTableError):
+        return record
+    points = tuple(LinePoint(ply.san, ply.uci, ply.accrued, ply.depth) for ply in line)
+    found = with_moves(record, [ply.uci for ply in line])
+    if found is None or found.line != points:
+        raise DamagedTableError(
+            f"the longest way of {record.material} to {record.value}, from {record.fen}, does not lead "
+            f"there; find out why with: tbgen verify {record.material} --rules {record.variant}"
+        )
+    return found
+
+
+def with_moves(record: Record, moves: Sequence[str]) -> Record | None:
+    """Return a record with the line of these moves in UCI notation, as the arbiter finds it.
+
+    None if the arbiter does not come to the value with the last of as many plies as the depth, or comes to it
+    before.
+
+    :raises UsageError: if a move is illegal.
+    """
+    arbiter = Arbiter(record.fen, fifty_move_rule="none", rules=record.variant)
+    line, reached = [], [arbiter.accrued]
+    for depth, uci in zip(reversed(range(len(moves))), moves, strict=True):
+        board, move = arbiter.board, chess.Move.from_uci(uci)
+        arbiter.push(move)
+        line.append(LinePoint(board.san(move), uci, arbiter.accrued, depth))
+        reached.append(arbiter.accrued)
+    if [accrued == record.value for accrued in reached] != [False] * record.depth + [True]:
+        return None
+    return replace(record, line=tuple(line), pgn=_pgn(record, line), verified=True)
+
+
+def _pgn(record: Record, line: Iterable[LinePoint]) -> str:
+    """Return the line as a game; comments say where the accrued score changes."""
+    board = chess.Board(record.fen)
+    game = chess.pgn.Game()
+    game.setup(board)
+    game.headers["Event"] = f"{record.material}: longest way to {record.value}, {record.depth} plies"
+    game.headers["Result"] = classical(record.value)
+    game.headers[tags.RESULT[record.variant].result] = str(record.value)
+    node: chess.pgn.GameNode = game
+    accrued = GScore.of_board(board)
+    game.comment = str(accrued)
+    for ply in line:
+        node = node.add_variation(chess.Move.from_uci(ply.uci))
+        if ply.accrued != accrued:
+            accrued = ply.accrued
+            node.comment = str(accrued)
+    return f"{game}\n"
+
+
+def overall_records(records: Iterable[Record]) -> list[OverallRecord]:
+    """Return the longest ways to every score among the records of many tables under the same rules.
+
+    Scores come in the order G0.0, G0.5, G1.0, ..., for holders of either side. Where both sides have the same
+    men, a position and its mirror image with the colours swapped are one: only those of White's score count.
+    """
+    every = [record for record in records if record.value.white or not record.material.symmetric]
+    result = []
+    for rank in sorted({record.value.rank for record in every}):
+        depth = max(record.depth for record in every if record.value.rank == rank)
+        longest = [record for record in every if (record.value.rank, record.depth) == (rank, depth)]
+        longest.sort(key=lambda record: (record.material, not record.value.white))
+        ties = sum(record.ties for record in longest)
+        result.append(OverallRecord(GScore(rank, True), depth, ties, tuple(longest)))
+    return result

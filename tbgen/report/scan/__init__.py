@@ -1,1 +1,0 @@
-"""One pass over a table, and everything that is counted on it."""

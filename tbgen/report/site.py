@@ -1,0 +1,333 @@
+"""A report as a static site: pages, plots and data that need no server and nothing from elsewhere.
+
+The first page begins with a line to be seen, and three facts with their positions. Pages about tables have
+such a fact too, for previews of links to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+import chess
+
+from tbgen.board.kinds import PIECE_VALUES
+from tbgen.board.variant import Variant
+from tbgen.html.cards import SIZE, Caption, Shown, card
+from tbgen.html.diagrams import diagram, sprites, with_links
+from tbgen.html.style import environment, scheme_script, style_sheet
+from tbgen.machine import make_directory, remove_leftovers, write_file
+from tbgen.report import data
+from tbgen.report.difference import Difference
+from tbgen.report.highlights import (
+    difference_highlights,
+    endgame_highlights,
+    index_highlights,
+    mating_highlights,
+    record_highlights,
+)
+from tbgen.report.mating import ENOUGH, GENERAL_SHARE, mating_rule
+from tbgen.report.model import SIDES, Distribution, OverallRecord, Record, TableReport
+from tbgen.report.plots import VALUE_GROUPS, by_group, plots
+from tbgen.report.wording import FILTERS, NAMES, TO_MOVE, against, anchor, meaning, stem
+from tbgen.text import counted, plies
+
+
+class Fact(NamedTuple):
+    """A fact with its position."""
+
+    headline: str
+    """Short, such as ``136 plies``."""
+    sentence: str
+    fen: str
+    variant: str
+    address: str
+    """Of what tells more."""
+
+    def picture(self) -> bytes:
+        """Return it as PNG, to be shared."""
+        board = chess.Board(self.fen)
+        return card(Shown(board), Caption(self.headline, self.sentence, f"{NAMES[not board.turn]} to move."))
+
+
+def strangest(reports: Sequence[TableReport]) -> Record | None:
+    """Return the record whose line is the strangest: the longest one by which the side with less gets a score
+    other than mate, or else the longest one; None if there are no lines."""
+    lines = [record for report in reports for record in report.records if record.line]
+
+    def strangeness(record: Record) -> tuple[bool, int]:
+        behind = mating_rule(record.material).leader == SIDES[record.value.white]
+        return behind and record.value.rank > 0, record.depth
+
+    return max(lines, key=strangeness, default=None)
+
+
+def front_facts(reports: Sequence[TableReport], records: Sequence[OverallRecord]) -> list[Fact]:
+    """Return at most three facts about tables of the same variant."""
+    found = (_longest(records, mates=True), _longest(records, mates=False), _seldom(reports))
+    return [fact for facts in found for fact in facts]
+
+
+def longest_line(report: TableReport) -> Fact | None:
+    """Return the fact that pictures a table: its longest line; None if it has none."""
+    record = max(report.records, key=lambda record: record.depth, default=None)
+    if record is None or not record.depth:
+        return None
+    sentence = (
+        f"The longest way by {report.variant.label} takes {plies(record.depth)}, to {meaning(record.value)}."
+    )
+    return Fact(str(record.material), sentence, record.fen, record.variant, f"#{anchor(record)}")
+
+
+def _longest(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]:
+    """Yield the longest way to mate, or to anything else."""
+    of_kind = [overall for overall in records if overall.depth and (overall.g.rank == 0) == mates]
+    if of_kind:
+        longest = max(of_kind, key=lambda overall: overall.depth)
+        record = longest.holders[0]
+        what = "The longest way to mate" if mates else "Without mate, the longest way"
+        to = "" if mates else f" to {meaning(record.value)}"
+        sentence = f"{what}{to} takes {plies(record.depth)}, in {record.material}."
+        yield Fact(
+            plies(record.depth), sentence, record.fen, record.variant, f"records.html#{anchor(record)}"
+        )
+
+
+def _seldom(reports: Sequence[TableReport]) -> Iterator[Fact]:
+    """Yield the value that is rarest among the exceptions."""
+    every = [(entry, report) for report in reports for entry in report.endgame.unusual]
+    if every:
+        entry, report = min(every, key=lambda found: found[0].count)
+        where = f"{counted(entry.count, 'quiet position')} with {entry.to_move.capitalize()} to move"
+        sentence = f"{report.material} is worth {meaning(entry.value)} in {where}."
+        yield Fact(str(entry.value), sentence, entry.fen, report.variant, f"tables/{stem(report)}.html#gives")
+
+
+PAGES: Final = {
+    "index": ("Materials", "exact results of every position"),
+    "records": ("Records", "the longest ways to every score"),
+    "endgames": ("What every endgame gives", "typical values and exceptions"),
+    "mating": ("Mating potential", "the rule of thumb and the truth"),
+    "differences": ("Where the rules differ", "r-mobility and whole-game mobility"),
+}
+"""The pages about all tables: how links to them read, and what they say. The last one is of sites about
+tables for both rules."""
+
+TABLES: Final = "tables"
+"""Folder of the pages about single tables."""
+
+_REMEDY: Final = "choose another directory with --out"
+
+_SHOWN_RANKS: Final = {0: "mate", 1: "G0.5", 2: "G1.0", 3: "G1.5"}
+"""Ranks whose longest depths stand in the table of all materials."""
+
+T = TypeVar("T")
+
+Groups = Mapping[Variant, Sequence[TableReport]]
+"""Reports in build order by variant."""
+
+
+class Site:
+    """Writes a site file by file; a file under its final name is complete.
+
+    The same reports give the same bytes.
+
+    :param compares: whether there will be a page about where the rules differ.
+    :param explorer: the address of an explorer, or the way there from the first page; diagrams lead to it.
+    :param address: where the site will be, which makes previews of links have their pictures everywhere.
+
+    :raises TbgenError: if the directory cannot be made, or is none.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        version: str,
+        *,
+        compares: bool = False,
+        explorer: str | None = None,
+        address: str | None = None,
+    ) -> None:
+        self._directory = directory
+        self._version = version
+        self._explorer = explorer
+        self._address = address and f"{address.rstrip('/')}/"
+        self._picture = ""
+        """That of the pages about all tables."""
+        links = [(name, label) for name, (label, _) in PAGES.items()]
+        self.pages = links if compares else links[:-1]
+        self.written: list[Path] = []
+        """The pages that are there."""
+        self._environment = environment("tbgen.report")
+        for each in (diagram, *FILTERS):
+            self._environment.filters[each.__name__] = each
+        self._environment.globals |= {
+            "sides": TO_MOVE,
+            "sprites": sprites(),
+            "variants": list(Variant),
+            "shown_ranks": _SHOWN_RANKS,
+            "piece_values": PIECE_VALUES,
+            "enough": ENOUGH,
+            "general_share": GENERAL_SHARE,
+        }
+        for folder in (directory, directory / TABLES):
+            make_directory(folder, remedy=_REMEDY)
+            remove_leftovers(folder)
+
+    def write_style(self) -> None:
+        """Write what all pages look like, and the script of their boards."""
+        self._write("style.css", style_sheet().encode())
+        self._write("scheme.js", scheme_script().encode())
+        self._write("boards.js", files("tbgen.report").joinpath("boards.js").read_bytes())
+
+    def write_table(self, report: TableReport, other: Variant | None = None) -> None:
+        """Write page, plots, lines and data of one table.
+
+        :param other: the other variant, if the site has its table.
+        """
+        name = f"{TABLES}/{stem(report)}"
+        for ending, plot in plots(f"{report.material} by {report.variant.label}", report):
+            self._write(f"{name}.{ending}", plot)
+        written = self._write_data(name, data.table_files(report))
+        games = "\n".join(record.pgn.rstrip("\n") + "\n" for record in report.records if record.pgn)
+        if games:
+            self._write(f"{name}.pgn", games.encode())
+            written.append((f"{Path(name).name}.pgn", "lines as PGN"))
+        pictured = longest_line(report)
+        if pictured:
+            self._write(f"{name}.png", pictured.picture())
+        own = report.distribution
+        self._write_page(
+            name,
+            "material",
+            title=f"{report.material}: {against(report.material)}, by {report.variant.label}",
+            description=(*report.highlights, report.endgame.sentence)[0],
+            picture=f"{name}.png" if pictured else "",
+            report=report,
+            other=other,
+            files=written,
+            has_pgn=bool(games),
+            values=sorted({value for side in (*own.board, *own.en_passant) for value in side}, reverse=True),
+            en_passant=sum(sum(counts.values()) for counts in own.en_passant),
+            groups=VALUE_GROUPS,
+            depths=list(_depth_rows(own)),
+        )
+
+    def write_overview(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
+        """Write the pages about all tables.
+
+        :param records: what :func:`tbgen.report.records.overall_records` has found, by variant.
+        """
+        every = _all(groups)
+        pawnless = {
+            variant: [report for report in reports if not report.material.pawns]
+            for variant, reports in groups.items()
+        }
+        self._write_front(groups, records)
+        self._write_overview("records", records, record_highlights, data.record_files(every, records))
+        self._write_overview("endgames", groups, endgame_highlights, data.endgame_files(every))
+        self._write_overview("mating", pawnless, mating_highlights, data.mating_files(_all(pawnless)))
+
+    def _write_front(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
+        """Write the first page, which begins with a line and with facts about the first variant."""
+        variant, reports = next(iter(groups.items()))
+        facts = front_facts(reports, records[variant])
+        for number, fact in enumerate(facts, 1):
+            self._write(f"fact-{number}.png", fact.picture())
+        self._picture = "fact-1.png" if facts else ""
+        begin = {"hero": strangest(reports), "facts": facts}
+        self._write_overview("index", groups, index_highlights, data.overview_files(_all(groups)), **begin)
+
+    def _write_overview(
+        self,
+        name: str,
+        groups: Mapping[Variant, Sequence[T]],
+        highlights: Callable[[Sequence[T]], list[str]],
+        contents: Mapping[str, str],
+        **context: Any,
+    ) -> None:
+        """Write a page about all tables, which begins with what stands out by each variant."""
+        self._write_page(
+            name,
+            name,
+            groups=groups,
+            highlights={variant: highlights(found) for variant, found in groups.items()},
+            files=self._write_data(name, contents),
+            **context,
+        )
+
+    def write_differences(self, differences: Sequence[Difference]) -> None:
+        """Write the page about where the rules differ."""
+        self._write_page(
+            "differences",
+            "differences",
+            files=self._write_data("differences", data.difference_files(differences)),
+            differences=differences,
+            highlights=difference_highlights(differences),
+        )
+
+    def _write_page(
+        self,
+        name: str,
+        template: str,
+        *,
+        title: str = "",
+        description: str = "Exact results of every position in r-mobility chess",
+        picture: str | None = None,
+        **context: Any,
+    ) -> None:
+        top = "../" * name.count("/")
+        html = self._environment.get_template(f"{template}.html.jinja").render(
+            title=title or ": ".join(PAGES[name]),
+            page=name,
+            pages=self.pages,
+            top=top,
+            description=description,
+            address=self._address,
+            picture=self._picture if picture is None else picture,
+            picture_size=SIZE,
+            version=self._version,
+            **context,
+        )
+        if self._explorer:
+            html = with_links(html, _from(top, self._explorer))
+        self._write(f"{name}.html", html.encode())
+        self.written.append(self._directory / f"{name}.html")
+
+    def _write_data(self, stem: str, files: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Write files of data by their endings, and return their names within the folder, and labels."""
+        for ending, content in files.items():
+            self._write(f"{stem}.{ending}", content.encode())
+        name = Path(stem).name
+        return [(f"{name}.{ending}", _label(ending)) for ending in files]
+
+    def _write(self, name: str, content: bytes) -> None:
+        write_file(self._directory / name, content, remedy=_REMEDY)
+
+
+def _from(top: str, place: str) -> str:
+    """Return the way to a place from a page, of which ``top`` leads to the first one."""
+    return place if place.startswith("/") or ":" in place else top + place
+
+
+def _all(groups: Groups) -> list[TableReport]:
+    return [report for reports in groups.values() for report in reports]
+
+
+def _depth_rows(distribution: Distribution) -> Iterator[tuple[int, list[list[int]]]]:
+    """Yield each depth with its positions by side to move and group of values."""
+    sides = [by_group(depths) for depths in distribution.depths]
+    for depth in sorted({depth for groups in sides for group in groups for depth in group}):
+        yield depth, [[group.get(depth, 0) for group in groups] for groups in sides]
+
+
+def _label(ending: str) -> str:
+    """Return how a link to a file of data reads.
+
+    >>> _label("json"), _label("records.csv")
+    ('JSON', 'records as CSV')
+    """
+    what, _, form = ending.rpartition(".")
+    return f"{what} as {form.upper()}" if what else form.upper()

@@ -1,1 +1,0 @@
-"""Reports as pages, plots and data files."""

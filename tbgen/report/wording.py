@@ -1,0 +1,143 @@
+"""Values, shares, numbers, materials and lines in sentences and on pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.report.model import Record, Sides, TableReport, Verdict
+from tbgen.text import number
+
+NAMES: Final = ("White", "Black")
+
+NO_MATE: Final[Mapping[Verdict, str]] = {
+    Verdict.NO_HELP_MATE: "cannot mate even with help",
+    Verdict.NEVER: "never mates by force",
+}
+"""What is said of a side that does not mate."""
+
+
+def meaning(value: GScore) -> str:
+    """Return a score with what it means where it has a name.
+
+    >>> meaning(GScore.parse("-G0.5"))
+    '-G0.5 (Black stalemates)'
+    """
+    if value.rank > 1:
+        return str(value)
+    return f"{value} ({'White' if value.white else 'Black'} {'stalemates' if value.rank else 'mates'})"
+
+
+def counted_pawns(advantage: float) -> str:
+    """Return a lead in pawns.
+
+    >>> counted_pawns(1.0), counted_pawns(3.25)
+    ('1 pawn', '3.25 pawns')
+    """
+    return f"{advantage:g} {'pawn' if advantage == 1 else 'pawns'}"
+
+
+def percent(share: float) -> str:
+    """Return a share, 0 to 1, in percent, never rounded to all or nothing if it is neither.
+
+    >>> percent(0.99999), percent(1.0), percent(0.123)
+    ('more than 99.9 %', '100 %', '12.3 %')
+    """
+    if 0 < share < 0.0005:
+        return "less than 0.1 %"
+    if 0.9995 <= share < 1:
+        return "more than 99.9 %"
+    return f"{100 * share:.1f} %" if 0 < share < 1 else f"{100 * share:.0f} %"
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """Return words as a reader lists them.
+
+    >>> enumerated(["KvK"]), enumerated(["KvK", "KBvK", "KNvK"]), enumerated([])
+    ('KvK', 'KvK, KBvK and KNvK', '')
+    """
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+TO_MOVE: Final = Sides("White to move", "Black to move")
+
+_MEN: Final = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight", "P": "pawn"}
+_NUMBERS: Final = ("", "", "two ", "three ", "four ")
+
+
+def spelled(material: Material) -> str:
+    """Return a material in words.
+
+    >>> spelled(Material.parse("KNNvKP"))
+    'White has king and two knights, Black has king and pawn'
+    """
+    return f"White has {_side(material.white)}, Black has {_side(material.black)}"
+
+
+def against(material: Material) -> str:
+    """Return a material as a title.
+
+    >>> against(Material.parse("KRvKB")), against(Material.parse("KBvK"))
+    ('king and rook against king and bishop', 'king and bishop against the bare king')
+    """
+    return f"{_side(material.white)} against {_side(material.black)}"
+
+
+def _side(men: str) -> str:
+    if men == "K":
+        return "the bare king"
+    kinds = [
+        f"{_NUMBERS[men.count(man)]}{_MEN[man]}{'s' if men.count(man) > 1 else ''}"
+        for man in dict.fromkeys(men)
+    ]
+    return f"{', '.join(kinds[:-1])} and {kinds[-1]}"
+
+
+def stem(thing: TableReport | Record) -> str:
+    """Return the name of all files about the table of a report or record, without their endings."""
+    return f"{thing.material}.{thing.variant}"
+
+
+def anchor(record: Record) -> str:
+    """Return the name of a record within a page."""
+    return f"record-{record.material}-{record.variant}-{record.value}"
+
+
+def movetext(record: Record) -> Markup:
+    """Return a record's line with the accrued score after every move."""
+    parts = [
+        f"{label}{label and chr(0xA0)}{escape(point.san)} <small>{point.accrued}</small>"
+        for label, point in zip(_labels(record), record.line, strict=True)
+    ]
+    return Markup(" ".join(parts))
+
+
+def steps(record: Record) -> str:
+    """Return a record's line for ``boards.js``: each move as UCI, as text, and what has accrued after it."""
+    return " ".join(
+        f"{point.uci}|{label}{point.san}|{point.accrued}"
+        for label, point in zip(_labels(record), record.line, strict=True)
+    )
+
+
+def _labels(record: Record) -> Iterator[str]:
+    """Yield what stands before each move of a record's line: its number, or nothing."""
+    fields = record.fen.split()
+    move, white = int(fields[5]), fields[1] == "w"
+    for ply in range(len(record.line)):
+        yield f"{move}.{'' if white else '..'}" if white or not ply else ""
+        move, white = move + (not white), not white
+
+
+def longest(report: TableReport, rank: int | None = None) -> str:
+    """Return the greatest depth of the records of a rank, of either holder, or of all."""
+    depths = [entry.depth for entry in report.records if rank is None or entry.value.rank == rank]
+    return number(max(depths)) if depths else "–"
+
+
+FILTERS: Final = (spelled, against, stem, anchor, movetext, steps, longest)
+"""What templates call by these names."""

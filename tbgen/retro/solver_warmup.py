@@ -1,0 +1,94 @@
+"""Compiling all kernels of the solver in one go, so that it is a step of its own and not part of a table.
+
+Those for described men are a family of their own (``tbgen.retro.described_warmup``).
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.compiler.cache import compile_side_by_side, compiling, mark_compiled
+from tbgen.compiler.jit import compile_for, python_of
+from tbgen.index.layout import layout_of
+from tbgen.index.table import AccruedForm, Source
+from tbgen.retro.kernels.en_passant import prepare, resolve
+from tbgen.retro.kernels.events import Agenda, no_events
+from tbgen.retro.kernels.layer_sweeps import Workspace, inner_sweep
+from tbgen.retro.kernels.phase import NOTHING, empty_record, leave_rank, solve_rank
+from tbgen.retro.kernels.sweep import Stand, SweepResults, find_part, next_level, take_part
+from tbgen.retro.kernels.targets import Pool
+from tbgen.retro.layer_solvers import EveryLayer
+from tbgen.retro.pool import PoolLoader
+from tbgen.retro.solver import solve
+from tbgen.retro.workspace import expand, make_workspace, room_for_right
+
+FAMILY: Final = __name__
+"""Name of these kernels in the cache."""
+SMALLEST: Final = Material.parse("KvK")
+
+
+def ensure_compiled(note: Callable[[str], object]) -> None:
+    """Compile the kernels if they are not in the cache; ``note`` gets a sentence that says so before."""
+    with compiling(FAMILY, "of the solver", "about half a minute", note) as needed:
+        if needed:
+            compile_kernels()
+
+
+def compile_kernels() -> None:
+    """Compile every kernel, in two processes, and mark the cache."""
+    compile_side_by_side(_compile_narrow, partial(compile_others, SMALLEST, {}))
+    run_all(SMALLEST, {})
+    mark_compiled(FAMILY)
+
+
+def _compile_narrow() -> None:
+    compile_narrow(SMALLEST, {})
+
+
+def compile_narrow(material: Material, sources: Mapping[Material, Source]) -> None:
+    """Compile the kernels that narrow phases like those of a material are solved by, as far as they are not
+    in the cache; ``sources`` are its sub-tables."""
+    workspace, pool, fresh, agenda = _examples(material, sources)
+    record = empty_record(NOTHING, 64 * workspace.frame.words, np.empty(0, np.uint32), 0)
+    agendas = agenda, agenda
+    compile_for(solve_rank, workspace, pool, fresh, 0, agendas, (record, record))
+    compile_for(leave_rank, workspace, fresh, 0, agendas)
+
+
+def compile_others(material: Material, sources: Mapping[Material, Source]) -> None:
+    """Compile all other kernels: some for their arguments, the rest by solving the material."""
+    workspace, pool, fresh, agenda = _examples(material, sources)
+    attacker, stand = workspace.attackers[0], Stand(0, 0, 0, 0)
+    sweep = python_of(inner_sweep)(attacker, 2, agenda)
+    compile_for(find_part, sweep, 0)
+    compile_for(take_part, sweep, stand, 0)
+    compile_for(next_level, sweep, stand)
+    right = room_for_right(64)
+    compile_for(prepare, workspace, pool, 0, right)
+    compile_for(resolve, attacker, fresh, right, (0, 0), 0)
+    table = solve(material, sources, Variant.R_MOBILITY, wide=True)
+    expand(table.layout, 0, table.value[0], table.depth[0])
+
+
+def run_all(material: Material, sources: Mapping[Material, Source]) -> None:
+    """Solve a small material in all ways, so that no kernel is left to compile."""
+    for wide in (False, True):
+        table = solve(material, sources, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
+    with EveryLayer(table, sources) as every:
+        for window in every.windows:
+            for _ in every.layers(window):
+                pass
+
+
+def _examples(
+    material: Material, sources: Mapping[Material, Source]
+) -> tuple[Workspace, Pool, SweepResults, Agenda]:
+    """Return arguments of kernels, as the solver has them."""
+    layout = layout_of(material)
+    pool = PoolLoader(layout, sources).pool
+    fresh = SweepResults(pool.value, pool.depth, np.zeros(2, np.int64))
+    return make_workspace(layout, Variant.R_MOBILITY), pool, fresh, Agenda(no_events(), no_events(), 0)

@@ -1,0 +1,368 @@
+"""A table file: opening either form, what is wrong with it, and reading a plain one."""
+
+import mmap
+import operator
+import os
+import shlex
+import stat
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, Code, GScore
+from tbgen.board.variant import Variant
+from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
+from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
+from tbgen.index.table import FRESH, LAST_RUN, Table, count_values, free_men, pawns
+from tbgen.store import schema
+from tbgen.store.cache import ChunkCache
+from tbgen.store.dataset import placements_of
+from tbgen.store.dataset_file import DatasetFile, open_file
+from tbgen.store.format import BLOCK, TableInfo, rules_of_name
+from tbgen.store.schema import (
+    COUNT,
+    EP_CONFIG,
+    EP_DEPTH,
+    EP_VALUE,
+    PACKED,
+    PLACEMENTS,
+    TABLE,
+    VALUE,
+    DatasetSchema,
+    Manifest,
+    manifest_line,
+)
+
+Entry: TypeAlias = tuple[Code, int]
+"""What is stored of a position: the code of its value, and its depth in plies.
+
+A plain tuple, because a named one takes several times as long to make, once per look-up."""
+
+_PROBLEMS: Final = {
+    "truncated file": "it is truncated",
+    "already open for write": "its build was interrupted",
+    "signature not found": "it is no HDF5 file",
+}
+"""What HDF5 says of a file that it does not open, and what that means."""
+
+_FORMS: Final = {schema.format.encode(): schema for schema in (TABLE, PACKED)}
+
+
+class StoredFile(DatasetFile):
+    """An open table file of either form: its facts, and what both forms store alike.
+
+    :param material: the material that the file has to hold; None accepts any.
+    :param cache: where decoded chunks are kept; files may share one.
+    :raises MissingTableError: if there is no such file.
+    :raises DamagedTableError: if it is no complete table that this version of tbgen can read.
+    :raises TbgenError: if the system does not let it be read.
+    """
+
+    def __init__(
+        self, path: Path, *, material: Material | None = None, cache: ChunkCache | None = None
+    ) -> None:
+        self._name = path.name.split(".")[0] if material is None else material.name
+        self._maps: list[mmap.mmap] = []
+        super().__init__(path, cache)
+        if material is not None and self.info.material != material.name:
+            self.close()
+            raise self.damaged(f"it holds {self.info.material}")
+
+    info: TableInfo
+    """What the file says about itself."""
+    layout: Layout
+    """The order of the table's positions."""
+
+    @property
+    def stored_side(self) -> Side:
+        """The side to move that a packed table stores.
+
+        :raises DamagedTableError: if it is none, as in a plain table.
+        """
+        side = self._guard(lambda: operator.index(self._file.attrs["stored_side"]))
+        if side not in SIDES:
+            raise self.damaged(f"its stored_side {side} is none")
+        return SIDES[side]
+
+    def data(self, wanted: DatasetSchema) -> NDArray[Any]:
+        """Return all data of a dataset; raw ones are mapped: they come from the disk as they are read.
+
+        :raises DamagedTableError: if a chunk does not decode.
+        """
+        if not wanted.raw:
+            return super().data(wanted)
+        dataset = self._file[wanted.name]
+        size, offset = dataset.shape[0], dataset.id.get_offset()
+        if not size:
+            return np.zeros(0, np.uint8)
+        if offset is None or dataset.dtype != np.uint8:
+            raise self.damaged(f"its {wanted.name} is stored in another way")
+        before = offset % mmap.ALLOCATIONGRANULARITY
+        # Mapped is what was opened, whatever lies at the path by now.
+        mapped = mmap.mmap(self._handle(), before + size, access=mmap.ACCESS_COPY, offset=offset - before)
+        self._maps.append(mapped)
+        return np.frombuffer(mapped, np.uint8, offset=before)
+
+    def counts(self) -> list[dict[GScore, int]]:
+        """Return the number of positions up to symmetry of every value, for White and for Black to move.
+
+        En passant positions are not among them. In a packed table the numbers are stored, of a plain one the
+        values are counted.
+
+        :raises DamagedTableError: if they do not decode.
+        """
+        if self.schema is TABLE:
+            counts = count_values(self.data(VALUE))
+        else:
+            counts = self.data(COUNT)
+            if counts.sum(axis=1).tolist() != list(self.info.positions):
+                raise self.damaged(f"its {COUNT.name} does not fit its positions")
+        return [
+            {GScore.from_code(code): number for code, number in enumerate(side) if number}
+            for side in counts.tolist()
+        ]
+
+    def en_passant(self, phase: int, square: int, slot: int) -> Entry:
+        """Return code of W and D with the right to capture on ``square``; ``slot`` counts within the phase.
+
+        ``(NONE, 0)`` stands for no such position, as where no such capture is legal.
+        """
+        row = self._ep_rows.get((phase, square))
+        if row is None:
+            return NONE, 0
+        return self._arrays[EP_VALUE].item(row, slot), self._arrays[EP_DEPTH].item(row, slot)
+
+    def en_passant_arrays(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return configurations, values and depths of the en passant positions."""
+        config, value, depth = map(self.data, (EP_CONFIG, EP_VALUE, EP_DEPTH))
+        return config, value, depth.astype(np.uint16, copy=False)
+
+    def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy the values and depths of one en passant configuration to arrays of one phase's size.
+
+        :raises DamagedTableError: if a chunk does not decode.
+        """
+        self.read_part(EP_VALUE, row, 0, value)
+        self.read_part(EP_DEPTH, row, 0, depth)
+
+    def check(self, threads: int = 2) -> None:
+        """Read all bytes and compare them with their digests.
+
+        :raises DamagedTableError: naming the first dataset or fact that differs.
+        """
+        super().check(threads)
+        if not np.array_equal(self.data(PLACEMENTS), placements_of(self.layout)):
+            raise self.damaged("its pawn placements are in another order")
+
+    def check_facts(self, table: Table, *, with_accrued: bool = True) -> None:
+        """Compare what the file says about itself with the table that was read from it.
+
+        :param with_accrued: whether the table has its accrued scores, which unpacking leaves out.
+
+        :raises DamagedTableError: naming the first fact that differs.
+        """
+        stated = self.info.facts()
+        for name, fact in table.facts().items():
+            if stated[name] != fact and (with_accrued or name not in ("accrued", "runs")):
+                raise self.damaged(f"it says that its {name} is {stated[name]}, but it is {fact}")
+
+    def damaged(self, problem: str) -> DamagedTableError:
+        """Return the error that says what is wrong with the file and what to do."""
+        return DamagedTableError(
+            f"{self.path} cannot be used: {problem}; build it again with: {self._command('--force')}"
+        )
+
+    def _command(self, *options: str) -> str:
+        rules = [] if self._variant is Variant.R_MOBILITY else ["--rules", self._variant]
+        return shlex.join(["tbgen", "build", *options, self._name, "--dir", str(self.path.parent), *rules])
+
+    @property
+    def _variant(self) -> Variant:
+        """The variant that the file's name promises."""
+        named = rules_of_name(self.path)
+        return next((variant for variant in Variant if variant == named), Variant.R_MOBILITY)
+
+    def _open(self) -> h5py.File:
+        try:
+            mode = os.stat(self.path).st_mode
+            if stat.S_ISREG(mode):  # opening a pipe would wait for a writer
+                return open_file(self.path)
+        except FileNotFoundError:
+            raise MissingTableError(self._name, self.path.parent, self._variant) from None
+        except NotADirectoryError:
+            raise TbgenError(f"{self.path.parent} is not a directory; choose another with --dir") from None
+        except PermissionError:
+            raise TbgenError(f"no permission to read {self.path}") from None
+        except (OSError, RuntimeError, ValueError) as error:
+            found = (problem for sign, problem in _PROBLEMS.items() if sign in str(error))
+            raise self.damaged(next(found, "it is damaged")) from error
+        kind = "a directory" if stat.S_ISDIR(mode) else "no ordinary file"
+        raise DamagedTableError(
+            f"{self.path} is {kind} and takes the place of a table: remove it, then build the table "
+            f"with: {self._command()}"
+        )
+
+    def _handle(self) -> int:
+        """Return the descriptor of the open file, which HDF5 reads and closes."""
+        handle: int = self._file.id.get_vfd_handle()
+        return handle
+
+    def _load(self) -> None:
+        attributes = self._file.attrs
+        schema = _FORMS.get(bytes(attributes.get("format", b"")))
+        if schema is None:
+            raise self.damaged("it is no tbgen table")
+        self.schema = schema
+        version = operator.index(attributes["format_version"])
+        if version > schema.version:
+            raise DamagedTableError(
+                f"{self.path} has format version {version} and this tbgen reads version {schema.version}: "
+                f"install a newer tbgen, or build it again with: {self._command('--force')}"
+            )
+        if version < schema.version:
+            raise self.damaged(f"its format version {version} is that of an older tbgen")
+        if attributes.get("complete") != 1:
+            raise self.damaged("its build was interrupted")
+        rules = bytes(attributes["rules"]).decode()
+        if all(rules != variant for variant in Variant):
+            raise self.damaged(f"its rules {quote(rules)} are unknown")
+        if rules_of_name(self.path) not in (None, rules):
+            raise self.damaged(f"it holds values for the rules {quote(rules)}")
+        self.info = TableInfo.of_attributes(self.path, attributes, os.fstat(self._handle()).st_size)
+        self.manifest = self.info.manifest
+        if self.manifest.digest != self.info.digest:
+            raise self.damaged("its manifest does not match its digest")
+        self.layout = layout = layout_of(Material.parse(self.info.material))
+        index = (free_men(layout), pawns(layout), layout.size, layout.phase_size)
+        if index != (self.info.free_men, self.info.pawns, self.info.size, self.info.phase_size):
+            raise self.damaged("it has another index layout")
+        self._load_arrays(self._sizes())
+
+    def _sizes(self) -> dict[str, int]:
+        """Return what the names of axes stand for, as far as the file says it otherwise."""
+        return self.info.sizes()
+
+    def _facts(self) -> dict[str, Any]:
+        return self.info.facts()
+
+    def _stated(self) -> Manifest:
+        if self.schema is TABLE:
+            return self.manifest
+        lines = self.manifest.lines[: 1 + len(self.schema.facts)]
+        stored = bytes(self._file.attrs["stored"]).decode()
+        return Manifest("".join(f"{line}\n" for line in lines) + stored)
+
+    @cached_property
+    def _ep_rows(self) -> dict[tuple[int, int], int]:
+        return {(phase, square): row for row, (phase, square) in enumerate(self.data(EP_CONFIG).tolist())}
+
+
+class TableFile(StoredFile):
+    """An open table in plain form; single look-ups are safe for threads.
+
+    Takes and raises what :class:`StoredFile` does.
+    """
+
+    def fresh(self, side: Side, slot: Slot) -> Entry:
+        """Return code of W and D in plies; ``(NONE, 0)`` where there is no position."""
+        return self._value.item(side, slot), self._depth.item(side, slot)
+
+    def accrued(self, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
+        """Return code of V(P, A) and D(P, A) for the code of an accrued score A.
+
+        A must have been folded in, must differ from g(P), and its rank must not exceed that of W.
+        """
+        holder, rank = (0, code) if code < NONE else (1, 255 - code)
+        row = 2 * holder + side
+        bits, at = self._mask.chunk_of(row, slot >> 3)
+        if not bits[at] >> (slot & 7) & 1:
+            return code, 0
+        block = bits[at - (slot % BLOCK >> 3) : at]
+        skipped = int.from_bytes(block, "little").bit_count() + (bits[at] & (1 << (slot & 7)) - 1).bit_count()
+        run = self._first_run(self._start.item(row, slot // BLOCK), skipped)
+        found = -1
+        while (start := self._run_rank.item(0, run)) % LAST_RUN <= rank:
+            found = run
+            if start >= LAST_RUN:
+                break
+            run += 1
+        if found < 0 or (value := self._run_value.item(0, found)) == NONE:
+            return code, 0
+        return self.fresh(side, slot) if value == FRESH else (value, self._run_depth.item(0, found))
+
+    def learn(self, asked: Iterable[tuple[Side, Slot, int]]) -> None:
+        """Do nothing: single look-ups are fast; see :meth:`tbgen.packed.file.PackedFile.learn`."""
+
+    def _first_run(self, run: int, skipped: int) -> int:
+        """Return the first run of a slot, ``skipped`` slots with runs after the slot of ``run``."""
+        while skipped:
+            chunk, at = self._run_rank.chunk_of(0, run)
+            ends = np.flatnonzero(np.frombuffer(chunk, np.uint8)[at:] & LAST_RUN)
+            if ends.size >= skipped:
+                return run + int(ends[skipped - 1]) + 1
+            skipped -= ends.size
+            run += len(chunk) - at
+        return run
+
+    def read(self) -> Table:
+        """Read the whole table, without checking its digest."""
+        arrays = {wanted: self.data(wanted) for wanted in TABLE.datasets}
+        return Table(
+            self.layout.material,
+            self.info.variant,
+            arrays[schema.VALUE],
+            arrays[schema.DEPTH].astype(np.uint16, copy=False),
+            arrays[schema.RUN_MASK].view("<u8").astype(np.uint64, copy=False),
+            arrays[schema.RUN_RANK],
+            arrays[schema.RUN_VALUE],
+            arrays[schema.RUN_DEPTH].astype(np.uint16, copy=False),
+            *self.en_passant_arrays(),
+        )
+
+    def read_fresh(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Read the fresh values and depths alone, both of shape (2, size), and check them against the digest.
+
+        :raises DamagedTableError: if they are not what was written: whatever is built on them would be wrong.
+        """
+        value, depth = self._checked(schema.VALUE), self._checked(schema.DEPTH)
+        return value, depth.astype(np.uint16, copy=False)
+
+    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy the fresh values and depths of one phase with one side to move to arrays of shape (phase
+        size,).
+
+        The checksum of every chunk is checked, the digest of the table is not.
+
+        :raises DamagedTableError: if a chunk does not decode.
+        """
+        self.read_slots(side, phase * len(value), value, depth)
+
+    def read_slots(self, side: int, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy the fresh values and depths of one side's slots from ``start`` on to arrays of shape (n,).
+
+        :raises DamagedTableError: if a chunk does not decode.
+        """
+        self.read_part(schema.VALUE, side, start, value)
+        self.read_part(schema.DEPTH, side, start, depth)
+
+    def _checked(self, wanted: DatasetSchema) -> NDArray[Any]:
+        data = self.data(wanted)
+        if manifest_line(wanted.name, data.dtype, data.shape, [data.data]) not in self.manifest.lines:
+            raise self.damaged(f"its {wanted.name} does not match its digest")
+        return data
+
+    def _load(self) -> None:
+        super()._load()
+        if self.schema is not TABLE:
+            raise self.damaged("it is packed, and was to be read as a plain table")
+        arrays = self._arrays
+        self._value, self._depth = arrays[schema.VALUE], arrays[schema.DEPTH]
+        self._mask, self._start = arrays[schema.RUN_MASK], arrays[schema.RUN_START]
+        self._run_rank, self._run_value = arrays[schema.RUN_RANK], arrays[schema.RUN_VALUE]
+        self._run_depth = arrays[schema.RUN_DEPTH]

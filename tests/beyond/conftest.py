@@ -1,0 +1,53 @@
+"""Solving that takes the same course on every machine, and what tests of it share."""
+
+from itertools import count
+from types import SimpleNamespace
+
+import pytest
+
+from tbgen.beyond.budget import Meter
+from tbgen.beyond.cell_solver import CellSolver
+from tbgen.beyond.choices import ToSolve
+from tests.support.exhaustive import sample
+
+
+@pytest.fixture(autouse=True)
+def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells take as long as was expected, and no more states are looked at than tests have time for; what
+    looks at more of them has its own tests."""
+    learn = Meter.learn
+
+    def learned(meter: Meter, size: int, again: bool, seconds: float, sweeping: float) -> None:
+        learn(meter, size, again, meter.seconds_of([size], again), meter.seconds_of([size]) / 2)
+
+    monkeypatch.setattr(Meter, "learn", learned)
+    monkeypatch.setattr(Meter, "learn_wins", lambda *_: None)
+    for name, few, full in (
+        ("tbgen.beyond.search._MOST_STATES", 300, 2_400),
+        ("tbgen.beyond.solver.MOST", 1_000, 32_000),
+        ("tbgen.beyond.solver.AT_ONCE", 100, 1_000),
+        ("tbgen.beyond.gaps._STATES", 20, 200),
+    ):
+        monkeypatch.setattr(name, sample(few, full))
+
+
+@pytest.fixture
+def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that goes on by a second whenever somebody looks at it."""
+    clock = SimpleNamespace(perf_counter=map(float, count()).__next__)
+    for module in ("tbgen.beyond.cell_solver", "tbgen.beyond.budget"):
+        monkeypatch.setattr(f"{module}.time", clock)
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
+    """What is solved, in this order."""
+    solved: list[ToSolve] = []
+    right = CellSolver._solve_granted
+
+    def noted(solver: CellSolver, each: ToSolve) -> bool:
+        solved.append(each)
+        return right(solver, each)
+
+    monkeypatch.setattr(CellSolver, "_solve_granted", noted)
+    return solved

@@ -1,0 +1,184 @@
+"""What is left of a budget, and what is done with the rest of it."""
+
+import platform
+from pathlib import Path
+from types import SimpleNamespace
+
+import chess
+import numpy as np
+import pytest
+
+import tbgen
+from tbgen.beyond.budget import Budget, Meter, OutOfBudgetError, Stop, memory_needed
+from tbgen.beyond.knowledge import CellLayers, Known
+from tbgen.beyond.search import Search
+from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.table_source import Tables
+from tbgen.board.score import GScore, code_of, of_gscore
+from tbgen.cells.bounds import Bounds
+from tbgen.cells.cell import Cell, CellPosition
+from tbgen.cells.games import Games
+from tbgen.machine import held
+from tests.support.same_bounds import is_same
+from tests.support.solving import LOCKED, of_cells
+
+SIZE = 64**2
+LEARN = Meter.learn
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that stands still; what cells take is learned."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("tbgen.beyond.budget.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr(Meter, "learn", LEARN)
+    return clock
+
+
+def test_how_long_cells_take_is_learned_by_their_size(clock: SimpleNamespace) -> None:
+    meter = Meter(Budget(seconds=10.0))
+    meter.ask(SIZE, again=False)
+    meter.learn(SIZE, again=False, seconds=11.0, sweeping=6.0)
+    meter.ask(64, again=False)
+    with pytest.raises(OutOfBudgetError):
+        meter.ask(SIZE, again=False)
+    meter.ask(SIZE, again=True)  # its sweeps and something more
+    clock.now = 3.0
+    with pytest.raises(OutOfBudgetError):
+        meter.ask(SIZE, again=True)
+    meter.learn(SIZE, again=True, seconds=4.0, sweeping=4.0)
+    meter.ask(SIZE, again=True)
+
+
+@pytest.mark.parametrize(("again", "left"), [(False, 8.0), (True, 3.0)])
+def test_time_is_reserved(again: bool, left: float, clock: SimpleNamespace) -> None:
+    """For a cell that takes 8 seconds at first and 3 again, beside one of 2 seconds whose sweeps take one."""
+    meter = Meter(Budget(seconds=100.0))
+    meter.learn(SIZE, again=False, seconds=8.0, sweeping=5.0)
+    meter.learn(SIZE, again=True, seconds=3.0, sweeping=2.0)
+    meter.learn(64, again=False, seconds=2.0, sweeping=1.0)
+    with meter.reserving([SIZE], again):
+        for ask, seconds in ((lambda: meter.ask(64, again=False), 2.0), (lambda: meter.ask_again(64), 1.0)):
+            clock.now = 100.0 - left - seconds
+            ask()
+            clock.now += 0.1
+            with pytest.raises(OutOfBudgetError):
+                ask()
+    meter.ask_again(64)
+
+
+def test_memory_and_cells_are_reserved() -> None:
+    meter = Meter(Budget(memory=memory_needed(SIZE), cells=2))
+    assert meter.fits(64, 1)
+    with meter.reserving([SIZE]):
+        meter.ask(64, again=False)
+        assert meter.fits(64, 0)
+        assert not meter.fits(64, 1)
+        meter.learn(64, again=False, seconds=0.1, sweeping=0.1)
+        with pytest.raises(OutOfBudgetError):
+            meter.ask(64, again=False)
+    meter.ask(64, again=False)
+    meter.learn(64, again=False, seconds=0.1, sweeping=0.1)
+    assert meter.left == 0.0
+
+
+@pytest.mark.usefixtures("compiled")
+def test_layers_are_the_same_whatever_goes_for_want_of_memory(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fens = ("4k3/8/8/8/8/8/p7/1N2K3 b - - 0 1", "8/8/8/3k4/8/3K4/8/8 w - - 0 1")
+    cells = [Cell.of_board(board, chess.SquareSet(board.kings)) for board in map(chess.Board, fens)]
+    made: list[tuple[Cell, GScore]] = []
+    right = Games.accrued
+
+    def noted(games: Games, fresh: Bounds, accrued: GScore) -> Bounds:
+        made.append((fresh.cell, accrued))
+        return right(games, fresh, accrued)
+
+    monkeypatch.setattr(Games, "accrued", noted)
+    with tbgen.open_tablebase(own) as tables:
+        known = Known(Tables(tables), SolvedCells())
+        fresh = [Games(cell, known).solve() for cell in cells]
+        for roomy in (True, False):
+            memory = 8 << 30 if roomy else memory_needed(SIZE)
+            layers = CellLayers(known, Meter(Budget(memory=memory)), cells[0], None)
+            made.clear()
+            for _ in range(2):
+                for bounds, score in ((fresh[0], "G3.0"), (fresh[1], "-G4.5"), (fresh[0], "-G2.5")):
+                    found = layers.layer(bounds, code_of(of_gscore(GScore.parse(score))))
+                    assert is_same(found, right(Games(bounds.cell, known), bounds, GScore.parse(score)))
+                layers.make_room(cells[0])
+            assert len(made) == (3 if roomy else 6)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_less_memory_than_was_allowed_ends_the_search_with_what_is_proved(
+    after: int, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right, solved = Games.solve, []
+
+    def solve(games: Games) -> Bounds:
+        solved.append(games)
+        if len(solved) > after:
+            raise MemoryError
+        return right(games)
+
+    monkeypatch.setattr(Games, "solve", solve)
+    solution = tbgen.solve("4k3/2p5/2P5/8/8/8/2B5/4K3 w - - 0 1", tables=own, budget=Budget())
+    assert solution.value is None
+    assert solution.cells == after
+    assert solution.stopped_by is Stop.MEMORY
+
+
+@pytest.mark.usefixtures("compiled")
+def test_what_can_be_read_again_goes_for_want_of_memory(own: Path) -> None:
+    """What is known is the same afterwards."""
+    board = chess.Board("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40")
+    root = CellPosition(board, board.kings)
+    cell = root.cell.canonical()[0]
+    with tbgen.open_tablebase(own) as opened:
+        known = Known(Tables(opened), SolvedCells())
+        known.cells.add(Games(cell, known).solve())
+        worth, kept = known.worth(root), known.nbytes
+        for memory, dropped in ((memory_needed(cell.size) + kept, False), (memory_needed(cell.size), True)):
+            layers = CellLayers(known, Meter(Budget(memory=memory)), cell, None)
+            assert (layers.make_room(cell) < kept) == (known.nbytes < kept) == dropped
+        assert cell in known.cells
+        assert known.worth(root) == worth
+        assert known.nbytes > 0
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the allocator is another one")
+def test_what_arrays_have_left_goes_back_to_the_system(tmp_path: Path) -> None:
+    """Some of them stay, so that the allocator keeps what lies between."""
+    board = chess.Board("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40")
+    cell = Cell.of_board(board, chess.SquareSet(board.kings))
+    with tbgen.open_tablebase(tmp_path) as opened:
+        known = Known(Tables(opened), SolvedCells())
+        for memory, goes in ((64 << 30, False), (memory_needed(cell.size), True)):
+            arrays = [np.ones(1 << 16, np.uint8) for _ in range(4000)]
+            stay = arrays[::50]
+            arrays.clear()
+            before = held()
+            CellLayers(known, Meter(Budget(memory=memory)), cell, None).make_room(cell)
+            assert (before - held() > 100 << 20) == goes
+            assert stay
+
+
+def test_a_cell_is_solved_again_with_what_was_found_below_it(tables: Path) -> None:
+    """However many cells may be solved, the asked position has all that follows from them."""
+    board = chess.Board(LOCKED)
+    position, accrued = CellPosition(board, int(board.kings)), GScore.parse("G4.5").code
+    with tbgen.open_tablebase(tables) as opened:
+        known = Known(Tables(opened), SolvedCells())
+
+        def search(most: int) -> Search:
+            meter = Meter(of_cells(most))
+            return Search(known, position, accrued, meter, lambda *_: None)
+
+        first = search(2)
+        assert first.run() is Stop.CELLS
+        assert 0 < first.solved <= 2
+        known.cells.add(Games(first._cell, known).solve())
+        assert search(0).answer() == first.answer()

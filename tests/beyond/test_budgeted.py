@@ -1,0 +1,310 @@
+"""What is solved, how long, and what is not solved again; cells are stood in for."""
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import chess
+import pytest
+
+from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
+from tbgen.beyond.jobs import CellProver, Job, SolveProof, Solver
+from tbgen.beyond.results import Effort, SolveResults, StateName
+from tbgen.beyond.search import Search
+from tbgen.beyond.solution import Solution
+from tbgen.beyond.solver import solve
+from tbgen.board.score import GScore
+from tbgen.board.scoring import ProvedValue, ScoreInterval
+from tbgen.cells.bounds import Bounds
+from tbgen.cells.cell import Cell
+from tbgen.cells.games import Games
+from tbgen.errors import UsageError
+from tbgen.probe.tablebase import Tablebase
+from tbgen.progress import SolveProgress, SolveStage
+from tests.support.solving import CASTLING, FEW, LOCKED, WALL, Prover, proved
+
+BOARD = chess.Board(LOCKED)
+G2, G4 = GScore("G2.0"), GScore("G4.0")
+
+
+def interrupted(*_: object) -> SolveProof:
+    """An attempt that is interrupted when something is proved."""
+    left = Solution(G2, G2, GScore("-G4.5"), G2, None, (), 3, Stop.INTERRUPT)
+    raise SolvingInterruptedError(left, KeyboardInterrupt())
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that stands still."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("tbgen.beyond.jobs.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    return clock
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Tablebase:
+    """A directory without tables."""
+    return Tablebase(tmp_path)
+
+
+def test_exact_values_are_not_solved_again(tables: Tablebase) -> None:
+    prover = Prover({LOCKED: [proved("G4.0 G4.0", 3)]})
+    results = SolveResults()
+    for seconds in (10.0, 1000.0):
+        solver = Solver(seconds=seconds, results=results, prove=prover)
+        assert solver.solve(BOARD, G4, tables) == proved("G4.0 G4.0", 3)
+    assert len(prover.asked) == 1
+    assert (solver.course.asked, solver.course.known, solver.course.solved) == (1, 1, 0)
+
+
+def test_it_stops_when_another_thread_says_so(tmp_path: Path) -> None:
+    """Before the next cell, and nobody is told of an interrupt; what is proved by then is known."""
+    shown: list[int] = []
+
+    def watch(stage: SolveStage) -> None:
+        shown.append(stage.cells)
+        if stage.cells:
+            other = threading.Thread(target=solver.stop)
+            other.start()
+            other.join()
+
+    solver = Solver(seconds=600.0, results=SolveResults(), progress=watch)
+    with Tablebase(tmp_path) as tables:
+        found = solver.solve(chess.Board(WALL), GScore("-G3.5"), tables)
+        assert [cells for cells in shown if cells] == [max(shown)]
+        assert found is not None
+        assert solver.stopped_by(Job(chess.Board(WALL), GScore("-G3.5"), tables)) is Stop.INTERRUPT
+        told = len(shown)
+        assert solver.solve(chess.Board(FEW), GScore("G9.0"), tables) is None
+    assert len(shown) == told
+
+
+def test_what_the_last_cell_has_proved_stays_when_it_is_stopped_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Search.run
+
+    def stopped(search: Search) -> Stop | None:
+        found = run(search)
+        solver.stop()
+        return found
+
+    monkeypatch.setattr(Search, "run", stopped)
+    results = SolveResults()
+    solver = Solver(seconds=600.0, results=results)
+    with Tablebase(tmp_path) as tables:
+        job = Job(chess.Board(FEW), GScore("G9.0"), tables)
+        found = solver.solve(job.board, job.accrued, tables)
+        assert found is not None
+        assert results.proved(job.state) == found
+
+
+def test_bounds_that_are_enough_are_not_solved_again(tables: Tablebase) -> None:
+    prover = Prover({LOCKED: [proved("G7.5 G7.0")]})
+    results = SolveResults()
+    Solver(seconds=1.0, results=results, prove=prover).solve(BOARD, G4, tables)
+    more = Solver(seconds=9.0, results=results, prove=prover)
+    seen = []
+
+    def enough(bounds: ScoreInterval) -> bool:
+        seen.append(str(bounds))
+        return True
+
+    assert more.solve(BOARD, G4, tables, enough) == proved("G7.5 G7.0")
+    assert set(seen) == {"G7.5 G7.0"}
+    assert len(prover.asked) == 1
+    more.solve(BOARD, G4, tables, lambda _: False)
+    assert len(prover.asked) == 2
+
+
+def test_only_more_time_memory_or_tables_is_worth_another_attempt(tmp_path: Path, tables: Tablebase) -> None:
+    prover = Prover({LOCKED: [proved("-G4.5 G2.0"), proved("-G9.0 G1.0"), proved("G9.0 G3.0")]})
+    results = SolveResults()
+
+    def solve(seconds: float, memory: int) -> ProvedValue | None:
+        return Solver(seconds=seconds, memory=memory, results=results, prove=prover).solve(BOARD, G4, tables)
+
+    assert solve(10.0, 4 << 30) == proved("-G4.5 G2.0")
+    assert solve(10.0, 4 << 30) == solve(9.0, 1 << 30) == proved("-G4.5 G2.0")
+    assert len(prover.asked) == 1
+    assert solve(11.0, 4 << 30) == proved("-G9.0 G2.0")  # what both attempts prove
+    assert solve(9.0, 5 << 30) == proved("G9.0 G3.0")
+    assert solve(9.0, 5 << 30) == solve(11.0, 3 << 30) == proved("G9.0 G3.0")
+    assert len(prover.asked) == 3
+    (tmp_path / "KvK.r.h5").touch()
+    assert solve(9.0, 1 << 30) == proved("G9.0 G3.0")
+    assert len(prover.asked) == 4
+    assert prover.budgets == [
+        *(Budget(10.0, 4 << 30), Budget(11.0, 4 << 30), Budget(9.0, 5 << 30), Budget(9.0, 1 << 30))
+    ]
+
+
+def test_the_total_time_ends_it(tables: Tablebase, clock: SimpleNamespace) -> None:
+    """Positions get what is left of it; without any, what is known."""
+    budgets: list[float] = []
+
+    def prove(
+        board: chess.Board, accrued: GScore, tables: Tablebase, budget: Budget, progress: SolveProgress
+    ) -> SolveProof:
+        budgets.append(budget.seconds)
+        clock.now += budget.seconds
+        return SolveProof(proved("-G4.5 G2.0"), Stop.TIME)
+
+    def prepare(board: chess.Board, given: Tablebase) -> None:
+        assert (board, given) == (BOARD, tables)
+        clock.now += 1000.0  # compiling does not count
+
+    results = SolveResults()
+    results.add(StateName.of(chess.Board(WALL), G4), proved("-G5.0 G1.0"), Effort(1.0, 1, 0))
+    solver = Solver(seconds=60.0, total=150.0, results=results, prove=prove, prepare=prepare)
+    found = []
+    for rank in range(2, 7):
+        clock.now += 1000.0  # what takes time besides does not count
+        found.append(solver.solve(BOARD, GScore(rank, True), tables))
+    assert budgets == [60.0, 60.0, 30.0]
+    assert found == [proved("-G4.5 G2.0")] * 3 + [None] * 2
+    assert solver.solve(chess.Board(WALL), G4, tables) == proved("-G5.0 G1.0")
+    course = solver.course
+    assert (course.asked, course.solved, course.out_of_time, course.seconds) == (6, 3, 3, 150.0)
+    # The third one has had half the time only, so the next run tries it again, and the others not.
+    again = Solver(seconds=60.0, results=results, prove=prove)
+    for rank in range(2, 5):
+        again.solve(BOARD, GScore(rank, True), tables)
+    assert budgets[3:] == [60.0]
+
+
+def test_what_cannot_be_solved_is_told_each_time(tables: Tablebase) -> None:
+    solver = Solver(prove=Prover({}))
+    for _ in range(2):
+        with pytest.raises(UsageError, match="castling rights"):
+            solver.solve(chess.Board(CASTLING), GScore("G2.0"), tables)
+    assert (solver.course.asked, solver.course.refused, solver.course.solved) == (2, 2, 0)
+
+
+def test_what_an_interruption_leaves_is_kept(tables: Tablebase) -> None:
+    """It counts as an attempt of the time that it took; the interruption is raised, or told to who asks."""
+    results, told = SolveResults(), list[KeyboardInterrupt]()
+    with pytest.raises(KeyboardInterrupt):
+        Solver(results=results, prove=interrupted).solve(BOARD, G4, tables)
+    assert results.proved(StateName.of(BOARD, G4)) == proved("-G4.5 G2.0")
+    assert Solver(interrupted=told.append, prove=interrupted).solve(BOARD, G4, tables) == proved("-G4.5 G2.0")
+    assert len(told) == 1
+    prover = Prover({LOCKED: [proved("G4.0 G4.0")]})
+    assert Solver(results=results, prove=prover).solve(BOARD, G4, tables) == proved("G4.0 G4.0")
+
+
+def test_progress(tables: Tablebase) -> None:
+    """What is known comes first."""
+    told: list[str] = []
+    prover = Prover({LOCKED: [proved("-G4.5 G2.0"), proved("-G9.0 G3.0")]})
+    results = SolveResults()
+    for seconds in (1.0, 2.0):
+        Solver(
+            seconds=seconds,
+            results=results,
+            progress=lambda stage: told.append(f"{stage.lower} {stage.upper}, {stage.cells}"),
+            prove=prover,
+        ).solve(BOARD, G4, tables)
+    assert told == ["-G0.0 G0.0, 0", "-G4.5 G2.0, 1", "-G4.5 G2.0, 0", "-G9.0 G3.0, 1"]
+
+
+def jobs_of(tables: Tablebase, *given: tuple[str, str]) -> list[Job]:
+    return [Job(chess.Board(fen), GScore(accrued), tables) for fen, accrued in given]
+
+
+def test_positions_are_given_more_and_more_time_where_it_helps(tables: Tablebase) -> None:
+    """Without a time for each; one is out when its value is known, or more time is of no use."""
+    answers = [SolveProof(proved(text), Stop.TIME) for text in ("-G0.0 G4.0", "G9.0 G4.0", "G5.0 G5.0")]
+    other = [SolveProof(proved("-G9.0 G9.0"), Stop.TIME), SolveProof(proved("-G9.0 G9.5"), Stop.NOTHING_LEFT)]
+    given = {LOCKED.split()[0]: answers, WALL.split()[0]: other}
+    asked: list[tuple[str, float]] = []
+
+    def prove(board: chess.Board, _: object, __: object, budget: Budget, ___: object) -> SolveProof:
+        asked.append((board.fen(), budget.seconds))
+        return given[board.board_fen()].pop(0)
+
+    results = SolveResults()
+    jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"), (WALL, "G1.0"))
+    solver = Solver(seconds=None, results=results, prove=prove)
+    done = [job.board.fen() for job in solver.work_on(jobs)]
+    assert asked == [(LOCKED, 60.0), (WALL, 60.0), (LOCKED, 240.0), (WALL, 240.0), (LOCKED, 960.0)]
+    assert done == [WALL, LOCKED]
+    assert [solver.found(job) for job in jobs[:2]] == [proved("-G9.0 G9.5"), proved("G5.0 G5.0")]
+    assert [solver.stopped_by(job) for job in jobs] == [Stop.NOTHING_LEFT, None, Stop.NOTHING_LEFT]
+    again = Solver(seconds=None, results=results, prove=Prover({}))
+    assert [job.board.fen() for job in again.work_on(jobs)] == [WALL, LOCKED]
+
+
+def test_the_time_of_all_is_used(tables: Tablebase, clock: SimpleNamespace) -> None:
+    """Another run goes on where one has ended, and begins with what is quickest."""
+    asked: list[tuple[str, float]] = []
+
+    def prove(board: chess.Board, _: object, __: object, budget: Budget, ___: object) -> SolveProof:
+        asked.append((board.fen(), budget.seconds))
+        clock.now += budget.seconds
+        return SolveProof(proved("-G4.5 G2.0"), Stop.TIME)
+
+    results = SolveResults()
+    jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"))
+    solver = Solver(seconds=None, total=200.0, results=results, prove=prove)
+    assert [job.board.fen() for job in solver.work_on(jobs)] == [WALL, LOCKED]
+    assert asked == [(LOCKED, 60.0), (WALL, 60.0), (LOCKED, 80.0)]
+    assert [solver.stopped_by(job) for job in jobs] == [Stop.TIME, Stop.TIME]
+    asked.clear()
+    assert len(list(Solver(seconds=None, total=300.0, results=results, prove=prove).work_on(jobs))) == 2
+    assert asked == [(LOCKED, 240.0), (WALL, 60.0)]
+
+
+def test_what_is_known_comes_at_once(tables: Tablebase) -> None:
+    """What cannot be solved does not stop the others; what is enough for one need not be for another."""
+    prover = Prover({LOCKED: [proved("G4.0 G4.0")], WALL: [proved("-G3.5 G9.0"), proved("-G3.5 -G3.5")]})
+    results = SolveResults()
+    list(Solver(seconds=1.0, results=results, prove=prover).work_on(jobs_of(tables, (WALL, "G1.0"))))
+    prover.asked.clear()
+    jobs = jobs_of(tables, (CASTLING, "G2.0"), (LOCKED, "G4.0"), (WALL, "G1.0"))
+    enough = Job(jobs[2].board, jobs[2].accrued, tables, lambda _: True)
+    solver = Solver(results=results, prove=prover)
+    done = [job.board.fen() for job in solver.work_on([*jobs[:2], enough])]
+    assert done[0] == WALL
+    assert set(done[1:]) == {LOCKED, CASTLING}
+    assert len(prover.asked) == 2
+    with pytest.raises(UsageError, match="castling rights"):
+        solver.found(jobs[0])
+    assert len(list(solver.work_on([enough, jobs[2]]))) == 1
+    assert solver.found(enough) == proved("-G3.5 -G3.5")
+
+
+def test_an_interruption_ends_the_work(tables: Tablebase) -> None:
+    """All are told of: the one at work by what is proved of it, the others as not begun."""
+    told = list[KeyboardInterrupt]()
+    solver = Solver(interrupted=told.append, prove=interrupted)
+    jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"))
+    assert [job.state for job in solver.work_on(jobs)] == [job.state for job in jobs]
+    assert [solver.found(job) for job in jobs] == [None, proved("-G4.5 G2.0")]
+    assert [solver.stopped_by(job) for job in jobs] == [Stop.INTERRUPT, Stop.INTERRUPT]
+    assert len(told) == 1
+
+
+@pytest.mark.usefixtures("compiled")
+def test_cells_are_solved_once_for_all_positions(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second position of a cell is known at once, and what is proved is what it is when solved alone."""
+    solved: list[Cell] = []
+    right = Games.solve
+
+    def counting(games: Games) -> Bounds:
+        solved.append(games.cell)
+        return right(games)
+
+    monkeypatch.setattr(Games, "solve", counting)
+    with Tablebase(own) as tables:
+        given = ("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40", "G2.0"), ("8/5k2/8/p7/P7/4K3/8/8 b - - 3 40", "G4.5")
+        jobs = jobs_of(tables, *given)
+        prover = CellProver()
+        solver = Solver(seconds=600.0, prove=prover, solved=prover.solved)
+        assert len(list(solver.work_on(jobs))) == 2
+        assert len(solved) == len(set(solved)) > 0
+        assert all(map(prover.solved, solved))
+        for job, (fen, accrued) in zip(jobs, given, strict=True):
+            alone = solve(fen, accrued, tables=tables, budget=Budget(600.0))
+            assert solver.found(job) == alone.proved
+            assert alone.value is not None

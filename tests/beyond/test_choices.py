@@ -1,0 +1,123 @@
+"""What is solved next: first what one side is sure of while its pawns stand still, then all that is below.
+
+Of promotions it is found out first what a queen wins.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError
+from tbgen.beyond.cell_solver import CellSolver
+from tbgen.beyond.choices import Choice, Chooser, ToSolve, effort
+from tbgen.beyond.knowledge import CellLayers, Known, States
+from tbgen.beyond.ledger import Focus, Ledger
+from tbgen.beyond.play import Play
+from tbgen.beyond.promoted_cells import WonCells
+from tbgen.beyond.solution import Solution
+from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.solver import solve
+from tbgen.beyond.structures import QUEEN
+from tbgen.beyond.table_source import Tables
+from tbgen.cells.cell import Cell, CellPosition
+
+RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
+NEVER = 1 << 30
+
+
+@pytest.fixture
+def wanted(tasks: list[ToSolve], monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
+    """What is solved, in this order; cells of two kings count as large."""
+    for module in ("tbgen.beyond.cell_solver", "tbgen.beyond.choices", "tbgen.beyond.search"):
+        monkeypatch.setattr(f"{module}.SMALL", 0)
+    return tasks
+
+
+def found(fen: str, tables: Path, cells: int | None = None, *, verify: bool = False) -> Solution:
+    budget = Budget(memory=2 << 30, cells=cells)
+    return solve(fen, "G9.0", tables=tables, budget=budget, verify=verify)
+
+
+def test_what_lies_ahead_is_solved_at_one_end_and_proved(small: Path, wanted: list[ToSolve]) -> None:
+    assert found(RACE, small, 8, verify=True).proof is not None
+    assert len({each.cell for each in wanted if len(each.ends) == 1}) > 3
+
+
+@pytest.mark.usefixtures("wanted")
+def test_what_a_side_is_sure_of_without_its_pawn_is_known_soon(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After ten solutions there is a bound for which it takes fifty otherwise."""
+    right = CellSolver._solve_granted
+
+    def until_ten(solver: CellSolver, each: ToSolve) -> bool:
+        if solver._ledger.solved == 10:
+            raise KeyboardInterrupt
+        return right(solver, each)
+
+    monkeypatch.setattr(CellSolver, "_solve_granted", until_ten)
+    lowest = []
+    for much in (3, NEVER):
+        monkeypatch.setattr("tbgen.beyond.choices._MUCH", much)
+        with pytest.raises(SolvingInterruptedError) as caught:
+            found(RACE, small)
+        lowest.append(str(caught.value.solution.lower))
+    assert lowest == ["-G5.5", "-G0.0"]
+
+
+@pytest.fixture
+def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
+    """Tells the choices after promotions and a step of the pawn, where two men are mobile besides a queen."""
+    boards = [
+        chess.Board(f"{first}/8/{third}/5p2/8/8/1k6/6K1 b - - 0 1")
+        for first, third in (("N7", "8"), ("Q7", "8"), ("8", "P7"))
+    ]
+    with tbgen.open_tablebase(small) as opened:
+        known = Known(Tables(opened), SolvedCells(), won=WonCells(2))
+
+        def choices(budget: Budget, given_up: Collection[Cell] = ()) -> list[Choice]:
+            meter = Meter(budget)
+            before = chess.Board("8/P7/8/5p2/8/8/1k6/6K1 w - - 0 1")
+            root = CellPosition(before, int(before.kings)).cell.canonical()[0]
+            ledger = Ledger(known, Focus(root, known.cells, narrow=True))
+            ledger.refused_wins |= set(given_up)
+            chooser = Chooser(known, meter, root, ledger)
+            play = Play(States(known, CellLayers(known, meter, root, None)))
+            for board in boards:
+                after = CellPosition(board, int(board.kings))
+                home = after.cell.canonical()[0]
+                play.ways[home] = after
+                play.above[home] = {root: {False}}
+            return chooser.choices(play)
+
+        yield choices
+
+
+def test_what_a_queen_wins_is_found_out_first(choices_of: Callable[..., list[Choice]]) -> None:
+    """And then whatever is left, before promotions to other men."""
+    *others, last = choices_of(Budget())
+    (queen,) = (choice for choice in others if choice.homes and not choice.cells)
+    assert [choice.late for choice in others] == [False, False]
+    assert last.late
+    assert last.cells[-1].cell.frozen[0].man.kind != QUEEN
+    (home,) = queen.homes
+    assert home.frozen[0].man.kind == QUEEN
+    assert queen.effort > effort(map(ToSolve, queen.above))
+    again = choices_of(Budget(), given_up=[home])
+    assert home in [choice.cells[-1].cell for choice in again]
+    apart = choices_of(Budget(seconds=0.0))
+    assert all(choice.apart and choice.cells for choice in apart)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e3, 1e6])
+def test_what_is_won_comes_before_cells_that_take_as_long(
+    seconds: float, choices_of: Callable[..., list[Choice]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (queen,) = (choice for choice in choices_of(Budget(seconds=1e5)) if not choice.cells)
+    monkeypatch.setattr("tbgen.beyond.choices.homes_below", lambda *_, **__: queen.homes)
+    monkeypatch.setattr(Meter, "seconds_of_wins", lambda meter, size: seconds)
+    step = next(choice for choice in choices_of(Budget(seconds=1e5)) if choice.cells and not choice.late)
+    assert step.homes == (() if seconds else queen.homes)

@@ -1,0 +1,94 @@
+"""Which moves play follows, in which order, and that it does not end where its bounds are inconsistent."""
+
+from collections.abc import Callable
+from itertools import cycle
+
+import chess
+
+from tbgen.beyond.exit_sources import Answer
+from tbgen.beyond.knowledge import States
+from tbgen.beyond.play import Follower, Play, followed
+from tbgen.board.score import Code
+from tbgen.cells.cell import Cell, CellPosition
+from tbgen.cells.window import EVERYTHING, Interval, Window
+
+KINGS = chess.Board("8/8/3k4/8/8/3K4/8/8 w - - 0 1")
+CLOSE = Window(Code(247), Code(12))
+
+
+def position(board: chess.Board) -> CellPosition:
+    return CellPosition(board, board.kings)
+
+
+def answer(lower: int, upper: int, *depths: int) -> Answer:
+    return Answer(Interval(Code(lower), Code(upper)), (depths[0], depths[1]) if depths else None)
+
+
+def chosen(
+    answers: list[Answer], now: Answer, board: chess.Board = KINGS, *, wide: bool = False
+) -> list[int]:
+    """The numbers of the moves that play follows in a close window, by what is known after them."""
+    moves = list(zip(position(board).moves(), answers, strict=False))
+    steps = [step.move for step, _ in moves]
+    kept = followed(moves, now.value, board, CLOSE, wide=wide)
+    return [steps.index(step.move) for step, _ in kept]
+
+
+def test_what_gets_a_side_soonest_to_what_it_hopes_for_comes_first() -> None:
+    known = [answer(250, 20, 3, 9), answer(250, 14, 0, 40), answer(251, 14, 0, 7), answer(20, 14, 1, 1)]
+    assert chosen(known, answer(250, 14)) == [3, 2, 1]
+
+
+def test_black_hopes_for_the_lower_end() -> None:
+    board = KINGS.copy()
+    board.turn = chess.BLACK
+    known = [answer(245, 8, 5, 0), answer(246, 10, 30, 0), answer(246, 244, 4, 50), answer(240, 8, 1, 1)]
+    assert chosen(known, answer(246, 8), board) == [2, 1]
+
+
+def test_what_the_window_does_not_tell_apart_is_left_out() -> None:
+    known = [answer(250, 248, 1, 1), answer(11, 3, 1, 1), answer(250, 3, 9, 9)]
+    assert chosen(known, answer(250, 3)) == [2]
+
+
+def test_wider_play_follows_whatever_may_be_worth_more_than_what_is_sure() -> None:
+    known = [answer(250, 20, 3, 9), answer(250, 14, 0, 40), answer(240, 30, 0, 7)]
+    assert chosen(known, answer(25, 14), wide=True) == [1, 0]
+
+
+class MadeUpStates(States):
+    """States of two kings, whose own bounds claim more than those of their moves."""
+
+    def __init__(self, own: Answer, moves: Callable[[], Answer]) -> None:
+        self._own, self._moves = own, moves
+
+    def canonical(self, position: CellPosition, accrued: Code) -> Answer:
+        return self._own
+
+    def after(self, step: object, accrued: Code) -> Answer:
+        return self._moves()
+
+
+def play(own: Answer, moves: list[Answer], most: int) -> Play:
+    turns = cycle(moves)
+    states = MadeUpStates(own, lambda: next(turns))
+
+    def enters(cell: Cell) -> bool:
+        return True
+
+    board = position(KINGS)
+    follower = Follower(states, board, board.own, enters, wide=False, window_of=lambda _: EVERYTHING)
+    return follower.follow(most, lambda: True)
+
+
+def test_play_goes_on_where_a_bound_is_better_than_all_moves() -> None:
+    """A solution in a window may know less than one before, of the moves but not of the state."""
+    found = play(answer(254, 8, 57, 40), [answer(251, 14, 18, 5), answer(249, 17, 60, 3)], 50)
+    assert sum(map(len, found.states.values())) == 50
+    assert not found.complete
+
+
+def test_states_are_looked_at_once() -> None:
+    found = play(answer(254, 8, 57, 40), [answer(254, 8, 18, 5)], 600)
+    seen = [(each.slot, each.board.turn, code) for states in found.states.values() for each, code in states]
+    assert len(seen) == len(set(seen)) == 600

@@ -1,0 +1,116 @@
+"""Cells are solved for what matters to the state that is asked about, and again if that is not enough."""
+
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.beyond.ledger import Focus
+from tbgen.beyond.solver import solve
+from tbgen.beyond.structures import colours_below
+from tbgen.board.material import Material
+from tbgen.board.scoring import ScoreInterval
+from tbgen.cells.cell import Cell
+from tbgen.cells.window import EVERYTHING, Window
+from tbgen.index.layout import MIRROR_RANKS
+from tbgen.progress import SolveStage
+from tests.beyond.test_solver import DEARER, MATERIALS, check, score
+from tests.support.exhaustive import exhaustive, sample
+from tests.support.random_boards import random_board
+from tests.support.solving import of_cells
+
+RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Window]:
+    """The windows in which cells are solved; small cells, too, are solved for what matters only."""
+    windows: list[Window] = []
+    right = Focus.window
+
+    def noted(focus: Focus, cell: Cell) -> Window:
+        windows.append(right(focus, cell))
+        return windows[-1]
+
+    monkeypatch.setattr(Focus, "window", noted)
+    monkeypatch.setattr("tbgen.beyond.ledger._WORTH_ASKING", 0)
+    return windows
+
+
+@pytest.mark.parametrize("material", [*MATERIALS[1:3], *exhaustive(["KPPvK", *MATERIALS[3:], *DEARER])])
+def test_intervals_contain_what_tables_say(
+    material: str, tables: Path, small: Path, asked: list[Window]
+) -> None:
+    rng = random.Random(material + "?")
+    with tbgen.open_tablebase(tables) as full:
+        for _ in range(sample(1, 4)):
+            board, accrued = random_board(rng, Material.parse(material)), score(rng)
+            check(full, board, accrued, solve(board, accrued, tables=small, budget=of_cells(sample(15, 40))))
+    assert asked
+
+
+@pytest.mark.parametrize(
+    ("fen", "accrued"),
+    [
+        ("8/8/6p1/8/4k3/8/5P1K/8 w - - 9 50", "-G3.5"),
+        *exhaustive([("8/8/1K6/4p3/8/3k4/3P4/8 w - - 9 50", "-G4.0")]),
+    ],
+)
+def test_intervals_only_narrow(
+    fen: str, accrued: str, tmp_path: Path, asked: list[Window], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In whichever windows the layers of the state's cell are made."""
+    for name in (
+        "tbgen.beyond.search.SMALL",
+        "tbgen.beyond.cell_solver.SMALL",
+        "tbgen.beyond.cell_solver._SLOTS_BELOW",
+    ):
+        monkeypatch.setattr(name, 0)
+    known: list[ScoreInterval] = []
+
+    def note(stage: SolveStage) -> None:
+        known.append(ScoreInterval(stage.lower, stage.upper))
+
+    solve(fen, accrued, tables=tmp_path, budget=of_cells(sample(20, 60)), progress=note)
+    assert len(known) > 5
+    for before, after in pairwise(known):
+        assert before.lower <= after.lower <= after.upper <= before.upper
+    assert {window.upper for window in asked} - {EVERYTHING.upper}
+
+
+def test_a_proof_has_all_values(small: Path, asked: list[Window]) -> None:
+    assert solve(RACE, "G9.0", tables=small, budget=of_cells(sample(8, 30)), verify=True).proof is not None
+    assert set(asked) == {EVERYTHING}
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [RACE, "8/2p1k3/8/1P1p4/4P3/8/3K2p1/R6r w - - 0 1", "4k3/3p4/8/8/8/8/3P4/4K2B b - - 0 1"],
+)
+def test_colours_of_cells_below(fen: str) -> None:
+    """Wherever play leads, the colours of the canonical cell are swapped in a way that is foreseen."""
+    rng = random.Random(fen)
+    root = cell_of(chess.Board(fen))
+    for _ in range(60):
+        board = chess.Board(fen)
+        while not board.is_game_over() and board.fullmove_number < 60:
+            moves = list(board.legal_moves)
+            board.push(rng.choice([move for move in moves if board.is_zeroing(move)] or moves))
+            home, symmetry = cell_of(board).canonical()
+            assert bool(symmetry & MIRROR_RANKS) in colours_below(root, home)
+
+
+def cell_of(board: chess.Board) -> Cell:
+    return Cell.of_board(board, chess.SquareSet(board.occupied & ~board.pawns))
+
+
+def test_one_colour_is_enough_mostly() -> None:
+    """Where the men tell which cell lies below, no other window has to be covered."""
+    root = cell_of(chess.Board("8/8/8/8/pr1k4/2R2P2/2K5/8 b - - 0 75"))
+    below = cell_of(chess.Board("8/8/8/5P2/1r1k4/p1R5/2K5/8 b - - 0 75"))
+    assert colours_below(root, below) == {False}
+    assert colours_below(root, below.image(MIRROR_RANKS)) == {True}
+    assert colours_below(below, root) == set()

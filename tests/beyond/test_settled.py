@@ -1,0 +1,71 @@
+"""A depth is told only where nothing is open that play can come to."""
+
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.beyond.budget import Budget, Meter
+from tbgen.beyond.knowledge import CellLayers, Known, States, settled_play
+from tbgen.beyond.search import Search
+from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.table_source import Tables
+from tbgen.board.score import GScore
+from tbgen.cells.cell import CellPosition
+from tests.support.exhaustive import exhaustive
+
+LOCKED = "8/4k3/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/4K3/8 w - - 0 1"
+BLOCKED = "8/8/4k3/3p4/3P4/4K3/8/8 w - - 0 1"
+RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
+
+
+def settled(fen: str, tables: Path) -> tuple[bool, bool, int | None]:
+    """Whether all of a position's cell has values, whether its play is settled, and the depth told."""
+    board = chess.Board(fen)
+    root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
+    with tbgen.open_tablebase(tables) as opened:
+        known = Known(Tables(opened), SolvedCells())
+        search = Search(known, root, root.own, meter, lambda *_: None)
+        search.run()
+        play = settled_play(States(known, CellLayers(known, meter, root.cell, None)), known, root)
+        assert not play or root.place in play
+        return known.cells.has_values(root.cell.canonical()[0]), bool(play), search.answer().depth
+
+
+def test_no_king_can_reach_what_is_open(tmp_path: Path) -> None:
+    assert settled(LOCKED, tmp_path) == (False, True, 1)
+
+
+def test_what_is_open_can_be_reached(small: Path, tmp_path: Path) -> None:
+    assert settled(BLOCKED, tmp_path)[:2] == (False, False)
+    assert settled(RACE, small)[:2] == (False, False)
+
+
+@pytest.mark.parametrize("most", [100, *exhaustive([10_000])])
+def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then all values are known, however many positions there are to look at."""
+    monkeypatch.setattr("tbgen.beyond.knowledge._POSITIONS", most)
+    values, play, depth = settled(BLOCKED, small)
+    assert (values, play) == (True, most > 100)
+    assert depth is not None
+
+
+def test_a_guess_takes_no_layer(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one would have to be made, a bound counts as the accrued score; else it is looked up."""
+    monkeypatch.setattr("tbgen.beyond.knowledge._WORTH_GUESSING", 0)
+    board = chess.Board(LOCKED)
+    root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
+    root = root.seen_by(root.cell.canonical()[1])
+    accrued = GScore.parse("G1.0").code
+    with tbgen.open_tablebase(small) as opened:
+        known = Known(Tables(opened), SolvedCells())
+        Search(known, root, root.own, meter, lambda *_: None).run()
+        layers = CellLayers(known, meter, root.cell, None)
+        guesses, states = States(known, layers, guess=True), States(known, layers)
+        assert guesses.of(root, root.own) == states.of(root, root.own)
+        assert guesses.of(root, accrued).value == (accrued, accrued)
+        assert not layers.is_made(root.cell, accrued)
+        states.of(root, accrued)
+        assert layers.is_made(root.cell, accrued)
+        assert guesses.of(root, accrued) == states.of(root, accrued)

@@ -1,0 +1,137 @@
+"""The cells below a cell, compared with all moves of all its positions by python-chess."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import chess
+import pytest
+
+from tbgen.beyond.structures import Structures, cells_ahead, height, homes_below
+from tbgen.board.material import MAX_MEN
+from tbgen.cells.cell import Cell, CellPosition, side_of
+from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
+from tests.support.exhaustive import exhaustive
+
+WAYS = "4k3/8/2p5/3p4/1P1P4/8/4P3/R6K w - - 0 1"
+"""Pawns with captures and double steps; the rook may capture, and be captured."""
+
+
+def cell_of(fen: str, *mobile: chess.Square) -> Cell:
+    return Cell.of_board(chess.Board(fen), mobile).canonical()[0]
+
+
+def positions_of(cell: Cell) -> Iterator[CellPosition]:
+    for side in SIDES:
+        for slot in range(cell.size):
+            board = cell.board_of(side, slot)
+            if board is not None and board.is_valid():
+                yield CellPosition(board, board.occupied & ~cell.still)
+
+
+@cache
+def ways(cell: Cell) -> frozenset[tuple[Cell, bool]]:
+    """Where captures and pawn moves lead from all positions of a cell, and whether by promotion."""
+    steps = (step for position in positions_of(cell) for step in position.moves() if step.zeroing)
+    return frozenset((step.after.cell.canonical()[0], bool(step.move.promotion)) for step in steps)
+
+
+def reached(cell: Cell, promotions: bool) -> set[Cell]:
+    """Where they lead, with or without promotions."""
+    return {home for home, promoted in ways(cell) if promotions or not promoted}
+
+
+@pytest.mark.parametrize(
+    ("fen", "mobile"),
+    [
+        (WAYS, [chess.A1]),
+        (WAYS, [chess.E8]),
+        ("4k3/2P5/8/3p4/8/4P3/2p5/4K3 w - - 0 1", [chess.E1]),
+        *exhaustive([("4k3/8/8/1p6/8/P7/8/4K3 w - - 0 1", [chess.E1, chess.E8])]),
+    ],
+)
+def test_cells_that_moves_lead_to(fen: str, mobile: list[chess.Square]) -> None:
+    cell = cell_of(fen, *mobile)
+    for promotions in (False, True):
+        found = homes_below(cell, promotions=promotions)
+        assert len(set(found)) == len(found)
+        assert set(found) == reached(cell, promotions)
+
+
+def below_by_moves(cell: Cell, is_held: Callable[[Cell], bool]) -> set[Cell]:
+    found, left = {cell}, [cell]
+    while left:
+        new = {home for home in reached(left.pop(), promotions=False) - found if not is_held(home)}
+        found |= new
+        left += new
+    return found
+
+
+@pytest.mark.parametrize("with_held", [False, True])
+def test_all_cells_below_one_come_after_what_they_rest_on(with_held: bool) -> None:
+    root = cell_of("4k3/8/8/2p5/1P6/8/8/4K3 w - - 0 1", chess.E1)
+    held = set(homes_below(root)[:2]) if with_held else set()
+    structures = Structures.of(root, held.__contains__)
+    cells = list(structures.below)
+    assert set(cells) == below_by_moves(root, held.__contains__)
+    assert structures.complete
+    for number, cell in enumerate(cells):
+        assert structures.below[cell] == tuple(home for home in homes_below(cell) if home not in held)
+        assert set(structures.below[cell]) <= set(cells[:number])
+        assert all(height(home) < height(cell) for home in homes_below(cell, promotions=True))
+
+
+@cache
+def homes_ahead(cell: Cell, side: Side) -> set[tuple[Cell, Side]]:
+    """Where captures, and pawn moves of one side, lead from all positions of a cell, and that side there."""
+    found = set()
+    for position in positions_of(cell):
+        for step in position.moves():
+            stands = (
+                side_of(position.board) != side
+                and position.board.piece_type_at(step.move.from_square) == chess.PAWN
+            )
+            if step.zeroing and not step.move.promotion and not stands:
+                home, symmetry = step.after.cell.canonical()
+                found.add((home, SIDES[1 - side] if symmetry & MIRROR_RANKS else side))
+    return found
+
+
+@pytest.mark.parametrize(("side", "with_held"), [(SIDES[0], False), (SIDES[1], True)])
+def test_cells_ahead_are_those_of_the_pawn_moves_of_one_side(side: Side, with_held: bool) -> None:
+    root = cell_of("4k3/8/8/2p5/1P6/8/8/4K3 w - - 0 1", chess.E1)
+    held = {home for home, _ in list(homes_ahead(root, side))[:2]} if with_held else set()
+    ahead = list(cells_ahead(root, side, held.__contains__))
+    expected, left = {(root, side)}, [(root, side)]
+    while left:
+        new = {each for each in homes_ahead(*left.pop()) if each[0] not in held} - expected
+        expected |= new
+        left += new
+    assert set(ahead) == expected
+    assert len(ahead) == len(expected)
+    for number, (cell, own) in enumerate(ahead):
+        assert {home for home, _ in homes_ahead(cell, own)} - held <= {home for home, _ in ahead[:number]}
+    assert len(expected) < len(Structures.of(root, held.__contains__).below)
+
+
+def test_what_they_take() -> None:
+    """A pawn that two kings may take: 5 more squares for it, or none; a table has the kings alone."""
+    root = cell_of("4k3/8/8/8/8/8/P7/4K3 w - - 0 1", chess.E1, chess.E8)
+    structures = Structures.of(root, lambda cell: cell.men == 2)
+    assert structures.sizes == {64**2: 6}
+    assert structures.seconds(threads=1) > structures.seconds(threads=2) > 0
+    assert structures.memory == Structures.of(root, lambda cell: True).memory > 0
+    with_promotions = Structures.of(root, lambda cell: cell.men == 2, promotions=True)
+    assert with_promotions.sizes == {64**2: 6, 64**3: 4}
+    assert Structures.of(root, lambda cell: cell.men <= MAX_MEN, promotions=True).sizes == {64**2: 1}
+
+
+def test_a_graph_that_is_too_large() -> None:
+    """What there is of it is in order all the same."""
+    root = cell_of("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1", chess.E1, chess.E8)
+    structures = Structures.of(root, lambda cell: False, most=50)
+    assert len(structures.below) == 50
+    assert not structures.complete
+    seen: set[Cell] = set()
+    for cell, below in structures.below.items():
+        assert set(below) <= seen
+        seen.add(cell)

@@ -1,0 +1,156 @@
+"""Syzygy files bound what is solved; ``tests/data/syzygy`` has those of three men, made by rtbgen."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.beyond.exit_sources import SyzygyExits
+from tbgen.beyond.knowledge import Known
+from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.solver import solve
+from tbgen.beyond.table_source import Tables
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, Code
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, side_after
+from tbgen.cells.cell import Cell, CellPosition, mobile_squares
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.routes import routes_of
+from tbgen.probe.syzygy import Syzygy
+from tests.support.exhaustive import exhaustive, sample
+from tests.support.random_boards import en_passant_board, random_board
+from tests.support.solving import of_cells
+
+pytestmark = pytest.mark.usefixtures("compiled")
+FILES = Path(__file__).parent.parent / "data" / "syzygy"
+BOARDS = ["8/2k5/8/8/8/8/2p5/5K2 w - - 0 1", *exhaustive(["8/2k5/8/8/8/8/2p5/1R3K2 w - - 0 1"])]
+
+
+@pytest.fixture
+def files() -> Iterator[Syzygy]:
+    with Syzygy(FILES) as opened:
+        yield opened
+
+
+@pytest.fixture
+def syzygy(files: Syzygy) -> SyzygyExits:
+    return SyzygyExits(files)
+
+
+def position_of(board: chess.Board) -> CellPosition:
+    return CellPosition(board, int(chess.SquareSet(mobile_squares(board))))
+
+
+def boards(name: str, count: int) -> list[chess.Board]:
+    rng = random.Random(name)
+    return [random_board(rng, Material.parse(name)) for _ in range(count)]
+
+
+def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, files: Syzygy) -> None:
+    """Of positions of four men without any tables."""
+    narrowed, rng = 0, random.Random(8)
+    some = [*boards("KPvKP", sample(1, 6)), *boards("KRvKP", sample(1, 3))]
+    some += [*boards("KQvKP", sample(0, 3)), *boards("KPPvK", sample(0, 3))]
+    some += [en_passant_board(rng) for _ in range(sample(1, 3))]
+    with tbgen.open_tablebase(tables) as known:
+        for board in some:
+            plain, found = (
+                solve(board, tables=tmp_path, syzygy=each, budget=of_cells(sample(2, 6)))
+                for each in (None, files)
+            )
+            result = known.probe(board)
+            assert plain.lower <= found.lower <= result.value <= found.upper <= plain.upper, board.fen()
+            assert found.depth is None or found.depth == result.depth
+            narrowed += (plain.lower, plain.upper) != (found.lower, found.upper)
+            moves = {move.uci: move.value for move in known.moves(board)}
+            assert all(move.lower <= moves[move.uci] <= move.upper for move in found.moves)
+    assert narrowed > sample(0, 5)
+
+
+def test_a_win_takes_no_cell(tmp_path: Path, files: Syzygy) -> None:
+    found = solve("8/8/8/3k4/8/8/8/KQ6 b - - 0 1", tables=tmp_path, syzygy=files, line=True)
+    assert (str(found.value), found.depth, found.cells, found.line) == ("G0.0", None, 0, ())
+    assert all(str(move.lower) == "G0.0" for move in found.moves)
+
+
+def test_a_draw_is_between_the_stalemates(tmp_path: Path, files: Syzygy) -> None:
+    found = solve("8/8/8/4k3/8/4K3/4P3/8 w - - 0 1", tables=tmp_path, syzygy=files, budget=of_cells(0))
+    assert (str(found.lower), str(found.upper)) == ("-G0.5", "G0.5")
+
+
+def test_proof_goes_on_from_them(tmp_path: Path, files: Syzygy) -> None:
+    found = solve(
+        "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", tables=tmp_path, syzygy=files, budget=of_cells(6), verify=True
+    )
+    assert str(found.value) == "-G0.0"
+    assert found.proof is not None
+    assert found.proof.states > 1000
+
+
+@pytest.mark.parametrize("fen", BOARDS)
+def test_blocks_say_what_positions_do(
+    fen: str, files: Syzygy, syzygy: SyzygyExits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = chess.Board(fen)
+    frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
+    routes = [route for route in routes_of(frame) if not route.quiet and syzygy.knows(route)]
+    assert routes
+    decided = 0
+    for route in routes:
+        lower, upper = (syzygy.block(route, end, WORST[end]) for end in (LOWER, UPPER))
+        for slot in range(0, route.destination.size, 29):
+            after = route.destination.board_of(side_after(route), slot)
+            if after is None or after.was_into_check():
+                assert lower.value[slot] == upper.value[slot] == NONE
+                continue
+            said = syzygy.sure(position_of(after))
+            assert said is not None
+            assert [*said] == [lower.value[slot], upper.value[slot]]
+            decided += said.exact
+            # Both ends claim the least of a mate, whoever forces it.
+            assert (lower.depth[slot] > upper.depth[slot]) == (said.lower == 0)
+            assert (lower.depth[slot] < upper.depth[slot]) == (said.upper == 255)
+    assert decided > 25
+    # Where a file is missing there are positions all the same.
+    monkeypatch.setattr(syzygy, "_found", {})
+    monkeypatch.setattr(files._files, "get_wdl", lambda board: None)
+    for end, bound in ((LOWER, 254), (UPPER, 1)):
+        block = syzygy.block(routes[0], end, Code(bound))
+        assert set(block.value.tolist()) == {bound, int(NONE)}
+
+
+def test_positions_are_asked_for_with_their_en_passant_right(
+    files: Syzygy, syzygy: SyzygyExits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = chess.Board("4k3/8/8/8/3p4/8/2P5/4K3 w - - 0 1")
+    frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
+    (route,) = (route for route in routes_of(frame) if route.passed is not None)
+    asked: list[chess.Square | None] = []
+    monkeypatch.setattr(files._files, "get_wdl", lambda board: asked.append(board.ep_square))
+    syzygy.block(route, LOWER, WORST[LOWER])
+    assert set(asked) == {chess.C3}
+
+
+@pytest.mark.parametrize("fen", BOARDS)
+def test_what_is_known_of_single_positions_is_known_of_all(
+    fen: str, tmp_path: Path, syzygy: SyzygyExits
+) -> None:
+    """Else a search would take for decided what its games do not know."""
+    board = chess.Board(fen)
+    with tbgen.open_tablebase(tmp_path) as tables:
+        known = Known(Tables(tables), SolvedCells(), syzygy)
+        for route in routes_of(frame_of_cell(Cell.of_board(board, mobile_squares(board)))):
+            if route.quiet:
+                continue
+            blocks = [known.block(route, end) for end in ENDS]
+            for slot in range(0, route.part.size, sample(97, 997)):
+                after = route.part.board_of(side_after(route), slot)
+                if after is None or not after.is_valid() or after.is_game_over():
+                    continue
+                worth = known.worth(CellPosition(after, int(after.occupied & ~route.destination.still)))
+                for end, block in zip(ENDS, blocks, strict=True):
+                    said = known.bound(route, end) if block is None else int(block.value[slot])
+                    assert said == worth[end], after.fen()

@@ -1,0 +1,207 @@
+"""Phases of tables as cells read them: packed ones say what plain ones say."""
+
+import itertools
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.beyond import table_source as solver_tables
+from tbgen.beyond.budget import Budget
+from tbgen.beyond.table_source import Tables
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE, Code
+from tbgen.cells.bounds import part_of
+from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, mobile_squares
+from tbgen.cells.routes import home_of_route, routes_of
+from tbgen.cells.window import Interval
+from tbgen.index.layout import SIDES, Layout, layout_of
+from tbgen.index.zeroing import en_passant_configs, reached_by_pawn_steps
+from tbgen.packed.file import PackedFile
+from tbgen.packed.unpack import promotions
+from tests.support.exhaustive import exhaustive, sample
+from tests.support.packed_tables import PackedTables
+from tests.support.same_bounds import is_same
+
+CAPTURE = "r7/1P6/8/4k3/8/8/4K3/8 w - - 0 1"
+"""White may capture the rook and promote."""
+
+
+@pytest.mark.parametrize(("name", "missing"), [("KPvKP", 2), ("KPvK", 2), *exhaustive([("KRPvK", 0)])])
+def test_packed_phases_are_those_of_plain_tables(
+    name: str, missing: int, own: Path, tables: Path, packed: PackedTables
+) -> None:
+    """Tables with as many men are taken only where the derived side may promote; here they are missing."""
+    shutil.copy(packed(name), own)
+    for path in own.glob("K[QRBN]vK.r.h5") if name == "KPvK" else ():
+        path.unlink()
+    material = Material.parse(name)
+    layout = layout_of(material)
+    kept_back = 0
+    with tbgen.open_tablebase(own) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+        some, plain = Tables(packed_ones), Tables(plain_ones)
+        for phase in (0, 1, len(layout.placements) // 2, len(layout.placements) - 1):
+            for side in SIDES:
+                assert plain.gives(material, phase, side)
+                if not some.gives(material, phase, side):
+                    kept_back += 1
+                    continue
+                assert is_same(
+                    some.phase(material, phase, side), plain.phase(material, phase, side), there=True
+                )
+        for row in range(0, len(en_passant_configs(layout)), 5):
+            assert is_same(some.en_passant(material, row), plain.en_passant(material, row))
+    assert kept_back == missing  # of KRPvK Black's side to move is the derived one
+
+
+def test_positions_that_are_asked_for_are_those_of_plain_tables(
+    own: Path, tables: Path, packed: PackedTables
+) -> None:
+    """Where a man has landed: those that the packed table stores, and those that it derives."""
+    shutil.copy(packed("KPvK"), own)
+    board = chess.Board("8/2k5/8/1p6/3P4/8/2K5/8 w - - 0 1")
+    cell = Cell.of_board(board, mobile_squares(board))
+    sides = set()
+    with tbgen.open_tablebase(own) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+        some, plain = Tables(packed_ones), Tables(plain_ones)
+        for route in routes_of(lineup_of_cell(cell)):
+            if route.landed is None or not some.knows(route):
+                continue
+            sides.add(route.side)
+            whole = part_of(plain.block(route.whole, 0, NONE), route)
+            for source in (some, plain):
+                assert is_same(source.block(route, 0, NONE), whole, there=True)
+        assert sides == {*SIDES}
+        assert some.nbytes < 3 * layout_of(Material.parse("KPvK")).phase_size, "no phase is decoded"
+
+
+@pytest.fixture
+def promoted(own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with the tables of up to three men, packed where promotions lead to."""
+    monkeypatch.setattr(solver_tables, "FEW", 64**2)
+    for name in ("KQvK", "KRvK", "KBvK", "KNvK"):
+        shutil.copy(packed(name), own)
+    return own
+
+
+@pytest.mark.parametrize("name", ["KPvK", *exhaustive(["KPvKP"])])
+def test_phases_from_which_promotions_lead_to_packed_tables(
+    name: str, own: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where these count as large, and are decoded one at a time."""
+    monkeypatch.setattr(solver_tables, "FEW", 64**2)
+    monkeypatch.setattr("tbgen.packed.sources._FEW_SLOTS", 64**2)
+    for each in (name, *(name.replace("P", piece, 1) for piece in "QRBN")):
+        shutil.copy(packed(each), own)
+    for path in tables.glob("K[QRBN]vK[QRBN].r.h5"):
+        shutil.copy(path, own)
+    material = Material.parse(name)
+    layout, taken = layout_of(material), 0
+    passing = list(before_double_steps(layout))
+    assert bool(passing) is (name == "KPvKP")
+    phases = [*range(0, len(layout.placements), sample(5, 31)), *passing[::5]]
+    with tbgen.open_tablebase(own) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+        some, plain = Tables(packed_ones), Tables(plain_ones)
+        for phase in phases:
+            for side in SIDES:
+                assert some.gives(material, phase, side)
+                file = packed_ones.table_file(material)
+                assert isinstance(file, PackedFile)
+                taken += len(promotions(file, phase, side))
+                assert is_same(
+                    some.phase(material, phase, side), plain.phase(material, phase, side), there=True
+                )
+        others, places = Tables(packed_ones), list(itertools.product(phases, SIDES))
+        with ThreadPoolExecutor(4) as threads:
+            blocks = threads.map(lambda place: others.phase(material, *place), [*places, *places])
+            for place, block in zip([*places, *places], blocks, strict=True):
+                assert is_same(block, plain.phase(material, *place), there=True)
+    assert taken
+
+
+def before_double_steps(layout: Layout) -> Iterator[int]:
+    """The phases from which a double step leads past an enemy pawn."""
+    for phase, square in en_passant_configs(layout).tolist():
+        start = square + (8 if square >= 32 else -8)
+        for before, placement in enumerate(layout.placements):
+            if start in placement and phase in reached_by_pawn_steps(layout, before):
+                yield before
+
+
+def test_captures_with_promotion_are_looked_up_when_somebody_asks(promoted: Path, tables: Path) -> None:
+    board = chess.Board(CAPTURE)
+    cell = Cell.of_board(board, mobile_squares(board))
+    steps = {step.move.uci(): step for step in CellPosition(board, board.occupied & ~board.pawns).moves()}
+    with tbgen.open_tablebase(promoted) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+        some, plain = Tables(packed_ones), Tables(plain_ones)
+        routes = [route for route in routes_of(lineup_of_cell(cell)) if route.promoted is not None]
+        captures = [route for route in routes if len(route.destination.mobile) < len(cell.mobile)]
+        assert len(captures) == 8
+        after = steps["b7a8q"].after
+        assert some.has_cell(after.cell)
+        assert some.worth(after) is None
+        assert not any(map(some.knows, captures))
+        homes = {home_of_route(route).canonical()[0] for route in captures}
+        assert all(map(some.opens, homes))
+        for home in homes:
+            some.open(home)
+        assert not any(map(some.opens, homes))
+        for route in captures:
+            assert some.knows(route)
+            assert is_same(some.block(route, 0, NONE), plain.block(route, 0, NONE), there=True)
+        assert some.worth(after) == plain.worth(after) is not None
+
+
+def test_values_of_small_cells(promoted: Path, tables: Path) -> None:
+    """With a frozen man, whose moves a solution of the cell knows nothing of."""
+    board = chess.Board("Q7/8/8/4k3/8/8/4K3/8 b - - 0 1")
+    cell = Cell.of_board(board, chess.SquareSet([chess.E2, chess.E5]))
+    with tbgen.open_tablebase(promoted) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+        some, plain = Tables(packed_ones), Tables(plain_ones)
+        assert some.answers(cell)
+        assert not plain.answers(cell), "there is no need"
+        found = some.bounds(cell)
+        assert found.same_ends
+        seen = 0
+        for side, slot in itertools.product(SIDES, range(0, cell.size, 15)):
+            here, code = cell.board_of(side, slot), Code(int(found.value[0, side, slot]))
+            assert (code == NONE) is (here is None or not here.is_valid())
+            if here is not None and code != NONE:
+                seen += 1
+                assert Interval(code, code) == plain.worth(CellPosition(here, here.kings))
+        assert seen > 200
+
+
+def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    material = Material.parse("KRvKR")
+    size = 3 * layout_of(material).size
+    monkeypatch.setattr(solver_tables, "_PHASES_KEPT", 3 * size)
+    with tbgen.open_tablebase(tables) as opened:
+        some = Tables(opened)
+        assert some.nbytes == 0
+        for other in [m for m in all_materials(4) if m.men == 4 and not m.pawns][:4]:
+            some.phase(other, 0, SIDES[0])
+            some.phase(other, 0, SIDES[1])
+            assert 0 < some.nbytes <= 3 * size
+
+
+def test_play_leads_to_what_packed_tables_hold(
+    promoted: Path, tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Cell] = []
+
+    def open_(self: Tables, cell: Cell) -> None:
+        asked.append(cell)
+        opened(self, cell)
+
+    opened = Tables.open
+    monkeypatch.setattr(Tables, "open", open_)
+    found = tbgen.solve(CAPTURE, tables=promoted, budget=Budget(), verify=True)
+    expected = tbgen.solve(CAPTURE, tables=tables, budget=Budget())
+    assert found.value == expected.value is not None
+    assert found.proof is not None
+    assert asked

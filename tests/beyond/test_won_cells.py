@@ -1,0 +1,143 @@
+"""Forced mates after promotions: what they say of promotions is what tables say."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+import tbgen
+from tbgen.beyond.knowledge import Known
+from tbgen.beyond.promoted_cells import WonCells
+from tbgen.beyond.proof import POSITIONS, WrongWinError, prove_wins
+from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.structures import QUEEN
+from tbgen.beyond.table_source import Tables
+from tbgen.board.score import NONE
+from tbgen.cells.bounds import WORST, SomeKnowledge, side_after
+from tbgen.cells.cell import PAWN, Cell, CellPosition, lineup_of_cell, man_of, mobile_squares
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.routes import Route, routes_of
+from tbgen.cells.window import Interval
+from tbgen.cells.wins import Wins
+from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE
+from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.words import Words
+from tests.support.exhaustive import exhaustive
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+BOARDS = [
+    "8/1k6/8/5p2/P7/8/8/6K1 w - - 0 1",
+    "6k1/8/3b4/8/8/4p3/8/K7 w - - 0 1",
+    *exhaustive(["8/1k6/8/8/P7/8/8/6KR w - - 0 1"]),
+]
+"""With a pawn or two that may promote; one man more, and the table is needed."""
+
+
+def about_to_promote(board: chess.Board) -> Iterator[chess.Board]:
+    """The board with either side's pawns one step before promotion."""
+    for colour in chess.COLORS:
+        if board.pieces(chess.PAWN, colour):
+            after = board.copy(stack=False)
+            for pawn in board.pieces(chess.PAWN, colour):
+                after.remove_piece_at(pawn)
+                rank = 6 if colour else 1
+                after.set_piece_at(
+                    chess.square(chess.square_file(pawn), rank), chess.Piece(chess.PAWN, colour)
+                )
+            yield after
+
+
+@pytest.mark.parametrize("fen", BOARDS)
+def test_forced_mates_after_promotions_are_those_of_tables(fen: str, small: Path, four_men: Path) -> None:
+    with tbgen.open_tablebase(small) as known_tables, tbgen.open_tablebase(four_men) as all_tables:
+        truth = Tables(all_tables)
+        for board in about_to_promote(chess.Board(fen)):
+            cell = Cell.of_board(board, mobile_squares(board))
+            won = WonCells(len(cell.mobile))
+            known = Known(Tables(known_tables), SolvedCells(), won=won)
+            routes = [route for route in routes_of(lineup_of_cell(cell)) if is_to_queen(route, cell)]
+            assert len(routes) == 1
+            (route,) = routes
+            assert not won.knows(route)
+            cells = list(won.unsolved(route.destination))
+            for each in cells:
+                won.solve(each, known)
+            assert cells
+            assert not list(won.unsolved(route.destination))
+            end = route.side
+            found, told = won.block(route, end, WORST[end]), truth.block(route, end, WORST[end])
+            assert found is not None
+            assert won.block(route, 1 - end, WORST[1 - end]) is None
+            mates = told.value == WORST[1 - end]
+            claimed = found.value == WORST[1 - end]
+            assert ((found.value == NONE) | claimed).all()
+            assert not (claimed & ~mates).any()
+            assert claimed.sum() > 0.9 * mates.sum()
+            check_positions(won, route, found.value, end)
+
+
+def test_captures_that_leave_pawns_need_no_table() -> None:
+    """They are solved before, and White wins by some of them."""
+    queen, pawn = man_of(WHITE_TO_MOVE, QUEEN), man_of(BLACK_TO_MOVE, PAWN)
+    board = chess.Board("Q7/1k6/1r6/8/8/8/5p2/6K1 b - - 0 1")
+    whole = Cell.of_board(board, mobile_squares(board))
+    home = Cell.of_men([man for man in whole.mobile if man != queen], {chess.A8: queen, chess.F2: pawn})
+    won, blind, nothing = WonCells(3), WonCells(3), SomeKnowledge()
+    cells = list(won.unsolved(home))
+    assert [("".join(cell.sides()), bin(cell.black_pawns).count("1")) for cell in cells[-2:]] == [
+        ("KQKP", 1),
+        ("KQKRP", 1),
+    ]
+    found = [won.solve(cell, nothing) for cell in cells][-1]
+    without = blind.solve(whole, nothing)
+    assert not (without.won & ~found.won).any()
+    assert np.bitwise_count(found.won).sum() > 1.2 * np.bitwise_count(without.won).sum()
+
+
+def is_to_queen(route: Route, cell: Cell) -> bool:
+    """Whether a route is a promotion to a queen that captures nothing."""
+    frozen = route.destination.frozen
+    there = len(route.destination.mobile) == len(cell.mobile)
+    return route.promoted is not None and there and frozen[0].man.kind == QUEEN
+
+
+def check_positions(won: WonCells, route: Route, value: np.ndarray, end: int) -> None:
+    """Compare blocks with what is known of positions one by one."""
+    rng = np.random.default_rng(0)
+    compared = 0
+    for slot in rng.integers(len(value), size=300).tolist():
+        board = route.destination.board_of(side_after(route), slot)
+        if board is not None and not board.was_into_check():
+            mobile = board.occupied & ~board.pawns & ~chess.BB_SQUARES[route.promoted or 0]
+            worth = won.worth(CellPosition(board, mobile))
+            mate = WORST[1 - end]
+            assert worth == (Interval(mate, mate) if value[slot] == mate else None)
+            compared += 1
+    assert compared > 20
+
+
+def test_a_wrong_win_does_not_pass_the_proof(small: Path) -> None:
+    board = chess.Board("8/1k6/8/8/8/5p2/8/KQ6 w - - 0 1")
+    with tbgen.open_tablebase(small) as tables:
+        won = WonCells(2)
+        known = Known(Tables(tables), SolvedCells(), won=won)
+        wins = won.solve(Cell.of_board(board, mobile_squares(board)), known, levels=True)
+        assert 50 < prove_wins(wins, known, random.Random(1)) <= POSITIONS
+        wins.won[BLACK_TO_MOVE] |= legal_words_of(wins)
+        wins.level[wins.level == 0] = 200
+        with pytest.raises(
+            WrongWinError, match="the forced mate is not proved, since nothing is known against"
+        ):
+            prove_wins(wins, known, random.Random(1))
+
+
+def legal_words_of(wins: Wins) -> Words:
+    """The legal positions with Black to move."""
+    frame = frame_of_cell(wins.cell).frame
+    legal = np.zeros((2, frame.words), np.uint64)
+    legal_words(frame, legal, 0, frame.words)
+    return np.asarray(legal[BLACK_TO_MOVE])
