@@ -61,6 +61,7 @@ def test_states_follow_from_their_moves(five: Path) -> None:
                 assert (result.value, result.depth) == one_ply(look_up, board, accrued), board.fen()
 
 
+@pytest.mark.filterwarnings("ignore:the seventh field")
 def test_the_library_in_c_says_the_same(five: Path, tmp_path: Path) -> None:
     place = exported(five, tmp_path, [NAME, "KQQvK", "KQvK", "KvK"])
     program = compiled(tmp_path / "probe", NATIVE / "probe.c", FAST)

@@ -71,7 +71,7 @@ def test_it_comes_to_the_value_after_the_depth_and_not_before(tables: Path, trut
 
 def scored(seed: str) -> Iterator[tuple[chess.Board, GScore]]:
     """Random positions of three men with an accrued score."""
-    for board, score in starts(seed, 400, [Material.parse(name) for name in ("KPvK", "KNvK")]):
+    for board, score in starts(seed, 1000, [Material.parse(name) for name in ("KPvK", "KNvK")]):
         if score is not None:
             yield board, score
 

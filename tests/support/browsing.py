@@ -163,6 +163,11 @@ class Visit:
         across, down = (8 - across, 8 - down) if turned else (across, down)
         return box["x"] + box["width"] * across / 8, box["y"] + box["height"] * down / 8
 
+    def square_at(self, x: float, y: float) -> str | None:
+        """The square that is seen at a place."""
+        found: str | None = self.page.evaluate(f"document.elementFromPoint({x}, {y})?.dataset.square")
+        return found
+
     def drag(self, start: str, end: tuple[float, float] | str) -> None:
         """Drag what stands on a square to another one, or to a place."""
         mouse = self.page.mouse

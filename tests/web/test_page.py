@@ -39,6 +39,8 @@ def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
     visit.drag("g5", "h5")
     expect(sentence).to_contain_text("in 3 plies")
     assert visit.asked() == {"fen": KBK, "line": "Kh5"}
+    visit.settle()
+    visit.until(lambda: visit.square_at(*visit.square("e5")) == "e5")
     page.mouse.click(*visit.square("e5"))
     page.mouse.click(*visit.square("f4"))
     expect(sentence).to_contain_text("in 2 plies")
@@ -178,8 +180,7 @@ def test_the_address_has_all_of_the_state(visit: Visit, address: str, tables: Pa
     visit.sees({"#played [aria-current]": "Kf7", "#accrued-text": "-G2.5"})
     expect(page.locator("#fen")).to_have_value("8/5k1K/8/5P2/8/8/8/8 w - - 3 61")
     expect(page.locator("#rules")).to_have_value("wg")
-    x, y = visit.square("a8")
-    assert page.evaluate(f"document.elementFromPoint({x}, {y}).dataset.square") == "h1"
+    visit.until(lambda: visit.square_at(*visit.square("a8")) == "h1")
     page.locator("#flip").click()
     expect(page).to_have_url(re.compile("rules=wg$"))
     page.go_back()
