@@ -13,13 +13,16 @@ ENDGAME = "8/5k2/3p4/3P4/8/2R2K2/6r1/8 w - - 3 60 G4.5"
 def _thinker(with_tables: bool) -> Any:
     from pathlib import Path
 
+    from tbgen.engine.compiled_search import ensure_compiled
     from tbgen.engine.options import Options
+    from tbgen.engine.room import SearchRoom
     from tbgen.engine.table_advice import EngineTables
     from tbgen.engine.thinker import Thinker
-    from tbgen.engine.tree_search import Memory
 
+    ensure_compiled(print)
+    room = SearchRoom.of(64)
     playing = EngineTables([Path(tables())], print) if with_tables else None
-    return Thinker(lambda _: None, playing, Memory(64), Options())
+    return Thinker(lambda _: None, playing, Options(), lambda: room)
 
 
 def _timer(words: str) -> Any:
@@ -35,11 +38,11 @@ def _game(fen: str) -> Any:
 
 
 class Search:
-    """3,000 positions, of which tables know some in the endgame."""
+    """300,000 positions, of which tables know some in the endgame."""
 
     params = (MIDDLEGAME, ENDGAME)
     param_names = ("position",)
-    nodes = 3000
+    nodes = 300_000
 
     def setup(self, position: str) -> None:
         self.game = _game(position)

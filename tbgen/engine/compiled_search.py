@@ -18,13 +18,12 @@ from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.compiler.cache import compiling
 from tbgen.compiler.jit import compile_for
 from tbgen.engine import room as at
-from tbgen.engine.game import Candidate, SearchGame
+from tbgen.engine.game import Candidate, RootLine, SearchGame
 from tbgen.engine.kernels import board as row
 from tbgen.engine.kernels.search import begin, search_root
 from tbgen.engine.room import CLOCK_TOLD, DRAWN_WORTH, HISTORY, PLAIN_WORTH, PLIES, SearchRoom
 from tbgen.engine.scale import MATE, REACH, mate_plies
 from tbgen.engine.table_advice import EngineTables
-from tbgen.engine.tree_search import RootLine
 from tbgen.games.settings import PLIES as PLIES_OF_RULE
 from tbgen.games.settings import FiftyMoveRule
 
@@ -166,7 +165,7 @@ for whoever says so may not look deep."""
 
 
 class CompiledSearch:
-    """One search from one state; as :class:`tbgen.engine.tree_search.TreeSearch`, a hundred times as fast.
+    """One search from one state.
 
     :param moves: legal ones to choose among, at least one.
     :param room: what it works with, for one search at a time.
@@ -226,7 +225,9 @@ class CompiledSearch:
     ) -> RootLine:
         """Search deeper and deeper, and return the best line when it is time.
 
-        The arguments are those of :meth:`tbgen.engine.tree_search.TreeSearch.run`.
+        :param depth: iterations at most, None for as many as there is time for.
+        :param enough: tells whether no other iteration should begin.
+        :param tell: called with each line of an iteration, the best first, and when it was stopped in one.
         """
         with self._watched(), closing(self._leaves):
             self._leaves.start()

@@ -5,7 +5,7 @@ Advice is what somebody knows of the state to move from.
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, TypeAlias
 
 import chess
 
@@ -21,6 +21,26 @@ from tbgen.games.settings import FiftyMoveRule, GameSettings
 _FEW_PLIES: Final = 40
 """So many moves are told to an engine for chess at least, as long as they are quiet ones."""
 _EXPECTED: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
+
+
+KnownValue: TypeAlias = tuple[GScore, int | None] | None
+"""The value of a state and its depth in plies, if that is known; None if nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class RootLine:
+    """A move with best play after it, as far as a search has looked.
+
+    :ivar line: best play as far as it is known, at least a move.
+    :ivar value: of the game, on the scale of :mod:`tbgen.engine.scale`, seen by White.
+    :ivar depth: plies of the iteration that found it; 0 before the first one.
+    :ivar place: of the line's first move among all of them, the best one's 1.
+    """
+
+    line: tuple[chess.Move, ...]
+    value: int
+    depth: int
+    place: int = 1
 
 
 class SearchGame(Arbiter):

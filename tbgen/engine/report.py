@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import chess
 
 from tbgen.board.scoring import ScoreInterval
-from tbgen.engine.game import Advice, SearchGame
+from tbgen.engine.first_move import FirstMove
+from tbgen.engine.game import Advice, RootLine, SearchGame
 from tbgen.engine.scale import centipawns, mate_plies, nearest, reached, worth
-from tbgen.engine.tree_search import RootLine, TreeSearch
 from tbgen.text import plies as plies_text
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def of_search(
-    search: "TreeSearch | CompiledSearch", best: RootLine, seconds: float, place: int | None = None
+    search: "FirstMove | CompiledSearch", best: RootLine, seconds: float, place: int | None = None
 ) -> Iterator[str]:
     """Yield the UCI lines about a line of play after an iteration.
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import chess
 
 from tbgen.engine import report
-from tbgen.engine.game import Advice, SearchGame
+from tbgen.engine.first_move import FirstMove
+from tbgen.engine.game import Advice, RootLine, SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.engine.options import Options
 from tbgen.engine.scale import worth
 from tbgen.engine.solving import BackgroundProof, SolvingError
 from tbgen.engine.table_advice import EngineTables
-from tbgen.engine.tree_search import Memory, RootLine, TreeSearch
 from tbgen.errors import TbgenError, printable
 from tbgen.games.settings import FiftyMoveRule
 
@@ -56,7 +56,6 @@ class Thinker:
 
     say: Callable[[str], None]
     tables: EngineTables | None
-    memory: Memory
     options: Options
     room: Callable[[], "SearchRoom | None"] = lambda: None
     partner: Callable[[], "Partner | None"] = lambda: None
@@ -184,13 +183,18 @@ class Thinker:
         def enough() -> bool:
             return over(0) if judged is not None else timer.enough() or interrupted()
 
-        search = self._search(game, allowed, timer, over, judged)
-
         def tell(best: RootLine) -> None:
             place = self._place(best.place) if judged is None else None
             self._tell(report.of_search(search, best, timer.elapsed, place))
 
-        found = search.run(timer.go.depth, enough, tell)
+        search: FirstMove | CompiledSearch
+        if (room := self.room()) is None:
+            known = self.tables.known if self.tables else lambda _: None
+            search = FirstMove(game, allowed, known, self.options.best)
+            found = search.run(tell)
+        else:
+            search = self._search(room, game, allowed, timer, over, judged)
+            found = search.run(timer.go.depth, enough, tell)
         if sure is not None:
             white = game.live.turn
             proved = worth(sure.lower if white else sure.upper)
@@ -200,17 +204,14 @@ class Thinker:
 
     def _search(
         self,
+        room: "SearchRoom",
         game: SearchGame,
         allowed: Sequence[chess.Move],
         timer: Timer,
         over: Callable[[int], bool],
         judged: "Judgement | None",
-    ) -> "TreeSearch | CompiledSearch":
-        """Return the compiled search if it is loaded, else that in Python."""
-        room = self.room()
-        if room is None:
-            known = self.tables.known if self.tables else lambda _: None
-            return TreeSearch(game, allowed, known, self.memory, over, self.options.best)
+    ) -> "CompiledSearch":
+        """Return the compiled search, which is loaded."""
         from tbgen.engine.compiled_search import (  # takes numba, which is loaded by now
             PATIENCE,
             CompiledSearch,

@@ -21,7 +21,6 @@ from tbgen.engine.loading import Loading, Partnership
 from tbgen.engine.options import Options
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
-from tbgen.engine.tree_search import Memory
 from tbgen.errors import TbgenError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -39,6 +38,9 @@ class UciEngine:
     :param directories: where tables lie until the option says otherwise; none for the default directory.
     :param partner: the command of another engine to play with, until the option says otherwise.
     """
+
+    _kept_room: "SearchRoom | None"
+    """What the compiled search works with, once it is needed."""
 
     def __init__(
         self, write: Callable[[str], None], directories: Sequence[Path] = (), partner: str = ""
@@ -122,14 +124,14 @@ class UciEngine:
         self._game = None  # it may have to be read in another way
         match self._options.set(name, value):
             case "Hash":
-                self._memory = Memory(self._options.hash)
+                self._kept_room = None
             case "Directory":
                 self._tables_open = False
             case "Partner" | "PartnerOptions":
                 self._partnership.try_again()
 
     def _new_game(self, _rest: str) -> None:
-        self._memory = Memory(self._options.hash)
+        self._kept_room = None
         self._position: Sequence[str] = ["startpos"]
         self._game = None
         self._partnership.new_game()
@@ -164,9 +166,7 @@ class UciEngine:
             self._note(str(error))
             self._say(_NO_MOVE)
             return
-        thinker = Thinker(
-            self._say, self._open_tables(), self._memory, self._options, self._room, self._partner
-        )
+        thinker = Thinker(self._say, self._open_tables(), self._options, self._room, self._partner)
         go = Go.parse(rest.split())
         for word in go.wrong:
             self._note(f"go {word} wants a whole number after it, and is passed over")
@@ -217,7 +217,11 @@ class UciEngine:
     def _room(self) -> "SearchRoom | None":
         """Return what the compiled search works with; while it is not loaded, begin with that."""
         self._begin_loading()
-        return self._memory.room if self._loading.is_done("search") else None
+        if self._kept_room is None and self._loading.is_done("search"):
+            from tbgen.engine.room import SearchRoom  # takes numba
+
+            self._kept_room = SearchRoom.of(self._options.hash)
+        return self._kept_room
 
     def _partner(self) -> "Partner | None":
         """Return the partner; while it has not started, begin with that."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tbgen.engine.compiled_search import CompiledSearch
-from tbgen.engine.game import Candidate, SearchGame, read_game
+from tbgen.engine.game import Candidate, RootLine, SearchGame, read_game
 from tbgen.engine.kernels.board import NOISY, enter, make
 from tbgen.engine.kernels.estimate import estimate, estimate_drawn
 from tbgen.engine.kernels.search import search_root
@@ -25,7 +25,6 @@ from tbgen.engine.room import (
     SearchRoom,
 )
 from tbgen.engine.scale import MATE, REACH, mate_plies, worth
-from tbgen.engine.tree_search import RootLine
 from tbgen.games.settings import FiftyMoveRule
 from tests.support.engines import game
 from tests.support.exhaustive import sample

@@ -15,7 +15,6 @@ from tbgen.engine.game import Candidate
 from tbgen.engine.options import Options
 from tbgen.engine.partner import Judgement, Partner, _further
 from tbgen.engine.thinker import Thinker
-from tbgen.engine.tree_search import Memory
 from tests.support.engines import Talk, fake_partner, game, talk, timer
 
 STALEMATE = "7k/5K2/8/6P1/8/8/8/8 w - - 0 60"
@@ -334,10 +333,10 @@ def test_nobody_waits_for_a_partner_that_is_starting(
 
 
 def test_until_its_own_search_is_loaded_the_partner_moves() -> None:
-    """The search in Python knows nothing of what moves cost in chess."""
+    """What is played until then knows nothing of what moves cost in chess."""
     with partnered("plain", *DRAWS) as engine:
         partner = engine.engine._partner()
-        choosing = Thinker(engine.said.append, None, Memory(1), Options(), partner=lambda: partner)
+        choosing = Thinker(engine.said.append, None, Options(), partner=lambda: partner)
         for _ in range(2):
             chosen = choosing.choose(game(STALEMATE), timer("nodes 4000"))
             assert chosen is not None

@@ -1,11 +1,8 @@
-"""The searches, compiled and in Python, play by the rules of r-mobility and soundly."""
+"""The search, and what is played until it is loaded, go by the rules of r-mobility, and soundly."""
 
-import operator
 import random
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias
 
 import chess
 import pytest
@@ -13,11 +10,11 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.engine.compiled_search import CompiledSearch
-from tbgen.engine.game import SearchGame
+from tbgen.engine.first_move import FirstMove
+from tbgen.engine.game import RootLine, SearchGame
 from tbgen.engine.room import SearchRoom
 from tbgen.engine.scale import mate_plies, nearest, worth
 from tbgen.engine.table_advice import EngineTables
-from tbgen.engine.tree_search import Memory, RootLine, TreeSearch, estimate
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.depths import known
 from tests.support.engines import game
@@ -25,39 +22,14 @@ from tests.support.exhaustive import sample
 from tests.support.random_boards import random_board
 
 
-def unknown(_: SearchGame) -> None:
-    """What is known where there are no tables."""
-
-
-def in_python(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> RootLine:
-    """What the search in Python finds by so many plies."""
-    moves, known_value = list(arbiter.live.legal_moves), tables.known if tables else unknown
-    search = TreeSearch(arbiter, moves, known_value, Memory(16), lambda _: False)
-    return search.run(depth, lambda: False, lambda _: None)
-
-
-def in_machine_code(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> RootLine:
-    """What the compiled search finds by half as many plies more, for it searches late moves less; what tables
-    say of the first plies is waited for."""
-    moves = list(arbiter.live.legal_moves)
-    search = CompiledSearch(arbiter, moves, Memory(1).room, tables, lambda _: False, patience=600)
-    return search.run(depth + depth // 2, lambda: False, lambda _: None)
-
-
-Searched: TypeAlias = Callable[..., RootLine]
-
-
-@pytest.fixture(params=[in_python, in_machine_code])
-def searched(request: pytest.FixtureRequest) -> Searched:
-    """A search, which leaves the game as it was."""
-
-    def run(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> RootLine:
-        before = arbiter.live.fen(), arbiter.accrued, arbiter.length
-        found: RootLine = request.param(arbiter, depth, tables)
-        assert (arbiter.live.fen(), arbiter.accrued, arbiter.length) == before
-        return found
-
-    return run
+def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> RootLine:
+    """What the search finds by half as many plies more, for it searches late moves less; what tables say of
+    the first plies is waited for. The game is as it was afterwards."""
+    before, moves = (arbiter.live.fen(), arbiter.accrued, arbiter.length), list(arbiter.live.legal_moves)
+    search = CompiledSearch(arbiter, moves, SearchRoom.of(1), tables, lambda _: False, patience=600)
+    found = search.run(depth + depth // 2, lambda: False, lambda _: None)
+    assert (arbiter.live.fen(), arbiter.accrued, arbiter.length) == before
+    return found
 
 
 def positions(seed: int, count: int, men: int) -> Iterator[chess.Board]:
@@ -75,7 +47,7 @@ def positions(seed: int, count: int, men: int) -> Iterator[chess.Board]:
             yield board
 
 
-def test_it_mates(searched: Searched) -> None:
+def test_it_mates() -> None:
     for fen, plies, depths in (
         ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 1, (1, 2, 3)),
         ("r5k1/5ppp/8/8/8/8/1q3PPP/6K1 b - - 0 1", 1, (1, 2, 3)),
@@ -91,14 +63,14 @@ def test_it_mates(searched: Searched) -> None:
             assert board.is_checkmate()
 
 
-def test_stalemate_is_better_than_a_low_count(searched: Searched) -> None:
+def test_stalemate_is_better_than_a_low_count() -> None:
     """Black has no way to mate, and the fewer moves he leaves the better: none without check is G0.5."""
     arbiter = game("7k/8/6K1/8/8/8/8/5B2 w - - 6 80 G4.0")
     found = searched(arbiter, 4)
     assert nearest(found.value) == GScore("G0.5")
 
 
-def test_a_lower_count_of_moves_is_better(searched: Searched) -> None:
+def test_a_lower_count_of_moves_is_better() -> None:
     """The bare bishop cannot mate, and its line comes to what the table promises."""
     arbiter = game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
     for move in searched(arbiter, 4).line:
@@ -109,7 +81,7 @@ def test_a_lower_count_of_moves_is_better(searched: Searched) -> None:
 SHUFFLED = ["e1e2", "d5c5", "e2e1", "c5d5", "e1e2", "d5c5", "e2e1", "c5d5"]
 
 
-def test_who_holds_the_score_repeats_and_the_other_one_does_not(searched: Searched) -> None:
+def test_who_holds_the_score_repeats_and_the_other_one_does_not() -> None:
     """The third time a position comes up the game is over, and Black has what has accrued."""
     fen, held = "8/8/8/3k4/8/8/8/R3K3 w - - 9 9 -G2.5", GScore("-G2.5")
     found = searched(game(fen, *SHUFFLED[:7]), 2)
@@ -119,13 +91,13 @@ def test_who_holds_the_score_repeats_and_the_other_one_does_not(searched: Search
     assert found.value > 0
 
 
-def test_it_plays_on_where_the_game_is_over_and_nobody_has_said_so(searched: Searched) -> None:
+def test_it_plays_on_where_the_game_is_over_and_nobody_has_said_so() -> None:
     arbiter = game("8/8/8/3k4/8/8/8/R3K3 w - - 9 9", *SHUFFLED)
     assert arbiter.outcome is not None
     assert arbiter.live.is_legal(searched(arbiter, 2).line[0])
 
 
-def test_the_value_of_a_search_with_tables_is_that_of_the_tables(searched: Searched, small: Path) -> None:
+def test_the_value_of_a_search_with_tables_is_that_of_the_tables(small: Path) -> None:
     """Where one decides, the search has its value, exactly and as soon."""
     leaves, decided = EngineTables([small], print), 0
     leaves.load(wait=True)
@@ -166,7 +138,7 @@ def test_what_was_asked_before_tables_could_tell_is_told_later(
     assert (found.line[0].uci(), mate_plies(found.value)) == ("a1b2", 1 + known(promised.depth))
 
 
-def test_moves_are_legal_and_lines_can_be_played(searched: Searched) -> None:
+def test_moves_are_legal_and_lines_can_be_played() -> None:
     for board in positions(1, 12, 12):
         found = searched(game(board.fen()), 2)
         for move in found.line:
@@ -174,34 +146,25 @@ def test_moves_are_legal_and_lines_can_be_played(searched: Searched) -> None:
             board.push(move)
 
 
-def test_colours_swapped_the_game_is_the_same() -> None:
-    for board in positions(2, 6, 9):
-        both = estimate(game(board.fen())) + estimate(game(board.mirror().fen()))
-        assert abs(both) < 10  # of a thousand millions: rounded down
+def test_a_first_move_takes_what_is_not_guarded_and_leaves_nothing_to_be_taken(small: Path) -> None:
+    """Until the search is loaded; tables decide as far as they are there."""
+    for fen, moves in (
+        ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", {"d1d8"}),  # mates
+        ("6k1/5ppp/8/3r4/8/8/5PPP/3Q2K1 w - - 0 1", {"d1d5"}),
+        ("6k1/5ppp/4p3/3r4/8/2N5/5PPP/3Q2K1 w - - 0 1", {"c3d5"}),
+        ("6k1/5p1p/4p1p1/3q4/8/4P3/5PPP/3Q2K1 b - - 0 1", {"d5d1"}),
+        (CAPTURE, {"a1b2"}),
+    ):
+        arbiter, told = game(fen), list[RootLine]()
+        known_value = EngineTables([small], print).known
+        choice = FirstMove(arbiter, list(arbiter.live.legal_moves), known_value, 2)
+        best = choice.run(told.append)
+        assert best.line[0].uci() in moves, fen
+        assert (best, [line.place for line in told]) == (told[0], [1, 2])
+        assert (arbiter.live.fen(), choice.nodes) == (fen, arbiter.live.legal_moves.count())
+    assert mate_plies(best.value) == 1 + known(choice_depth(small))
 
 
-def test_more_men_and_a_king_at_the_edge_are_better() -> None:
-    ahead = estimate(game("8/8/8/3k4/8/8/1P5P/R6K w - - 0 1"))
-    assert ahead > estimate(game("8/8/8/3k4/8/8/7P/R6K w - - 0 1")) > 0
-    assert estimate(game("3k4/8/8/8/8/8/1P5P/R6K w - - 0 1")) > ahead
-
-
-def test_the_accrued_score_counts_more_with_fewer_men() -> None:
-    def difference(pieces: str) -> int:
-        return estimate(game(f"{pieces} w - - 9 9 G2.5")) - estimate(game(f"{pieces} w - - 9 9 -G2.5"))
-
-    few, many = difference("4k3/r7/8/8/8/8/R7/4K3"), difference("4k3/rppp4/8/8/8/8/RPPP4/4K3")
-    assert few > many > 0
-
-
-def test_a_stopped_search_has_a_move() -> None:
-    arbiter = game(chess.STARTING_FEN)
-    for nodes in (1, 2, 25, 300):
-        over = partial(operator.le, nodes)
-        search = TreeSearch(arbiter, list(arbiter.live.legal_moves), unknown, Memory(1), over)
-        told: list[RootLine] = []
-        found = search.run(None, lambda: False, told.append)
-        assert arbiter.live.is_legal(found.line[0])
-        assert arbiter.length == 1
-        assert told[-1] == found
-        assert nodes <= search.nodes < nodes + 60
+def choice_depth(small: Path) -> int | None:
+    with open_tablebase(small) as truth:
+        return truth.probe("8/8/8/8/3k4/8/1K6/2R5 b - - 0 1").depth

@@ -16,10 +16,10 @@ from tbgen.board.score import GScore
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.options import Options
 from tbgen.engine.partner import Partner
+from tbgen.engine.room import SearchRoom
 from tbgen.engine.solving import BackgroundProof
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
-from tbgen.engine.tree_search import Memory
 from tbgen.games.settings import FiftyMoveRule
 from tests.support.commands import answer
 from tests.support.engines import fake_partner, game, timer
@@ -146,9 +146,9 @@ def chosen(
     thinker = Thinker(
         say,
         EngineTables([folder], said.append),
-        Memory(8),
         options,
-        partner=lambda: partner,
+        partial(SearchRoom.of, 8),
+        lambda: partner,
         start_solving=start,
     )
     return thinker.choose(game(FEN), timer(words)), said
@@ -232,7 +232,7 @@ def test_it_is_tried_where_there_is_time_and_no_fifty_move_rule_which_it_would_n
         return solved(tmp_path, arbiter, {}, 2)
 
     tables = EngineTables([tmp_path], print)
-    choosing = Thinker(lambda _: None, tables, Memory(8), options, start_solving=start)
+    choosing = Thinker(lambda _: None, tables, options, start_solving=start)
     for solve, seconds, rule in product(("off", "auto", "on"), (1, 60), FiftyMoveRule):
         options.set("Solve", solve)
         limits = timer(f"movetime {seconds}000 depth 1")

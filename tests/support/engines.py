@@ -13,7 +13,6 @@ from tbgen.engine.limits import Go, Timer
 from tbgen.engine.options import Options
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import Thinker
-from tbgen.engine.tree_search import Memory
 from tbgen.engine.uci import UciEngine
 from tests.support.paths import ROOT
 
@@ -31,7 +30,7 @@ def timer(words: str = "", overhead: float = 0.0) -> Timer:
 def thinker(said: list[str] | None = None, tables: EngineTables | None = None) -> Thinker:
     """A thinker that says its lines to a list."""
     unheard: list[str] = []
-    return Thinker((unheard if said is None else said).append, tables, Memory(16), Options())
+    return Thinker((unheard if said is None else said).append, tables, Options())
 
 
 def fake_partner(mode: str, *moves: str) -> str:
