@@ -42,8 +42,15 @@ class Answer(NamedTuple):
 
 
 class ExitSource(ABC):
-    """One source: tables, cells solved before, files of others. Safe for threads."""
+    """One source: tables, cells solved before, files of others. Safe for threads.
 
+    It answers for every image of a cell, whichever it has itself. Blocks and ``worth`` are about positions
+    with their own scores, ``sure`` about any accrued score. A depth that is not known is the one that claims
+    least: ``FAR`` at the end of the side that forces the score, 0 at that of the side that is held to it.
+    """
+
+    proved: bool = False
+    """Whether what it says is proved or can be; cells that rest on anything else are kept apart."""
     exact: bool = False
     """Whether its intervals are values, so that no source after it is asked."""
     final: bool = False

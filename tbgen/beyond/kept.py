@@ -34,6 +34,8 @@ from tbgen.machine import make_directory, write_errors, written_aside
 LEAST_SLOTS: Final = 64**3
 """Smaller cells are solved again in less time than it takes to read them."""
 DEFAULT_BYTES: Final = 10 << 30
+UNPROVED: Final = "unproved"
+"""The folder of cells that rest on what is not proved."""
 
 _EARLIER: Final = "*.cell.h5"
 """Files of the first version."""
@@ -49,6 +51,7 @@ class KeptCells:
 
     :param most: bytes that all of them may take together, None for any number.
     :param note: told, in one sentence each, what cannot be used or written; solving goes on without.
+    :param proved: further cells, which are read where this directory has none of its own.
     :raises UsageError: if the directory is something else.
     :raises TbgenError: if it cannot be made.
     """
@@ -58,10 +61,11 @@ class KeptCells:
         directory: Path,
         most: int | None = DEFAULT_BYTES,
         note: Callable[[str], object] = _logger.warning,
+        proved: "KeptCells | None" = None,
     ) -> None:
         check_directory(directory)
         make_directory(directory, remedy=_REMEDY)
-        self.directory, self._most, self._note = directory, most, note
+        self.directory, self._most, self._note, self._proved = directory, most, note, proved
         self._seen: dict[Cell, Stamp] = {}
         """Files that were read or written last..."""
         self._unusable: dict[Cell, Stamp] = {}
@@ -71,22 +75,33 @@ class KeptCells:
         if earlier := sum(1 for _ in directory.glob(_EARLIER)):
             note(f"{directory} has {earlier} cells of an earlier version, which are of no use: remove them")
 
+    def apart(self) -> "KeptCells":
+        """Return where cells are kept that rest on sources which are not proved: in a folder of the
+        directory, which is made if need be. Cells of the directory itself are read there too, and stay as
+        they are.
+        """
+        return KeptCells(self.directory / UNPROVED, self._most, self._note, self)
+
     def __contains__(self, cell: Cell) -> bool:
         """Whether there is a file of a canonical cell that can be used, as far as is known."""
+        if (holder := self._holder(cell)) is not self:
+            return cell in holder
         stamp = None if cell.size < LEAST_SLOTS else _stamp(self.path(cell))
         return stamp is not None and stamp != self._unusable.get(cell)
 
     def seen(self, cell: Cell) -> Stamp | None:
         """Return what tells the file of a cell that was read or written here last from others, None if none
         was."""
-        return self._seen.get(cell)
+        return self._holder(cell)._seen.get(cell)
 
     def changed(self, cell: Cell) -> bool:
         """Whether somebody else has written a cell since it was read or written here, if it ever was."""
-        return cell in self and _stamp(self.path(cell)) != self.seen(cell)
+        return cell in self and _stamp(self._holder(cell).path(cell)) != self.seen(cell)
 
     def get(self, cell: Cell) -> PackedBounds | None:
         """Return the bounds of a canonical cell, if they are kept and can be used."""
+        if (holder := self._holder(cell)) is not self:
+            return holder.get(cell)
         if cell not in self:
             return None
         path = self.path(cell)
@@ -109,9 +124,10 @@ class KeptCells:
 
         :param reason: why, as the end of a sentence.
         """
-        path = self.path(cell)
+        holder = self._holder(cell)
+        path = holder.path(cell)
         if (stamp := _stamp(path)) is not None:
-            self._unusable[cell] = stamp
+            holder._unusable[cell] = stamp
             self._note(f"{path} is not used, and replaced when its cell is solved again: {reason}")
 
     def put(self, cell: Cell, bounds: PackedBounds) -> bool:
@@ -134,6 +150,10 @@ class KeptCells:
     def path(self, cell: Cell) -> Path:
         """Return where a canonical cell is kept."""
         return self.directory / file_name(name_of(cell))
+
+    def _holder(self, cell: Cell) -> "KeptCells":
+        """Return which of the two directories a canonical cell is read from."""
+        return self if self._proved is None or _stamp(self.path(cell)) is not None else self._proved
 
     def _make_room(self, newest: Path) -> None:
         """Remove the cells not used for longest, until the others take no more room than they may."""

@@ -57,6 +57,8 @@ class WonCells(ExitSource):
     :param mobile: how many men are mobile besides the queen.
     """
 
+    proved = True
+
     def __init__(self, mobile: int = MOST_MOBILE) -> None:
         self.mobile = mobile
         self._wins: dict[Cell, Wins] = {}

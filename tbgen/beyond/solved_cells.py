@@ -52,7 +52,7 @@ class SolvedCells(ExitSource):
     :param open_bytes: what open cells may take; the one used last always stays.
     """
 
-    final = True
+    final = proved = True
 
     def __init__(self, kept: KeptCells | None = None, open_bytes: int = OPEN_BYTES) -> None:
         self._kept = kept

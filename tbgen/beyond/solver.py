@@ -11,7 +11,7 @@ from typing import Final
 import chess
 
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError, memory_needed
-from tbgen.beyond.exit_sources import SyzygyExits
+from tbgen.beyond.exit_sources import ExitSource, SyzygyExits
 from tbgen.beyond.forcing import AT_ONCE, MOST, Attackers
 from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import Known
@@ -114,7 +114,9 @@ def knowledge(
     tables: Tablebase, budget: Budget, kept: KeptCells | None = None, syzygy: Syzygy | None = None
 ) -> Known:
     """Return all that is known before a cell has been solved; the parameters are those of :func:`solve`."""
-    others = [] if syzygy is None else [SyzygyExits(syzygy)]  # and other exit sources
+    others: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # and other exit sources
+    if kept is not None and not all(source.proved for source in others):
+        kept = kept.apart()
     return Known(Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _SHARE_OPEN), *others)
 
 

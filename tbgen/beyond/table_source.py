@@ -54,7 +54,7 @@ class Tables(ExitSource):
     :param threads: to decode them with.
     """
 
-    exact = final = True
+    exact = final = proved = True
 
     def __init__(self, tablebase: Tablebase, threads: int = Budget.threads) -> None:
         self.tablebase, self._threads = tablebase, threads

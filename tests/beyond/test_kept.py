@@ -18,6 +18,7 @@ from tbgen.beyond.budget import Budget, Meter
 from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import CellLayers, Known
 from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.solver import knowledge
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import ENDS, WORST, Bounds, SomeKnowledge
@@ -27,7 +28,9 @@ from tbgen.cells.frames import WORTH_THREADS
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
 from tbgen.errors import TbgenError, UsageError
+from tbgen.probe.syzygy import Syzygy
 from tests.support.disks import small_disk
+from tests.support.paths import DATA
 from tests.support.same_bounds import is_same
 
 FEN = "4k3/2p5/2P5/8/8/8/2B5/4K3 w - - 0 1"
@@ -159,6 +162,25 @@ def test_those_not_used_for_longest_go(tmp_path: Path) -> None:
     other.write_bytes(b"mine" * 1000)
     put(KeptCells(tmp_path, most=1), bounds(cell(chess.A6)))
     assert list(tmp_path.iterdir()) == [other]
+
+
+def test_cells_that_rest_on_what_is_not_proved_are_kept_apart(tmp_path: Path, small: Path) -> None:
+    """Those that rest on Syzygy files; without these, nothing is read or published of them."""
+    kept = KeptCells(tmp_path)
+    with tbgen.open_tablebase(small) as tables, Syzygy(DATA / "syzygy") as files:
+        (apart, own) = (knowledge(tables, Budget(), kept, each).cells for each in (files, None))
+    assert own._kept is kept
+    assert apart._kept is not None
+    put(apart._kept, bounds(cell()))
+    assert (cell() in apart._kept, cell() in kept) == (True, False)
+    put(kept, bounds(cell(chess.A3)))
+    assert same(got(apart._kept, cell(chess.A3)), bounds(cell(chess.A3)))
+    put(kept, bounds(cell(), 2))
+    assert (same(got(apart._kept, cell()), bounds(cell())), same(got(kept, cell()), bounds(cell(), 2))) == (
+        True,
+        True,
+    )
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["unproved"]
 
 
 def test_no_directory(tmp_path: Path) -> None:
