@@ -1,12 +1,12 @@
 """Tables as sources of the positions that moves out of cells lead to, phase by phase."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from threading import BoundedSemaphore, Lock, RLock
+from threading import BoundedSemaphore, RLock
 from typing import Final
 
 import chess
@@ -65,11 +65,8 @@ class Tables(ExitSource):
         self._opened: set[Cell] = set()
         """Canonical cells whose positions are looked up after promotions."""
         self._phases = Recent[Block](_PHASES_KEPT, attrgetter("nbytes"))
-        self._reading = defaultdict[Hashable, Lock](Lock)
-        """Held for each block that a thread reads: to decode a phase may take others, of plain tables or of
-        those that promotions lead to, and never the other way round."""
-        self._guard = Lock()
-        """Held while such a lock is looked up or made."""
+        """Blocks. To decode a phase may take others, of plain tables or of those that promotions lead to, and
+        never the other way round."""
         self._large = RLock()
         """Held by the thread that decodes a large phase, and the large ones that this takes."""
         self._looking_up = BoundedSemaphore(_AT_ONCE)
@@ -219,18 +216,7 @@ class Tables(ExitSource):
             return block
         large = layout.phase_size > FEW and isinstance(self._file(material), PackedFile)
         with self._large if large else nullcontext():
-            return self._kept(key, read_all)
-
-    def _kept(self, key: Hashable, read: Callable[[], Block]) -> Block:
-        """Return a block as it is kept, or as a function reads it."""
-        with self._guard:
-            reading = self._reading[key]
-        with reading:
-            block = self._phases.get(key)
-            if block is None:
-                block = read()
-                self._phases.put(key, block)
-            return block
+            return self._phases.made(key, read_all)
 
     def _has(self, material: Material, phase: int, side: Side) -> bool:
         """Whether a phase with one side to move is in memory."""
@@ -258,7 +244,7 @@ class Tables(ExitSource):
                 value, depth = self.tablebase.probe_arrays(*_positions_of(cell), np.full(cell.size, side))
             return Block(value, np.maximum(depth, 0).astype(np.uint16))
 
-        return self._kept((cell, side), read)
+        return self._phases.made((cell, side), read)
 
     def _file(self, material: Material) -> "AnyTable | None":
         # The tablebase keeps the open files, and so it can close them.

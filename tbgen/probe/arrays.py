@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import chess
@@ -231,6 +230,8 @@ class Zeroed(NamedTuple):
 
 _LOADED_BYTES: Final = 512 << 20
 """Plain tables that are kept in memory."""
+_DECODERS: Final = 256
+"""Packed tables whose decoders are kept: more than there are of five men."""
 
 
 class ArrayProbes:
@@ -242,9 +243,7 @@ class ArrayProbes:
     def __init__(self, values: "Values") -> None:
         self._values = values
         self._loaded = Recent[LoadedTable](_LOADED_BYTES, lambda table: table.bytes)
-        self._decoders: dict[Material, ArrayDecoder] = {}
-        self._opening = Lock()
-        """Held by the thread that adds to either of them."""
+        self._decoders: Recent[ArrayDecoder] = Recent(_DECODERS, lambda _: 1)
 
     def probe(self, men: str, squares: Any, side: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return what :meth:`tbgen.Tablebase.probe_arrays` does."""
@@ -340,26 +339,17 @@ class ArrayProbes:
         return (255 - value if swapped else value), depth
 
     def _plain(self, material: Material, file: TableFile) -> LoadedTable:
-        table = self._loaded.get(material)
-        if table is None:
-            with self._opening:
-                table = self._loaded.get(material) or LoadedTable(file)
-                self._loaded.put(material, table)
-        return table
+        return self._loaded.made(material, lambda: LoadedTable(file))
 
     def _decoder(self, material: Material, table: AnyTable) -> "ArrayDecoder":
         assert not isinstance(table, TableFile)
-        if material not in self._decoders:
-            layout = layout_of(material)
-            letters = f"{free_men(layout)}{pawns(layout)}".replace(" ", "")
+        layout = layout_of(material)
+        letters = f"{free_men(layout)}{pawns(layout)}".replace(" ", "")
 
-            def exits(side: Side, slots: NDArray[np.int64], captures_only: bool) -> "Exits":
-                return self._exits(Boards.of_letters(letters, squares_of(layout, slots), side), captures_only)
+        def exits(side: Side, slots: NDArray[np.int64], captures_only: bool) -> "Exits":
+            return self._exits(Boards.of_letters(letters, squares_of(layout, slots), side), captures_only)
 
-            with self._opening:
-                if material not in self._decoders:
-                    self._decoders[material] = table.array_decoder(exits)
-        return self._decoders[material]
+        return self._decoders.made(material, lambda: table.array_decoder(exits))
 
     def _exits(self, boards: Boards, captures_only: bool) -> "Exits":
         """Return the exits of positions, as :meth:`PackedFile.array_decoder` wants them."""

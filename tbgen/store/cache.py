@@ -20,6 +20,7 @@ class Recent(Generic[Item]):
         self._max_bytes, self._size_of, self._least = max_bytes, size_of, least
         self._items: OrderedDict[Hashable, Item] = OrderedDict()
         self._lock = Lock()
+        self._making: dict[Hashable, Lock] = {}
         self.size = 0
         """Bytes of all items."""
 
@@ -43,6 +44,21 @@ class Recent(Generic[Item]):
                 dropped.append(self._items.popitem(last=False)[1])
                 self.size -= self._size_of(dropped[-1])
         return dropped
+
+    def made(self, key: Hashable, make: Callable[[], Item]) -> Item:
+        """Return an item, made and kept if it is not; only threads that want the same one wait meanwhile.
+
+        :param make: may want other items, but not this one.
+        """
+        item = self.get(key)
+        if item is None:
+            with self._lock:
+                making = self._making.setdefault(key, Lock())
+            with making:
+                item = self.get(key)
+                if item is None:
+                    self.put(key, item := make())
+        return item
 
     def clear(self) -> list[Item]:
         """Drop all items, and return them, the least recently used one first."""
