@@ -77,9 +77,9 @@ if TYPE_CHECKING:
     from tbgen.beyond.budget import Stop as Stop
     from tbgen.beyond.gaps import Gap as Gap
     from tbgen.beyond.gaps import Narrowing as Narrowing
+    from tbgen.beyond.ledger import ForwardProof as ForwardProof
     from tbgen.beyond.lines import Hold as Hold
     from tbgen.beyond.lines import PlanMove as PlanMove
-    from tbgen.beyond.proof import ForwardProof as ForwardProof
     from tbgen.beyond.solution import Solution as Solution
     from tbgen.beyond.solution import SolvedMove as SolvedMove
     from tbgen.beyond.solver import solve as solve
@@ -152,7 +152,7 @@ _HOME = {
     "Narrowing": "tbgen.beyond.gaps",
     "Hold": "tbgen.beyond.lines",
     "PlanMove": "tbgen.beyond.lines",
-    "ForwardProof": "tbgen.beyond.proof",
+    "ForwardProof": "tbgen.beyond.ledger",
     "Solution": "tbgen.beyond.solution",
     "SolvedMove": "tbgen.beyond.solution",
     "solve": "tbgen.beyond.solver",

@@ -1,4 +1,4 @@
-"""What a search asks and what it has done: the window of its question, and the ledger of its solutions.
+"""What a search asks and has done: the window of its question, the ledger of solutions, how much is proved.
 
 The value of the given state, as far as it lies between two scores, does not change if scores beyond them
 count as mates (:mod:`tbgen.cells.window`). So the interval known of the state is a window for its cell, and
@@ -7,6 +7,7 @@ the ledger what they do, and ask there whether a cell is still to be solved.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from typing import Final
@@ -22,6 +23,24 @@ from tbgen.index.layout import MIRROR_FILES
 
 _WORTH_ASKING: Final = 64**4
 """Slots of cells from which on only what matters is found out; of small ones everything, once for all."""
+
+
+SHARE: Final = 64
+"""One position in so many, at random, is proved of larger cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardProof:
+    """How much has been proved forward.
+
+    :ivar cells: number of solutions of cells; a cell that was solved again counts again.
+    :ivar states: number of states proved from their successors, in both games.
+    :ivar sampled: how many of ``cells`` are large, so that one position in 64 was proved.
+    """
+
+    cells: int = 0
+    states: int = 0
+    sampled: int = 0
 
 
 class Focus:

@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Final, TypeAlias
 
@@ -24,6 +24,7 @@ from tbgen.beyond.budget import Meter
 from tbgen.beyond.cell_proof import CellProof, prove_by_ply
 from tbgen.beyond.forcing import ForcingProof
 from tbgen.beyond.knowledge import Known
+from tbgen.beyond.ledger import SHARE, ForwardProof
 from tbgen.board.kinds import KING
 from tbgen.board.material import MAX_MEN
 from tbgen.board.rules import FRESH
@@ -204,8 +205,6 @@ def _state_after(board: chess.Board, accrued: GScore, move: chess.Move) -> _Stat
 
 _WHOLE: Final = 64**3
 """Slots of a cell up to which all positions are proved."""
-SHARE: Final = 64
-"""One position in so many, at random, is proved of larger cells."""
 _CHECKS: Final = 4
 """Positions of a copy that are checked, for each end and each proof."""
 _SURE: Final = (Code(254), Code(1))
@@ -223,20 +222,6 @@ class WrongExitError(TbgenError):
             f"{position.board.fen()}: a cell that leads here took {taken} for proved, and "
             f"what is known is {lower} to {upper}; please report this"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ForwardProof:
-    """How much has been proved forward.
-
-    :ivar cells: number of solutions of cells; a cell that was solved again counts again.
-    :ivar states: number of states proved from their successors, in both games.
-    :ivar sampled: how many of ``cells`` are large, so that one position in 64 was proved.
-    """
-
-    cells: int = 0
-    states: int = 0
-    sampled: int = 0
 
 
 class Prover:

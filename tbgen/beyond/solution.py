@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import chess
 
@@ -11,8 +11,8 @@ from tbgen.beyond.budget import Budget, Stop
 from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.forcing import Attackers, ForcingProof
 from tbgen.beyond.gaps import Gap, Gaps, Narrowing
+from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.lines import Hold, Line, Lines, Plan, holds
-from tbgen.beyond.proof import ForwardProof, Prover
 from tbgen.beyond.search import Search
 from tbgen.board.rules import own_score
 from tbgen.board.score import GScore, Signed, code_of, to_gscore
@@ -21,6 +21,9 @@ from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, NoCodeError
 from tbgen.cells.cell import MOST_MOBILE
 from tbgen.cells.window import Interval
 from tbgen.errors import build_command
+
+if TYPE_CHECKING:  # not needed without proofs
+    from tbgen.beyond.proof import Prover
 
 _OF_GAPS: Final = 64**2
 """Slots of the largest cells whose layers are made to explain gaps..."""
@@ -197,7 +200,7 @@ class Collection:
         self,
         attackers: Attackers,
         tell: Callable[[], object],
-        prover: Prover | None,
+        prover: "Prover | None",
         *options: Any,
         take: bool = True,
     ) -> None:
@@ -219,7 +222,7 @@ class Collection:
             with self._interruptible():
                 self._take_forcing(attackers, prover)
 
-    def _take_forcing(self, attackers: Attackers, prover: Prover | None) -> None:
+    def _take_forcing(self, attackers: Attackers, prover: "Prover | None") -> None:
         for proof in attackers.proofs():
             end = LOWER if proof.white else UPPER
             known = Answer(Interval(*(proof.bound if each == end else WORST[each] for each in ENDS)))

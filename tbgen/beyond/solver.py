@@ -15,7 +15,7 @@ from tbgen.beyond.exit_sources import ExitSource, SyzygyExits
 from tbgen.beyond.forcing import AT_ONCE, MOST, Attackers
 from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import Known
-from tbgen.beyond.proof import ForwardProof, Prover
+from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.search import Search
 from tbgen.beyond.solution import Collection, Solution, SolvedMove, scores
 from tbgen.beyond.solved_cells import SolvedCells
@@ -37,7 +37,6 @@ from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
 from tbgen.text import duration, size_text
-from tbgen.verify.proof import ensure_compiled
 
 _SHARE_OF_FORCING: Final = 1 / 2
 """The part of the time in which forcing moves are looked at where cells may tell little."""
@@ -159,11 +158,15 @@ def _by_cells(
     if rank_of(score) > MAX_CODED_RANK:
         raise NoCodeError(Cell.of_board(board, sets[0]))
     compile_kernels()
-    if verify:
-        ensure_compiled(_logger.warning)
     collection = Collection(board, score, budget, with_holds=mobile is not None, all_fit=all_fit)
     meter = Meter(budget)
-    prover = Prover(known, meter) if verify else None
+    prover = None
+    if verify:
+        from tbgen.beyond.proof import Prover  # and the room verify, which nothing else needs
+        from tbgen.verify.proof import ensure_compiled
+
+        ensure_compiled(_logger.warning)
+        prover = Prover(known, meter)
 
     def report(interval: Interval, cells: int, left: int | None = None, seconds: float | None = None) -> None:
         lower, upper = scores(collection.answer.value.within(interval))

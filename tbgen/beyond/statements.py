@@ -6,8 +6,8 @@ import chess
 
 from tbgen.beyond.budget import Stop
 from tbgen.beyond.gaps import Gap, Narrowing, Need
+from tbgen.beyond.ledger import SHARE, ForwardProof
 from tbgen.beyond.lines import Hold, Line, Plan, PlanMove
-from tbgen.beyond.proof import SHARE, ForwardProof
 from tbgen.beyond.solution import Solution, SolvedMove
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING, Scoring

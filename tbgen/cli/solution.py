@@ -8,8 +8,8 @@ import chess
 from chess.svg import Arrow
 
 from tbgen.beyond.budget import Stop
+from tbgen.beyond.ledger import SHARE, ForwardProof
 from tbgen.beyond.lines import Hold, Plan
-from tbgen.beyond.proof import SHARE, ForwardProof
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.statements import StageDocument, claims, gap_text, narrowing_text, plan_text
 from tbgen.board.fen import Fen

@@ -11,7 +11,8 @@ import pytest
 
 from tbgen.beyond import knowledge, proof, solved_cells
 from tbgen.beyond.cell_proof import WrongBoundError
-from tbgen.beyond.proof import ForwardProof, WrongExitError
+from tbgen.beyond.ledger import ForwardProof
+from tbgen.beyond.proof import WrongExitError
 from tbgen.beyond.solver import solve
 from tbgen.board.material import Material
 from tbgen.board.score import NONE

@@ -15,7 +15,7 @@ from tbgen.beyond import solver
 from tbgen.beyond.budget import Budget, Stop
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.gaps import Gap, Narrowing, Need
-from tbgen.beyond.proof import ForwardProof
+from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.solution import Solution, SolvedMove
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import Bounds
