@@ -1,4 +1,5 @@
-"""Numbers as readers want them: with nouns, as shares, sizes and times; and rows as CSV files want them."""
+"""Numbers as readers want them: with nouns, as shares, sizes and times; rows as CSV files want them; and
+texts of others without what nobody sees."""
 
 import math
 import re
@@ -15,6 +16,50 @@ _FORMULA: Final = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 """The begin of what a spreadsheet may take for a formula; the last four are the full-width signs."""
 _NO_FORMULA: Final = re.compile(r"-G\d+\.[05]", re.ASCII)
 """G-scores, which no spreadsheet can take for one and which are to be read again."""
+
+
+ODD: Final = re.compile(r"[^\t-\r -~]")
+"""What is not visible ASCII, blank or line break."""
+_SOFT_HYPHEN: Final = re.compile(r"(?<=[\dOo½])\xad(?=[\dOo½])")
+"""One that stands for a hyphen, as in results and castling; within a word it says nothing."""
+_FULL_WIDTH: Final = range(0xFF01, 0xFF5F)
+_OF_STRUCTURE: Final = '(){}[]<>;*$%"\\'
+
+
+class Legible(dict[int, str]):
+    """A table for ``str.translate`` that goes by categories of Unicode.
+
+    It has a hyphen for all dashes, blanks for those of any width and for control characters, ASCII for
+    full-width letters and signs, and nothing for what is invisible. Line breaks stay, and so do full-width
+    signs that would be of the structure of a PGN.
+    """
+
+    def __missing__(self, code: int) -> str:
+        """Find out what a character is."""
+        letter, category = chr(code), unicodedata.category(chr(code))
+        if category == "Cf" or letter in "\u034f\u2800" or 0xFE00 <= code <= 0xFE0F:  # variation selectors
+            self[code] = ""
+        elif category == "Pd" or letter in "\u2043\u2212\x96\x97":  # the last are dashes of Windows-1252
+            self[code] = "-"
+        elif category[0] == "Z" or (category == "Cc" and not 9 <= code <= 13):
+            self[code] = " "
+        elif code in _FULL_WIDTH and chr(code - 0xFEE0) not in _OF_STRUCTURE:
+            self[code] = chr(code - 0xFEE0)
+        else:
+            self[code] = letter
+        return self[code]
+
+
+_LEGIBLE: Final = Legible()
+
+
+def legible(text: str, table: Legible = _LEGIBLE) -> str:
+    """Return a text as a table has it, without what nobody sees.
+
+    >>> legible("1\u20140\u200b\x1a")
+    '1-0 '
+    """
+    return _SOFT_HYPHEN.sub("-", text).translate(table) if ODD.search(text) else text
 
 
 def number(count: int) -> str:

@@ -17,6 +17,7 @@ from tbgen.board.material import described
 from tbgen.board.score import GScore
 from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.errors import UsageError, quote
+from tbgen.text import legible
 
 _EXPECTED: Final = (
     "expected pieces and side to move, then, as far as they are known, castling, en passant square, "
@@ -25,10 +26,13 @@ _EXPECTED: Final = (
 _COUNTER: Final = re.compile(r"[0-9]+")
 _COUNTERS: Final = re.compile(r"([0-9]+)\s+([0-9]+)(?:\s+(-?m?G[0-9.]+))?(?:\s*;|\s+|\Z)", re.I)
 """Counters in an EPD, and an accrued score behind them."""
-_DASHES: Final = dict.fromkeys(map(ord, "\N{MINUS SIGN}\N{EN DASH}"), "-")
 _OPERATION: Final = re.compile(r"""[\s;]*([A-Za-z]\w*+)((?:[^;"]|"[^"]*")*+)(?:;|\Z)""")
 """An operation of an EPD: its opcode and its operands; programs leave the last semicolon out."""
 _END: Final = "; \t\r\n"
+_ONLY_OPERATION: Final = re.compile(
+    r"(?:\S+\s+){4}(?:[0-9]+\s+[0-9]+\s+(?:-?m?G[0-9.]+\s+)?)?[a-z][a-z0-9_]+\s+\S"
+)
+"""An EPD without any semicolon."""
 _MOST_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
@@ -98,10 +102,10 @@ def note_on_reset(seventh: GScore | None, accrued: GScore | None, clock: int) ->
 def parse_fen(text: str) -> Fen:
     """Read a FEN of six or seven fields; fields after the side to move may be left out.
 
-    Underscores may stand for spaces, as Lichess has it in its addresses, and a minus sign or an en dash for a
-    hyphen. An EPD has operations in the place of the counters or after them, each ended by a semicolon:
-    ``hmvc`` and ``fmvn`` give the counters, all others are left alone [1]. The last semicolon may be missing,
-    and others may stand after the fields.
+    Underscores may stand for spaces, as Lichess has it in its addresses, and any dash for a hyphen; what is
+    invisible is skipped. An EPD has operations in the place of the counters or after them, each ended by a
+    semicolon: ``hmvc`` and ``fmvn`` give the counters, all others are left alone [1]. The last semicolon may
+    be missing, and others may stand after the fields.
 
     [1] Steven J. Edwards, *Portable Game Notation Specification and Implementation Guide* (1994), section
     16.2.
@@ -144,14 +148,14 @@ def _fields(text: str) -> list[str]:
 
     :raises UsageError: if the operations of an EPD are malformed.
     """
-    if not text.isascii():
-        text = text.translate(_DASHES)
-    if len(text.rstrip(_END).split()) == 4:
-        text = text.rstrip(_END)
-    if ";" in text:
-        return _fields_of_epd(text)
-    fields = text.split()
-    return text.replace("_", " ").split() if fields and "_" in fields[0] else fields
+    text = legible(text).strip()
+    if "_" in text.partition(" ")[0]:
+        text = text.replace("_", " ")
+    ended = text.rstrip(_END)
+    fields = ended.split()
+    if ";" not in ended and (len(fields) < 5 or (len(fields) == 5 and _COUNTER.fullmatch(fields[4]))):
+        return fields
+    return _fields_of_epd(text) if ";" in text or _ONLY_OPERATION.match(text) else fields
 
 
 def _fields_of_epd(text: str) -> list[str]:

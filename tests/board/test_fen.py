@@ -17,10 +17,12 @@ def test_what_is_read() -> None:
     for text, clocks, accrued in (
         (f"{PLACED} 1 60 -G2.5", "1 60", "-G2.5"),
         (f"{PLACED} 1 60 {MINUS}G2.5", "1 60", "-G2.5"),
-        (f"{PLACED} 1 60 {DASH}G2.5".replace("- -", f"{DASH} {MINUS}"), "1 60", "-G2.5"),
+        (f"{PLACED} 1 60 {DASH}G2.5".replace("- -", f"\N{EM DASH} {MINUS}"), "1 60", "-G2.5"),
         (f"{PLACED} 1 60 -G2.5".replace(" ", "_"), "1 60", "-G2.5"),
         (f"{PLACED} 1 60".replace(" ", "_") + " -G2.5", "1 60", "-G2.5"),
+        (f"{PLACED} 1 60;".replace(" ", "_"), "1 60", "None"),
         (PLACED.replace(" ", "_"), "0 1", "None"),
+        (PLACED.removesuffix(" -") + ";", "0 1", "None"),
         *((f"{PLACED}{rest}", clocks, accrued) for rest, clocks, accrued in rows("epd_ends.txt", " -> ")),
     ):
         parsed = parse_fen(text)
@@ -30,8 +32,8 @@ def test_what_is_read() -> None:
 
 def test_what_is_refused() -> None:
     for text, sentence in (
-        (";", "is not an EPD: expected pieces"),
-        ("8/8/8/8/8/8/8/8 w;", "is not an EPD"),
+        (";", "is not a FEN: expected pieces"),
+        ("8/8/8/8/8/8/8/8 w; 5", "is not an EPD"),
         (f"{PLACED} 5; bm Kh7;", "is not an EPD"),
         (f"{PLACED} hmvc 7 fmvn 60; 7", "is not an EPD"),
         (f'{PLACED} id "never closed;', "is not an EPD"),

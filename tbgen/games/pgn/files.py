@@ -30,6 +30,7 @@ _MAGIC: Final = {
     b"\x28\xb5\x2f\xfd": ".zst",
     b"\xfd7zX": ".xz",
     b"PK\x03\x04": ".zip",
+    b"PK\x05\x06": ".zip",
     b"7z\xbc\xaf": ".7z",
     b"Rar!": ".rar",
 }
@@ -61,8 +62,7 @@ class PgnSource:
             raise self._unreadable(error) from None
         suffix = next((suffix for magic, suffix in _MAGIC.items() if begin.startswith(magic)), "")
         if suffix in _ARCHIVES:
-            kind = suffix.removeprefix(".")
-            raise UsageError(f"{name} is a {kind} archive: unpack it, and give a file that is in it")
+            raise self._archive(suffix.removeprefix("."))
         self._plain = _stream(suffix, file, "rb") or file
         self._begun = False
 
@@ -74,7 +74,7 @@ class PgnSource:
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes of text, none at the end.
 
-        :raises UsageError: if it is text in UTF-16.
+        :raises UsageError: if it is text in UTF-16, or an archive.
         :raises TbgenError: if the file cannot be read, or not be decompressed.
         """
         try:
@@ -85,8 +85,13 @@ class PgnSource:
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
         if not self._begun and _UTF16.match(text):
             raise UsageError(f"{self.name} is in UTF-16: convert it, as with: iconv -f UTF-16 -t UTF-8")
+        if not self._begun and text[257:262] == b"ustar":
+            raise self._archive("tar")
         self._begun = True
         return text
+
+    def _archive(self, kind: str) -> UsageError:
+        return UsageError(f"{self.name} is a {kind} archive: unpack it, and give a file that is in it")
 
     def _unreadable(self, error: OSError) -> TbgenError:
         return TbgenError(f"{self.name} cannot be read: {error.strerror or error}")
