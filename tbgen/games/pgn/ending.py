@@ -38,6 +38,7 @@ import chess
 from tbgen.errors import printable
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.spelling import BOTH_FORFEIT
+from tbgen.text import legible
 
 _MAX_TEXT: Final = 80
 
@@ -48,7 +49,7 @@ _SENTENCE: Final = re.compile(
     r"(?P<text>(?P<side>white|black)"
     r"(?P<deed> loses on time| makes an illegal move| disconnects|['’]s connection stalls| resigns"
     r"| wins by (?:adjudication|agreement))"
-    r"(?:: .*| \(.*\))?)\.?",
+    r"(?:: .*| \(.*\))?)[.!]*",
     re.IGNORECASE,
 )
 """The loser or winner, and how, in the words of Cute Chess."""
@@ -57,19 +58,27 @@ _OF_ANYBODY: Final = re.compile(
     r"(?P<side>white|black)(?:['’]s (?:engine|program|connection|clock|flag|time))?(?: has| is| was)? "
     r"(?P<deed>wins|won|los(?:es|t)|forfeit(?:s|ed)|resign(?:s|ed)|disconnect(?:s|ed)|crash(?:es|ed)"
     r"|stall(?:s|ed)|(?:times|timed|ran|runs) out|(?:makes|made|plays|played) an? (?:illegal|invalid) move"
-    r"|abandon(?:s|ed)|quits?|exit(?:s|ed)|died|hangs|hung|left the game|fell|falls|(?:check)?mated)\b",
+    r"|abandon(?:s|ed)|quits?|exit(?:s|ed)|died|hangs|hung|left the game|fell|falls|(?:check)?mated"
+    r"|terminate[sd] unexpectedly|stop(?:s|ped) responding)\b",
     re.IGNORECASE,
 )
 """The same in the words of anybody."""
 
 _DATA: Final = re.compile(
-    r"\A(?:(?:[-+]?[M#]?\d[\d.]*/\d+|\d[\d.]*m?s|\w+=\S+|book|\[%[^\]]*\])[;:|.]?\s+(?:-\s+)?)+",
+    r"\A(?:(?:\(?[-+]?[M#]?\d[\d.]*(?:/\d+)+\)?(?:\s+\d+(?=\s))?|\d[\d.]*m?s|\d+(?::\d\d)+(?:\.\d+)?|\w+=\S+|book"
+    r"|[01]-[01]|1/2-1/2|\[%[^\]]*\])[;:|.]?\s+(?:-\s+)?)+",
     re.IGNORECASE,
 )
 """What an engine or a clock tells before a sentence, if no comma follows."""
+_QUOTED: Final = re.compile(r'="[^"]*"')
+"""A line of an engine, which may say anything."""
 
 _REMARK: Final = re.compile(
-    r"(?:white|black|draw|drawn|end|no|game|adjudication)\b[\w :'’().-]{0,60}", re.IGNORECASE
+    r"(?:white|black|draw|drawn|end|no|game|adjudication)\b[\w :'’().-]{0,60}"
+    r"|(?:(?:lost|loses|won|wins) )?(?:on time|(?:on |by )?(?:time[- ]?out|time (?:forfeit|loss)|illegal move"
+    r"|resignation))|resign(?:s|ed)"
+    r"|(?:engine )?(?:crash(?:es|ed)?|disconnect(?:s|ed|ion)?|stall(?:s|ed)?|abandoned)",
+    re.IGNORECASE,
 )
 """Anything else that a program may say of an end."""
 
@@ -87,7 +96,7 @@ _CAUSES: Final = {
         (
             Basis.ABANDONED,
             r"abandon|disconnect|connection|stalls?\b|stalled|crash|exit(?:s|ed)\b|quits?\b|died\b|hangs\b|hung\b"
-            r"|left the game",
+            r"|left the game|terminate[sd] unexpectedly|stop(?:s|ped) responding",
         ),
         (Basis.RESIGNATION, "resign"),
     )
@@ -133,7 +142,7 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     >>> read_ending({"Result": "1/2-1/2", "Termination": "Time forfeit"}).cause is None
     True
     """
-    remark = _DATA.sub("", _one_line(last_comment.rpartition(",")[2]), count=1)
+    remark = _last_remark(last_comment)
     details = _one_line(tags.get("TerminationDetails", ""))
     termination = _one_line(tags.get("Termination", ""))
     tagged = f"{details}; {_NAME.sub('', termination, count=1)}"
@@ -161,6 +170,14 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
         contradicted = any(_names_other(text, winner) for text in (remark, details, termination))
         cause = Basis.FORFEIT if contradicted else _cause((told, tagged))
     return Ending(cause, winner, _show(told or details or termination))
+
+
+def _last_remark(comment: str) -> str:
+    """Return the last part of a comment that is not only data, without the data before it."""
+    for part in reversed(_QUOTED.sub("=-", legible(comment)).split(",")):
+        if remark := _DATA.sub("", f"{_one_line(part)} ", count=1).rstrip("! "):
+            return remark
+    return ""
 
 
 def _cause(texts: Sequence[str]) -> Basis:
