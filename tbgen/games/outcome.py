@@ -8,6 +8,7 @@ from typing import Final
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING, ScoreInterval, Scoring
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import GameSettings
 
@@ -32,11 +33,21 @@ class Doubt(StrEnum):
     MALFORMED_TAG = "malformed tag"
     TAG_NAME = "tag name"
     EN_PASSANT = "en passant"
+    SEVENTH_FIELD = "seventh field"
 
     @property
     def sentence(self) -> str:
         """What is wrong, and what counts."""
         return _SENTENCES[self]
+
+    @property
+    def of_start(self) -> bool:
+        """Whether it is one of the start position, and not of what has been played."""
+        return self in (Doubt.EN_PASSANT, Doubt.SEVENTH_FIELD)
+
+    def arises_in(self, variant: Variant) -> bool:
+        """Tell whether a variant knows it: where nothing resets the score, a seventh field always counts."""
+        return self is not Doubt.SEVENTH_FIELD or variant.is_reset_by(True)
 
 
 _SENTENCES: Final = {
@@ -57,6 +68,8 @@ _SENTENCES: Final = {
     Doubt.MALFORMED_TAG: "a line among the tags is no tag, and does not count",
     Doubt.TAG_NAME: "a tag's name is not in the upper and lower case of PGN; the tag counts",
     Doubt.EN_PASSANT: "no pawn can just have passed the en passant square of the FEN; it does not count",
+    Doubt.SEVENTH_FIELD: "the score of a FEN's seventh field or of FENAccrued does not count, for it has "
+    "just been reset: the halfmove clock is 0, or an en passant capture is legal",
 }
 
 RESULTS: Final = {"1-0": 2, "1/2-1/2": 1, "0-1": 0}

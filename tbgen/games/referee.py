@@ -350,6 +350,7 @@ def adjudicate(
     if solver is not None and settings.variant is not Variant.R_MOBILITY:
         raise ValueError("positions are solved in r-mobility only: leave the solver out")
     cause, winner, said = (None, None, "") if ending is None else (ending.cause, ending.winner, ending.text)
+    doubts = tuple(doubt for doubt in doubts if doubt.arises_in(settings.variant))
     outcome = Outcome(
         arbiter.accrued, Basis.PLAYED, arbiter.accrued, settings, None, said, recorded, doubts=doubts
     )

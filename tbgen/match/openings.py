@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +14,16 @@ import chess
 from msgspec import Meta, Struct
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.board.rules import without_impossible_en_passant
 from tbgen.documents import Count
 from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.outcome import Doubt
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.files import PgnSource, reading
-from tbgen.games.pgn.reader import read_games
+from tbgen.games.pgn.reader import doubts_of_start, read_games
 from tbgen.games.pgn.splitter import lines
 from tbgen.games.referee import Arbiter
 from tbgen.games.settings import GameOptions
-from tbgen.text import counted
+from tbgen.text import counted, legible
 
 _POSITIONS: Final = 960
 _PGN: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
@@ -76,8 +76,8 @@ class Opening:
     """Those of the book."""
     komi: str = ""
     """The tag ``Komi`` of a PGN opening."""
-    doubtful: bool = False
-    """Whether it had an en passant square that does not count."""
+    doubts: tuple[Doubt, ...] = ()
+    """What of the start position does not count."""
 
     @property
     def standard(self) -> bool:
@@ -148,12 +148,12 @@ class Openings:
         """
         if not self._known:
             return True
-        shuffles, doubtful = False, 0
+        shuffles, doubts = False, Counter[Doubt]()
         for opening in map(self.__getitem__, range(min(count, len(self._known)))):
             shuffles |= opening.start.board.chess960
-            doubtful += opening.doubtful
-        if doubtful:
-            note(f"{counted(doubtful, 'opening')}: {Doubt.EN_PASSANT.sentence}")
+            doubts.update(doubt for doubt in opening.doubts if doubt.arises_in(self._options.variant))
+        for doubt, count in doubts.items():
+            note(f"{counted(count, 'opening')}: {doubt.sentence}")
         return shuffles
 
     @property
@@ -203,7 +203,7 @@ def _read(settings: OpeningSettings) -> Iterator[_BookEntry]:
 def _of_epd(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
     """Yield the positions of a file with a FEN, of six or seven fields, or an EPD in each line."""
     for number, line in enumerate(lines(source), 1):
-        text = line.decode("utf-8-sig", "replace").strip()
+        text = legible(line.decode("utf-8", "replace")).strip()
         if text and not text.startswith("#"):
             yield _BookEntry(f"{path}, line {number}", text)
 
@@ -216,14 +216,15 @@ def _of_pgn(source: PgnSource, settings: OpeningSettings) -> Iterator[_BookEntry
         if Doubt.UNCLOSED_COMMENT in game.doubts:
             what = Doubt.UNCLOSED_COMMENT.sentence
             raise UsageError(f"{settings.file}: game {game.number}, line {game.line}: {what}")
-        moves, doubtful = tuple(game.moves[: settings.plies]), Doubt.EN_PASSANT in game.doubts
-        opening = Opening(game.start, moves, game.tags.get(tags.KOMI, ""), doubtful)
+        moves = tuple(game.moves[: settings.plies])
+        doubts = tuple(doubt for doubt in game.doubts if doubt.of_start)
+        opening = Opening(game.start, moves, game.tags.get(tags.KOMI, ""), doubts)
         yield _BookEntry(f"{settings.file}, game {game.number}", opening)
 
 
 def _of_text(text: str) -> Opening:
     fen = parse_fen(text)
-    return Opening(fen, doubtful=without_impossible_en_passant(fen.board))
+    return Opening(fen, doubts=doubts_of_start(fen))
 
 
 def _check(opening: Opening, options: GameOptions) -> None:

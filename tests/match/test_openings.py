@@ -36,9 +36,9 @@ def test_positions_of_epd_files(tmp_path: Path) -> None:
     assert openings(file, start=2)[0].text == found[1].text
 
 
-def test_an_en_passant_square_that_no_pawn_has_passed_does_not_count(tmp_path: Path) -> None:
-    """In EPD and in PGN; it is said how many openings had one."""
-    fens = [f"4k3/8/8/8/8/8/4P3/4K3 w - {square} 1 1" for square in ("e6", "-")]
+def test_what_does_not_count_of_a_start_position_is_named(tmp_path: Path) -> None:
+    """In EPD and in PGN, with the number of openings: an en passant square, a score that has been reset."""
+    fens = [f"4k3/8/8/8/8/8/4P3/4K3 w - {square}" for square in ("e6 1 1", "- 1 1", "- 0 1 G2.5")]
     for name, text in (
         ("a.epd", "\n".join(fens)),
         ("a.pgn", "".join(f'[FEN "{fen}"]\n\n1. e4 *\n\n' for fen in fens)),
@@ -46,10 +46,11 @@ def test_an_en_passant_square_that_no_pawn_has_passed_does_not_count(tmp_path: P
         (tmp_path / name).write_text(text)
         notes: list[str] = []
         found = openings(tmp_path / name)
-        assert not found.check(2, notes.append)
+        assert not found.check(3, notes.append)
         assert [found[at].start.board.fen() for at in range(2)] == [fens[1]] * 2
-        assert len(notes) == 1
+        assert len(notes) == 2
         assert notes[0].startswith("1 opening: no pawn can just have passed")
+        assert notes[1].startswith("1 opening: the score of a FEN's seventh field")
 
 
 def test_games_of_pgn_files(tmp_path: Path) -> None:
@@ -87,6 +88,8 @@ def test_openings_that_nobody_can_play(tmp_path: Path) -> None:
         ("a.txt", "8/8/8/8/8/7k/8/KQ6 w - - 100 90\n", "by fifty-move rule"),
         ("none.epd", None, "there is no file"),
         ("d.epd", "PK\3\4 and more", "d.epd is a zip archive: unpack it, and give a file that is in it"),
+        ("e.epd", "PK\5\6", "e.epd is a zip archive"),
+        ("f.epd", "\0" * 257 + "ustar", "f.epd is a tar archive"),
     ):
         if text is not None:
             (tmp_path / name).write_text(text)

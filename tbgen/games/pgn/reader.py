@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.board.rules import validate, without_impossible_en_passant
+from tbgen.board.rules import own_score, validate, without_impossible_en_passant
 from tbgen.board.san import parse_san
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError, quote
@@ -18,16 +18,20 @@ from tbgen.games.pgn import tags
 from tbgen.games.pgn.ending import Ending, read_ending
 from tbgen.games.pgn.spelling import BOTH_FORFEIT, IN_MOVETEXT, UNFINISHED, plain_movetext, read_result
 from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
+from tbgen.text import legible
 
-_WORDS: Final = r"(?i:e\.?\s?p|en\s+passant|(?:(?:disc?|dbl)\.?\s?)?ch(?:eck)?|mate|novelty|diagram)"
+_WORDS: Final = (
+    r"(?i:e\.?\s?p|en[\s-]*passant|(?:(?:disc?|dbl)\.?\s?)?ch(?:(?:ec)?k)?(?:mate)?|mate|novelty|diagram)"
+)
 _CODES: Final = r"(?:T?N|D)"
 """Of publishers: a novelty, a diagram."""
+_SIGNS_OF: Final = r"[^\w\s(){}\[\];$*%]"
 TOKEN: Final = re.compile(
     rf"""
     (?P<result>{IN_MOVETEXT})
     |(?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                     # a move's number
-    |\$\d+|(?:(?:{_WORDS}\b|{_CODES}\b)\.?|(?!--(?:\s|\Z)|@@)[^\w\s(){{}}\[\];$*%])  # what is said of a move
-      [^\w\s(){{}}\[\];$*%]*(?=[\s(){{}};$*]|\Z)
+    |\$\d+|(?!--\w*(?:\s|\Z)|@@)(?=[^\s(){{}}\[\];$*%]){_SIGNS_OF}*+  # what is said of a move
+      (?:(?:{_WORDS}|{_CODES})(?![^\W_]){_SIGNS_OF}*+)*+(?=[\s(){{}};$*]|\Z)
     |(?P<comment>\{{[^}}]*\}}|;[^\r\n]*)
     |(?<![^\r\n])%[^\r\n]*                                # an escaped line
     |(?P<open>[({{])
@@ -37,14 +41,16 @@ TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 """Everything that stands in plain movetext; only the parts with a name matter. An open brace never closes."""
-_GLUED: Final = re.compile(rf"(?:(?<=[\W\dO]){_WORDS}\b|[^\w]|_)+\Z")
+_GLUED: Final = re.compile(rf"(?:(?<=[\W\dOQRBN]){_WORDS}\b|[^\w]|_)+\Z")
 """What is said of a move in one word with it."""
-_CODED: Final = re.compile(rf"(?<=[1-8])[^\w=]*{_CODES}\Z")
+_CODED: Final = re.compile(rf"(?<=[1-8Oo0QRBN]|[^\w=]){_CODES}\Z")
+MOST_PLIES: Final = 20_000
+"""The most that is read of one game; those of chess have had some hundreds."""
 _LONGEST: Final = 64
 """Characters of a move with all that is said of it."""
 _CASTLING: Final = re.compile(r"[Oo0]-[Oo0](?:-[Oo0])?")
 _LIKE_A_MOVE: Final = re.compile(r"[a-h][1-8]|[Oo0]-[Oo0]|[*}]")
-_LIKE_A_RESULT: Final = re.compile(r"[+=/.,½\d]{1,7}[-:_][+=/.,½\d]{1,7}[A-Za-z]{0,2}")
+_LIKE_A_RESULT: Final = re.compile(r"[+=/.,½\d]{1,7}[-:_][+=/.,½\d]{1,7}\w{0,8}")
 _AT_END: Final = re.compile(r"(?>\s|\{[^}]*\}|;[^\r\n]*)*+\Z")
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _NO_PGN: Final = "no PGN, as it has neither tags nor moves"
@@ -140,8 +146,7 @@ def read_game(raw: RawGame) -> Game:
         if not raw.tags and raw.movetext == len(raw.data):
             raise UsageError(_NO_PGN)
         game.start = _start(game.tags)
-        impossible = without_impossible_en_passant(game.start.board)
-        validate(game.start.board)
+        doubts = doubts_of_start(game.start)
     except UsageError as error:
         game.error = BrokenGameError(_place(game, game.line), str(error))
         return game
@@ -149,8 +154,7 @@ def read_game(raw: RawGame) -> Game:
     text = plain_movetext(raw.data[raw.movetext :])
     try:
         _doubt(game, raw, _play(game, text))
-        if impossible:
-            game.doubts += (Doubt.EN_PASSANT,)
+        game.doubts += doubts
     except _Broken as broken:
         before = raw.data[: raw.movetext] + text[: broken.token.start()].encode()
         line = raw.line + len(_BREAK.findall(before))
@@ -232,9 +236,11 @@ def _move(game: Game, token: re.Match[str], told: _Told) -> None:
     :raises _Broken: if it is neither.
     """
     last = _LIKE_A_RESULT.fullmatch(token[0]) and _AT_END.match(token.string, token.end())
-    if last and game.result == BOTH_FORFEIT:
+    if last and game.result == BOTH_FORFEIT and read_result(token[0]):
         told.results.append(read_result(token[0]) or token[0])
         return
+    if len(game.moves) >= MOST_PLIES:
+        raise _Broken(token, f"goes beyond {MOST_PLIES:,} plies, the most that is read of one game")
     try:
         game.board.push(move_of(game.board, token))
     except ValueError:
@@ -256,15 +262,18 @@ def move_of(board: chess.Board, token: re.Match[str]) -> chess.Move:
     if len(token[0]) > _LONGEST:
         raise chess.InvalidMoveError(quote(token[0]))
     san = _GLUED.sub("", token[0])
-    if _CASTLING.fullmatch(san):
-        san = san.upper().replace("0", "O")
+    without = _GLUED.sub("", _CODED.sub("", san))
     try:
-        return parse_san(board, san)
+        return parse_san(board, _with_letters(san))
     except ValueError:
-        without = _CODED.sub("", san)
         if without == san:
             raise
-        return parse_san(board, without)  # e8N is a promotion, and h3N a novelty
+        return parse_san(board, _with_letters(without))  # e8N is a promotion, and h3N a novelty
+
+
+def _with_letters(san: str) -> str:
+    """Return a move with letters for the zeros of castling."""
+    return san.upper().replace("0", "O") if _CASTLING.fullmatch(san) else san
 
 
 def _doubt(game: Game, raw: RawGame, told: _Told) -> None:
@@ -304,7 +313,7 @@ def _start(given: dict[str, str]) -> Fen:
 
     :raises UsageError: if it is of a variant, or means nothing.
     """
-    given = {name: value for name, value in given.items() if value not in _UNKNOWN}
+    given = {name: legible(value).strip() for name, value in given.items() if value not in _UNKNOWN}
     if "Variant" in given:
         from chess.pgn import Headers  # imports the protocols of engines, too
 
@@ -317,6 +326,22 @@ def _start(given: dict[str, str]) -> Fen:
     fen = parse_fen(given.get("FEN", chess.STARTING_FEN))
     accrued = given.get(tags.ACCRUED_BEFORE)
     return fen if accrued is None else Fen(fen.board, GScore.parse(accrued))
+
+
+def doubts_of_start(start: Fen) -> tuple[Doubt, ...]:
+    """Take away an en passant square that no pawn has passed, and return what does not count of a start.
+
+    A seventh field no better than the position's own score changes nothing, such as cuteRMob's ``G218.0``.
+
+    :raises UsageError: if the position is not valid.
+    """
+    impossible = without_impossible_en_passant(start.board)
+    validate(start.board)
+    seventh, unheard = start.seventh, False
+    if seventh is not None and start.accrued is None:
+        own = own_score(start.board)
+        unheard = seventh.rank <= own.rank and seventh != own
+    return (Doubt.EN_PASSANT,) * impossible + (Doubt.SEVENTH_FIELD,) * unheard
 
 
 _SIGNS: Final = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}

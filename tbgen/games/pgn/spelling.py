@@ -17,27 +17,14 @@ import codecs
 import re
 from typing import Final
 
-_DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d\xad\x96\x97"
-"""What stands for a hyphen; the last two are the dashes of Windows-1252 in a text read as Latin-1."""
-_INVISIBLE: Final = "\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufe0e\ufe0f\ufeff"
-_MARKS_OF_DIRECTION: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_CONTROLS: Final = "".join(map(chr, [*range(9), *range(0x0E, 0x20), 0x7F]))
-"""Among them Ctrl-Z, by which CP/M and MS-DOS end a text."""
+from tbgen.text import ODD, Legible, legible
+
 _FIGURINES: Final = dict(zip("♔♕♖♗♘♙♚♛♜♝♞♟", [*"KQRBN", "", *"KQRBN", ""], strict=True))
-_OTHERS: Final = {"\xd7": "x", "\uff1a": ":", "\u2236": ":", "\u2044": "/", "\u2215": "/"}
+_OTHERS: Final = {"\xd7": "x", "\u2236": ":", "\u2044": "/", "\u2215": "/", "\u0394": "\u25b3"}
 _SIGNS: Final = {"\u203c": "!!", "\u2047": "??", "\u2048": "?!", "\u2049": "!?"}
 _LETTERS_O: Final = "\u041e\u039f"
 """The Cyrillic and the Greek one."""
-_PLAIN: Final = str.maketrans(
-    dict.fromkeys(_DASHES, "-")
-    | dict.fromkeys(_INVISIBLE + _MARKS_OF_DIRECTION, "")
-    | dict.fromkeys(_CONTROLS, " ")
-    | dict.fromkeys(_LETTERS_O, "O")
-    | _FIGURINES
-    | _OTHERS
-    | _SIGNS
-)
-_ODD: Final = re.compile(r"[^\t-\r -~]")
+_PLAIN: Final = Legible(str.maketrans(dict.fromkeys(_LETTERS_O, "O") | _FIGURINES | _OTHERS | _SIGNS))
 _COMMENT_OR_NOT: Final = re.compile(r"\{[^}]*\}?|;[^\r\n]*|[^{;]+")
 
 
@@ -61,7 +48,7 @@ def plain(text: str) -> str:
     >>> plain("♘f3\\u200b 0–1\\x1a")
     'Nf3 0-1 '
     """
-    return text.translate(_PLAIN) if _ODD.search(text) else text
+    return legible(text, _PLAIN)
 
 
 def plain_movetext(data: bytes) -> str:
@@ -70,7 +57,7 @@ def plain_movetext(data: bytes) -> str:
     It has the line breaks of the bytes.
     """
     text = decode(data)
-    if not _ODD.search(text):
+    if not ODD.search(text):
         return text
     return _COMMENT_OR_NOT.sub(lambda part: part[0] if part[0][0] in "{;" else plain(part[0]), text)
 
@@ -79,7 +66,7 @@ BOTH_FORFEIT: Final = "0-0"
 """Both sides have lost."""
 UNFINISHED: Final = "*"
 
-_WON, _LOST, _HALF = r"1(?:[.,]0+)?", r"0(?:[.,]0+)?", r"(?:1/2|½|0?[.,]50*)"
+_WON, _LOST, _HALF = r"1(?:[.,]0+)?", r"0(?:[.,]0+)?", r"(?:1\s*/\s*2|½|0?[.,]50*)"
 _BETWEEN: Final = r"\s*[-:_]\s*"
 _SPELLINGS: Final = {
     result: re.compile(pattern)
@@ -91,12 +78,24 @@ _SPELLINGS: Final = {
         UNFINISHED: r"\*",
     }.items()
 }
-IN_MOVETEXT: Final = (
+_UNMISTAKABLE: Final = (
     rf"(?:{_WON}{_BETWEEN}{_LOST}|{_LOST}{_BETWEEN}{_WON}|{_HALF}{_BETWEEN}{_HALF}|1/2|½|\*"
-    rf"|(?!0-0){_LOST}{_BETWEEN}{_LOST}|\+:-|-:\+|=:=)(?!\w|[/.,]\w|\s*[-:]\s*[\d½])"
+    rf"|(?!0-0){_LOST}{_BETWEEN}{_LOST}|\+:-|-:\+|=:=|-:-)(?!\w|[/.,]\w|\s*[-:]\s*[\d½])"
 )
-"""A pattern of results in plain movetext, where ``0-0`` may be castling, and ``+-`` is said of a move."""
-_AT_END: Final = re.compile(rf"(?:\A|[\s)}}]|(?=\*)){IN_MOVETEXT}[^\w(){{}}\[\]]*\Z")
+_POINTS: Final = r"[\d½](?:[\d½.,/]{0,6}[\d½])?"
+IN_MOVETEXT: Final = (
+    rf"(?:{_UNMISTAKABLE}|(?:\(\s*{_UNMISTAKABLE}\s*\)|(?<!\S)[-+=]\s+-\s+[-+=](?!\S)"
+    rf"|(?!(?:\d+[.…]+)?(?:0-0(?![.,\d])|{_UNMISTAKABLE})){_POINTS}{_BETWEEN}{_POINTS}|[01]\s+[01])"
+    rf"(?=(?>\s|\*|\{{[^}}]*\}}|;[^\r\n]*)*+\Z))"
+)
+"""A pattern of results in plain movetext, where ``0-0`` may be castling, and ``+-`` is said of a move.
+
+At the end it is also what may be a variation, a sign or a number elsewhere, known or not: ``(1-0)``,
+``+ - -``, ``1.5-0.5``.
+"""
+_AT_END: Final = re.compile(
+    rf"(?:(?:\A|[\s)}}]|(?=\*)){_UNMISTAKABLE}|\(\s*{_UNMISTAKABLE}\s*\))[^\w(){{}}\[\]]*\Z"
+)
 TAIL: Final = 64
 """Bytes in which a result stands at the end of a text, with what is behind it."""
 
@@ -109,7 +108,7 @@ def read_result(text: str) -> str | None:
     >>> read_result("1/2-0") is None
     True
     """
-    text = plain(text).strip()
+    text = plain(text).strip().strip("()").strip()
     return next((result for result, spelling in _SPELLINGS.items() if spelling.fullmatch(text)), None)
 
 

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from tbgen.errors import quote
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.spelling import TAIL, decode, ends_with_result
+from tbgen.games.pgn.spelling import TAIL, decode, ends_with_result, plain
 
 MOST_BYTES: Final = 1 << 24
 MOST_TAGS: Final = 10_000
@@ -15,7 +15,7 @@ MOST_TAGS: Final = 10_000
 _BLOCK: Final = 1 << 18
 _QUOTE: Final = rb"(?:\"|\xe2\x80[\x9c-\x9f])"
 """A quotation mark, straight or curved."""
-_TAG: Final = re.compile(rb"\s*\[\s*([A-Za-z0-9_]+)(?:(?:\s|\xc2\xa0)+%b(.*)%b)?\s*\]" % (_QUOTE, _QUOTE))
+_TAG: Final = re.compile(rb"\s*\[\s*([A-Za-z0-9_]+)(?:\s+%b(.*)%b)?\s*\]" % (_QUOTE, _QUOTE))
 """A tag pair; its value may be missing, as in cuteRMob's ``[Legacy]``."""
 _NEXT: Final = re.compile(rb"\"\s*\]\s*\[|\[\s*[A-Za-z0-9_]+\s+\"")
 """What a value holds if another tag follows in the line, or is all that has been written of it."""
@@ -23,17 +23,20 @@ _NEEDED: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b", re.IGNORECASE)
 """The begin of tags without which a game would be another one."""
 _EVENT: Final = re.compile(rb'\[\s*Event\b|Event\s+"')
 """The begin of a tag ``Event``, one of whose brackets may be missing."""
-_EVENT_AT_END: Final = re.compile(rb'\[Event\s+"[^"]*"\s*\]\s*\Z')
+_EVENT_AT_END: Final = re.compile(
+    rb'\[Event[^!-~]+"(?:(?!"[^!-~]*\]|\[Event\b).)*"[^!-~]*\][^!-~]*\Z', re.DOTALL
+)
+"""One that is the last of a line, whatever quotes are in its value; nothing else that is visible follows."""
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
 _PLIES: Final = re.compile(r"\d{1,6}", re.ASCII)
 _WHO_AND_WHAT: Final = frozenset({"White", "Black", "Result"})
 _COME_AND_GO: Final = frozenset({tags.KOMI}).union(*tags.REPLACED.values())
 """The tags that tagging adds and replaces, so that they do not tell games apart."""
 _NAMES: Final = {name.lower(): name for name in tags.READ}
-_UNSEEN: Final = re.compile(
-    rb"(?:\xef\xbb\xbf|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa9]|\xc2\xa0|[\x00-\x08\x0e-\x1f\x7f])+"
-)
-"""What may stand before a line unseen: marks of byte order and direction, control characters."""
+_BOM: Final = b"\xef\xbb\xbf"
+"""A mark of byte order, which stands wherever files were joined."""
+_ODD: Final = re.compile(rb"[^\t-\r -~]")
+_QUOTED: Final = re.compile(rb"%b.*%b" % (_QUOTE, _QUOTE), re.DOTALL)
 _TOO_LONG: Final = (
     f"it has more than {MOST_BYTES >> 20} MiB or {MOST_TAGS:,} tags, the most that is read of one game"
 )
@@ -122,13 +125,16 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
     """
     game, number = _GrowingGame(1, 1), 1
     for line in lines(stream):
-        begin = game.cut_within(line)
-        if begin:
-            game.add(line[:begin])
-        if begin or game.ends_before(line):
-            yield from game.taken(game.in_tags)
-            game = _GrowingGame(game.number + 1, number)
-        game.add(line[begin:])
+        if line.isspace():
+            game.skip(line)
+        else:
+            begin = game.cut_within(line)
+            if begin:
+                game.add(line[:begin])
+            if begin or game.ends_before(line):
+                yield from game.taken(game.in_tags)
+                game = _GrowingGame(game.number + 1, number)
+            game.add(line[begin:])
         if game.too_long:
             yield from game.taken()
         number += line.endswith((b"\n", b"\r"))
@@ -185,7 +191,7 @@ class _GrowingGame:
     def cut_within(self, line: bytes) -> int:
         """Return where in a line another game begins because this one has been cut off; 0 if none does."""
         found = _EVENT_AT_END.search(line) if b"[Event" in line else None
-        head = b"" if found is None else _seen(line[: found.start()]).strip()
+        head = b"" if found is None else _legible(line[: found.start()]).strip()
         if found is None or not head or head[:1] in b"%;":
             return 0
         if self._in_comment:
@@ -197,8 +203,8 @@ class _GrowingGame:
     def ends_before(self, line: bytes) -> bool:
         """Tell whether a line belongs to the next game."""
         if self._in_comment:
-            return line.startswith(b'[Event "')
-        text = _seen(line)
+            return b'[Event "' in line and _legible(line).startswith(b'[Event "')
+        text = _legible(line)
         if text[:1] in b"%;" or _EMPTY.match(text):
             return False
         event = text[:1] in b"[E" and _EVENT.match(text) is not None
@@ -211,10 +217,15 @@ class _GrowingGame:
         tag = _TAG.match(text)
         return tag is not None and (self._moves or _name(tag)[0] in self._names)
 
+    def skip(self, line: bytes) -> None:
+        """Take an empty line in; files may have millions of them."""
+        self._data += line
+        self._gap |= not self._in_comment
+
     def add(self, line: bytes) -> None:
         """Take a line in."""
         self._data += line
-        text = _seen(line)
+        text, start = _legible(line), len(self._data) - len(line.removeprefix(_BOM))
         if self._in_comment:
             self._follow(line)
         elif _EMPTY.match(text):
@@ -222,14 +233,14 @@ class _GrowingGame:
         elif text[:1] in b"%;":
             return
         elif not self._moves and (text.lstrip()[:1] == b"[" or _EVENT.match(text)):
-            self._add_tag(text)
+            self._add_tag(text, start)
         else:
             if self._movetext < 0:
-                self._movetext = len(self._data) - len(text)
+                self._movetext = start
             self._gap = False
             self._follow(text)
 
-    def _add_tag(self, text: bytes) -> None:
+    def _add_tag(self, text: bytes, start: int) -> None:
         self._movetext = -1  # comments may stand among tags
         raw, tag = self._raw, _TAG.match(text)
         several = tag is not None and (_NEXT.search(tag[2] or b"") or text[tag.end() :].strip())
@@ -242,7 +253,7 @@ class _GrowingGame:
         if tag is not None and not raw.rest:
             name, other_case = _name(tag)
             value = decode(tag[2] or b"").replace('\\"', '"').replace("\\\\", "\\")
-            raw.tags.append(Tag(name, value, len(self._data) - len(text), len(self._data)))
+            raw.tags.append(Tag(name, value, start, len(self._data)))
             raw.other_case = raw.other_case or other_case
             if name in _COME_AND_GO:
                 return
@@ -279,9 +290,14 @@ class _GrowingGame:
         self._raw, self._data, self._movetext = RawGame(raw.number, raw.line, rest=True), bytearray(), -1
 
 
-def _seen(line: bytes) -> bytes:
-    """Return a line without what stands before it unseen."""
-    return _UNSEEN.sub(b"", line, count=1) if _UNSEEN.match(line) else line
+def _legible(line: bytes) -> bytes:
+    """Return a line without what nobody sees in it, other than in the value of a tag."""
+    if not _ODD.search(line):
+        return line
+    quoted = _QUOTED.search(line)
+    start, end = quoted.span() if quoted else (len(line), len(line))
+    around = (plain(decode(part)).encode() for part in (line[:start], line[end:]))
+    return line[start:end].join(around)
 
 
 def _name(tag: re.Match[bytes]) -> tuple[str, bool]:

@@ -7,7 +7,7 @@ import pytest
 
 from tbgen.errors import UnprovenError
 from tbgen.games.outcome import Basis, Doubt, Outcome
-from tbgen.games.pgn import splitter
+from tbgen.games.pgn import reader, splitter
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tests.support.paths import rows
@@ -131,7 +131,7 @@ def test_tags_that_are_cut_off_are_of_no_other_game() -> None:
     """Wherever a program was ended that then went on in the same file."""
     tags = {"Event": "one", "Round": "1", "White": "A", "Black": "B", "Result": "1-0", "TimeControl": "6+0.1"}
     header = pgn("", **tags).rstrip()
-    following = pgn("1. f3 e5 2. g4 Qh4# 0-1", White="B", Black="A", Result="0-1")
+    following = pgn("1. f3 e5 2. g4 Qh4# 0-1", Event=r"the \"X\" open", White="B", Black="A", Result="0-1")
     for cut in range(1, len(header)):
         text = header[:cut] + following
         *before, last = tagged(text)
@@ -152,13 +152,14 @@ def test_a_game_that_is_too_long_is_broken(monkeypatch: pytest.MonkeyPatch) -> N
     """It passes in parts, whatever it is long by, and the next one is read."""
     monkeypatch.setattr(splitter, "MOST_BYTES", 1000)
     monkeypatch.setattr(splitter, "MOST_TAGS", 10)
-    comment, tag = "x" * 3000, '[A "1"]\n'
-    for long in (f"1. e4 {{{comment}}} e5", f"1. e4 {{{comment}", "1. e4 {x\n" * 400 + "}", tag * 3000):
+    monkeypatch.setattr(reader, "MOST_PLIES", 4)
+    words, tag = "x" * 3000, '[A "1"]\n'
+    for long in (MOVES, f"1. e4 {{{words}}} e5", f"1. e4 {{{words}", "1. e4 {x\n" * 400 + "}", tag * 3000):
         sound = pgn("1. e4 {" + "x" * 800 + "} *")
         text = (sound + pgn(long).rstrip() + "\n\n" + NEXT) * 2
         found = tagged(text)
         assert b"".join(game.raw.data for game in found).decode() == text
-        assert max(len(game.raw.data) for game in found) < 2 * len(comment)
+        assert max(len(game.raw.data) for game in found) < 2 * len(words)
         told = [game for game in found if not game.raw.empty]
         assert [game.raw.number for game in told] == [1, 2, 3, 4, 5, 6]
         assert ["the most that is read" in str(game.error) for game in told] == [False, True, False] * 2
