@@ -1,28 +1,25 @@
 """``tbgen adjudicate``: what a stopped game is worth."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from tbgen.beyond.jobs import Collector
 from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import diagram, line_text, mover
-from tbgen.cli.games import RefereeOptions, Requirements, outcome_remarks, place_in
+from tbgen.cli.games import Adjudication, AdjudicationOptions, RefereeOptions, Requirements, place_in
 from tbgen.cli.options import AsJson, Setting, SyzygyFiles, TableDirectory, command
-from tbgen.cli.solving import SolvingOptions, Watch
+from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import TbgenError, UsageError, printable
-from tbgen.games.pgn.files import is_stream, matching, reading
+from tbgen.games.pgn.files import matching, reading
 from tbgen.games.pgn.reader import Game, read_games
-from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
-from tbgen.games.tagging import Tally
+from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, Outcome
 from tbgen.probe.documents import PlyDocument
 from tbgen.probe.moves import LinePly
-from tbgen.probe.tablebase import Tablebase
 from tbgen.text import plies
 
 
@@ -61,19 +58,15 @@ def run(
     """
     text = " ".join(words)
     is_position = is_fen(text) and not Path(words[0]).exists()
-    options = referee.options(FiftyMoveRule.IMPROVING if is_position else None)
-    with (
-        Tablebase(directory, rules=options.variant) as tables,
-        solving.watch(options.variant, syzygy) as watch,
-    ):
-        judge = _GameJudge(tables, options, watch, {"syzygy": syzygy, **vars(requirements)}, line)
+    options = AdjudicationOptions(False, requirements, solving, syzygy, 1, referee, directory)
+    worst = 0
+    with options.at_once(FiftyMoveRule.IMPROVING if is_position else None) as work:
+        judge = _GameJudge(work, line)
         if is_position:
             _position(text, judge, json)
-            worst = 0
         else:
             worst = _files(matching(words), judge, json)
-    for remark in judge.tally.remarks():
-        say(f"tbgen: {remark}")
+    work.say_remarks()
     return worst
 
 
@@ -88,59 +81,38 @@ class _GameReport:
 
 @dataclass(frozen=True, slots=True)
 class _GameJudge:
-    """Adjudicates one game after the other, and says each thing that is to be remarked once."""
+    """Adjudicates one game after the other; an error of one leaves the others."""
 
-    tables: Tablebase
-    options: GameOptions
-    watch: Watch
-    means: Mapping[str, Any]
-    """By what else results are proved, and what they have to rest on."""
+    work: Adjudication
     with_line: bool
-    tally: Tally = field(default_factory=Tally)
-    remarks: set[str] = field(default_factory=set)
 
     def report(self, game: Game) -> _GameReport:
         """Adjudicate a game."""
-        arbiter, line = replay(game, self.options), None
-        with self.watch.line:
-            outcome = adjudicate(
-                *(arbiter, self.tables, game.ending),
-                recorded=game.result,
-                doubts=game.doubts,
-                solver=self.watch.solver,
-                **self.means,
-            )
+        adjudicator, line = self.work.adjudicator, None
+        with self.work.watch.line:
+            arbiter, outcome = adjudicator.judged(game)
         if self.with_line and outcome.basis is Basis.TABLEBASE:
             try:
-                line = self.tables.line(arbiter.board, outcome.accrued)
+                line = adjudicator.tables.line(arbiter.board, outcome.accrued)
             except TbgenError as error:
                 say(f"tbgen: the line cannot be shown: {error}")
         return _GameReport(arbiter, outcome, line)
 
+    def games(self, names: Sequence[str]) -> Iterator[tuple[str, Game]]:
+        """Begin the games of files one after the other, and yield them, each with the name of its file."""
+        for name in names:
+            self.work.watch.place = place_in(name, names)
+            with reading(name) as source:
+                for game in read_games(source):
+                    self.work.watch.begin(game.number, game.tags)
+                    yield name, game
+
     def solve(self, names: Sequence[str]) -> None:
         """Solve the final positions of all games of files of which tables do not say the points."""
-        collector = Collector(lambda: self.watch.game)
-        for name, game in _games(names):
-            self.watch.place = place_in(name, names)
-            self.watch.begin(game.number, game.tags)
-            with suppress(TbgenError):  # which is told in its turn
-                arbiter = replay(game, self.options)
-                adjudicate(
-                    *(arbiter, self.tables, game.ending),
-                    doubts=game.doubts,
-                    syzygy=self.means["syzygy"],
-                    solver=collector,
-                )
-        self.watch.work_on(collector.jobs)
-
-    def remark(self, outcome: Outcome, name: str) -> None:
-        """Count an outcome, and say what there is to remark about it.
-
-        :param name: what to call the game.
-        """
-        self.tally.add(outcome, name)
-        for remark in outcome_remarks(outcome, self.remarks):
-            say(f"tbgen: {remark}")
+        with self.work.collecting() as (adjudicator, _):
+            for _, game in self.games(names):
+                with suppress(TbgenError):  # which is told in its turn
+                    adjudicator.judged(game)
 
 
 def _position(text: str, judge: _GameJudge, as_json: bool) -> None:
@@ -152,7 +124,7 @@ def _position(text: str, judge: _GameJudge, as_json: bool) -> None:
         print_json(_document(report, " ".join(text.split())))
     else:
         print("\n".join(_text(report)))
-    judge.remark(report.outcome, "the position")
+    judge.work.count(report.outcome, "the position")
 
 
 def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
@@ -160,22 +132,21 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
     read only once."""
     worst = 0
     documents: list[dict[str, Any]] = []
-    planned = judge.watch.solver is not None and not any(map(is_stream, names))
+    work = judge.work
+    planned = work.solves_before(names)
     if planned:
         judge.solve(names)
-    for name, game in _games(names):
-        file, place = place_in(name, names), f"game {game.number}, line {game.line}"
+    for name, game in judge.games(names):
+        file, place = work.watch.place, f"game {game.number}, line {game.line}"
         facts = {"file": name, "number": game.number, "file_line": game.line}
         players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
         documents.append({**facts, **players, "result": game.result})
-        judge.watch.place = file
-        judge.watch.begin(game.number, game.tags)
         try:
             report = judge.report(game)
             documents[-1] |= _document(report, report.arbiter.board.fen())
             if not as_json:
                 print("\n".join(_summary(game, report)))
-            judge.remark(report.outcome, f"{file}{place}")
+            work.count(report.outcome, f"{file}{place}")
         except TbgenError as error:
             worst = max(worst, error.exit_code)
             # An error of the game itself names the very line.
@@ -183,21 +154,13 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
             documents[-1]["error"] = sentence
             if not as_json:
                 say(f"tbgen: {file}{sentence}")
-        if judge.watch.interrupted and not planned:
+        if work.watch.interrupted and not planned:
             break
     if not documents:
         raise UsageError(f"there is no game in {', '.join(names)}")
     if as_json:
         print_json({"games": documents})
     return worst
-
-
-def _games(names: Sequence[str]) -> Iterator[tuple[str, Game]]:
-    """Yield the games of files, each with the name of its file."""
-    for name in names:
-        with reading(name) as source:
-            for game in read_games(source):
-                yield name, game
 
 
 def _document(report: _GameReport, fen: str) -> dict[str, Any]:

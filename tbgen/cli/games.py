@@ -1,12 +1,12 @@
 """Adjudicating games: options, and what is told meanwhile."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from tbgen.beyond.jobs import Collector
+from tbgen.beyond.jobs import Collector, Job
 from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
@@ -97,7 +97,22 @@ class AdjudicationOptions(OptionGroup):
         :raises UsageError: if the options do not go together.
         :raises TbgenError: if a file cannot be read.
         """
-        options = self.referee.options()
+        with self.at_once(trust_tags=trust_tags) as work:
+            if work.solves_before(files):
+                work.solve(files)
+            yield work
+
+    @contextmanager
+    def at_once(
+        self, rule: FiftyMoveRule | None = None, *, trust_tags: bool = False
+    ) -> Iterator["Adjudication"]:
+        """Give what adjudicates games, of which no position is solved before.
+
+        :param rule: the 50-move rule where none is given.
+
+        :raises UsageError: if the options do not go together.
+        """
+        options = self.referee.options(rule)
         with self.solving.watch(options.variant, self.syzygy) as watch:
             adjudicator = Adjudicator(
                 options,
@@ -108,10 +123,7 @@ class AdjudicationOptions(OptionGroup):
                 trust_tags=trust_tags,
                 begin=lambda raw: watch.begin(raw.number, raw.values),
             )
-            work = Adjudication(adjudicator, watch, self.jobs, self.strict)
-            if watch.solver is not None and not any(map(is_stream, files)):
-                work.solve(files)
-            yield work
+            yield Adjudication(adjudicator, watch, self.jobs, self.strict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,23 +139,31 @@ class Adjudication:
     remarks: set[str] = field(default_factory=set)
     """What has been said about outcomes."""
 
+    def solves_before(self, files: Sequence[str]) -> bool:
+        """Whether positions are to be solved, and the games can be read twice."""
+        return self.watch.solver is not None and not any(map(is_stream, files))
+
+    @contextmanager
+    def collecting(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
+        """Give an adjudicator that takes down the positions to solve, and where; solve them afterwards."""
+        collector = Collector(lambda: self.watch.game)
+        adjudicator = replace(self.adjudicator.unsolving(), solver=collector, begin=self.adjudicator.begin)
+        yield adjudicator, collector.jobs
+        self.watch.work_on(collector.jobs)
+
     def solve(self, files: Sequence[str]) -> None:
         """Solve the final positions of all games of which tables do not say the points.
 
         :raises KeyboardInterrupt: if that is interrupted, after what is proved by then is kept.
         """
-        watch, collector = self.watch, Collector(lambda: self.watch.game)
-        adjudicator = replace(self.adjudicator.unsolving(), solver=collector, begin=self.adjudicator.begin)
-        for path in files:
-            watch.place = place_in(path, files)
-            with watch.line as line, reading(path) as source:
-                for done, _ in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
-                    if done % _EVERY == 0:
-                        line.show(
-                            f"counting what is to be solved: {counted(len(collector.jobs), 'position')}"
-                        )
-        watch.work_on(collector.jobs)
-        watch.end()
+        with self.collecting() as (adjudicator, jobs):
+            for path in files:
+                self.watch.place = place_in(path, files)
+                with self.watch.line as line, reading(path) as source:
+                    for done, _ in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
+                        if done % _EVERY == 0:
+                            line.show(f"counting what is to be solved: {counted(len(jobs), 'position')}")
+        self.watch.end()
 
     def games(self, source: PgnSource, fate: str, place: str = "") -> Iterator[TaggedGame]:
         """Yield the games of a file.
@@ -159,27 +179,43 @@ class Adjudication:
         watch.place = place
         with watch.line as line:
             for done, game in enumerate(tag_games(source, self.adjudicator, jobs=self.jobs), 1):
-                remarks: Iterable[str] = ()
                 if game.error is not None:
                     self.tally.broken += 1
                     if self.strict:
                         raise game.error
-                    remarks = [f"{place}{game.error}; {fate}"]
+                    self._say(f"{place}{game.error}; {fate}")
                 if game.outcome is not None:
                     name = f"{place}game {game.raw.number}, line {game.raw.line}"
                     if self.strict and game.outcome.doubts:
                         raise UsageError(f"{name}: {game.outcome.doubts[0].sentence}")
-                    self.tally.add(game.outcome, name)
-                    remarks = outcome_remarks(game.outcome, self.remarks, f"{name}: ")
-                for remark in remarks:
-                    line.clear()
-                    say(f"tbgen: {remark}")
+                    self.count(game.outcome, name, f"{name}: ")
                 if done % _EVERY == 0:
                     line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
                 if watch.interrupted:
                     watch.say_proved(watch.game, ANYTHING if game.outcome is None else game.outcome.interval)
                     watch.end()
                 yield game
+
+    def count(self, outcome: Outcome, name: str, place: str = "") -> None:
+        """Count an outcome, and remark at once what has not been said yet: an unknown scoring, no solution.
+
+        :param name: what to call the game.
+        :param place: what to say before a remark.
+        """
+        self.tally.add(outcome, name)
+        unknown, remarks = outcome.settings.unknown_scoring, []
+        if unknown is not None:
+            remarks.append(unknown_scoring(unknown))
+        if outcome.unsolvable:
+            remarks.append(f"the position cannot be solved: {outcome.unsolvable}")
+        for remark in remarks:
+            if remark not in self.remarks:
+                self.remarks.add(remark)
+                self._say(place + remark)
+
+    def _say(self, remark: str) -> None:
+        self.watch.line.clear()
+        say(f"tbgen: {remark}")
 
     def say_remarks(self) -> None:
         """Say what there is to say of all games together."""
@@ -194,23 +230,6 @@ class Adjudication:
 def place_in(path: str, files: Sequence[str]) -> str:
     """Return what to say of a file before the place of a game, if there are several files."""
     return f"{path}, " if len(files) > 1 else ""
-
-
-def outcome_remarks(outcome: Outcome, said: set[str], place: str = "") -> Iterator[str]:
-    """Yield what is to be remarked about an outcome at once: an unknown scoring, no solution.
-
-    :param said: what has been said of other outcomes, and is not said again; what is said now is added.
-    :param place: what to say before a remark.
-    """
-    unknown, remarks = outcome.settings.unknown_scoring, []
-    if unknown is not None:
-        remarks.append(unknown_scoring(unknown))
-    if outcome.unsolvable:
-        remarks.append(f"the position cannot be solved: {outcome.unsolvable}")
-    for remark in remarks:
-        if remark not in said:
-            said.add(remark)
-            yield place + remark
 
 
 def _left(source: PgnSource, seconds: float) -> str:

@@ -25,10 +25,10 @@ from tbgen.board.variant import Variant
 from tbgen.errors import GameError, MissingTableError, TbgenError, UsageError, build_command
 from tbgen.games.outcome import RESULTS, Basis, Doubt, Outcome
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.reader import read_game
+from tbgen.games.pgn.reader import Game, read_game
 from tbgen.games.pgn.spelling import UNFINISHED, read_result
 from tbgen.games.pgn.splitter import LineStream, RawGame, Tag, split_games
-from tbgen.games.referee import StateSolver, adjudicate, replay
+from tbgen.games.referee import Arbiter, StateSolver, adjudicate, replay
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.probe.syzygy import Syzygy, address
 from tbgen.probe.tablebase import Tablebase
@@ -214,17 +214,7 @@ class Adjudicator:
         if self.solver is not None:
             self.begin(raw)
         try:
-            outcome = adjudicate(
-                replay(game, self.options),
-                self._tables,
-                game.ending,
-                recorded=game.result,
-                syzygy=self.syzygy,
-                doubts=game.doubts,
-                solver=self.solver,
-                require_tables=self.require_tables,
-                require_proof=self.require_proof,
-            )
+            _, outcome = self.judged(game)
         except UsageError as error:
             if error is game.error:
                 raise
@@ -234,8 +224,27 @@ class Adjudicator:
             return outcome.narrowed(told.bounds, Basis.SOLVED)
         return outcome
 
+    def judged(self, game: Game) -> tuple[Arbiter, Outcome]:
+        """Return the arbiter of a game, and how it ended by its moves, whatever its tags say of that.
+
+        Raises as :meth:`outcome` does, but names no game.
+        """
+        arbiter = replay(game, self.options)
+        return arbiter, adjudicate(
+            arbiter,
+            self.tables,
+            game.ending,
+            recorded=game.result,
+            syzygy=self.syzygy,
+            doubts=game.doubts,
+            solver=self.solver,
+            require_tables=self.require_tables,
+            require_proof=self.require_proof,
+        )
+
     @cached_property
-    def _tables(self) -> Tablebase:
+    def tables(self) -> Tablebase:
+        """The tables it goes by."""
         return Tablebase(self.directory, rules=self.options.variant)
 
 
