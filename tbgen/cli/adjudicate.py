@@ -1,6 +1,6 @@
 """``tbgen adjudicate``: what a stopped game is worth."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +10,12 @@ from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import diagram, line_text, mover
-from tbgen.cli.games import Adjudication, AdjudicationOptions, RefereeOptions, Requirements, place_in
+from tbgen.cli.games import Adjudication, AdjudicationOptions, RefereeOptions, Requirements
 from tbgen.cli.options import AsJson, Setting, SyzygyFiles, TableDirectory, command
 from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import TbgenError, UsageError, printable
-from tbgen.games.pgn.files import matching, reading
+from tbgen.games.pgn.files import matching
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, Outcome
 from tbgen.probe.documents import PlyDocument
@@ -59,13 +59,14 @@ def run(
     text = " ".join(words)
     is_position = is_fen(text) and not Path(words[0]).exists()
     options = AdjudicationOptions(False, requirements, solving, syzygy, 1, referee, directory)
+    names, rule = ([], FiftyMoveRule.IMPROVING) if is_position else (matching(words), None)
     worst = 0
-    with options.at_once(FiftyMoveRule.IMPROVING if is_position else None) as work:
+    with options.at_once(names, rule) as work:
         judge = _GameJudge(work, line)
         if is_position:
             _position(text, judge, json)
         else:
-            worst = _files(matching(words), judge, json)
+            worst = _files(judge, json)
     work.say_remarks()
     return worst
 
@@ -98,19 +99,18 @@ class _GameJudge:
                 say(f"tbgen: the line cannot be shown: {error}")
         return _GameReport(arbiter, outcome, line)
 
-    def games(self, names: Sequence[str]) -> Iterator[tuple[str, Game]]:
-        """Begin the games of files one after the other, and yield them, each with the name of its file."""
-        for name in names:
-            self.work.watch.place = place_in(name, names)
-            with reading(name) as source:
+    def games(self) -> Iterator[tuple[str, Game]]:
+        """Begin one game after the other, and yield it with the name of its file."""
+        for name in self.work.files:
+            with self.work.reading(name) as source:
                 for game in read_games(source):
                     self.work.watch.begin(game.number, game.tags)
                     yield name, game
 
-    def solve(self, names: Sequence[str]) -> None:
-        """Solve the final positions of all games of files of which tables do not say the points."""
+    def solve(self) -> None:
+        """Solve the final positions of all games of which tables do not say the points."""
         with self.work.collecting() as (adjudicator, _):
-            for _, game in self.games(names):
+            for _, game in self.games():
                 with suppress(TbgenError):  # which is told in its turn
                     adjudicator.judged(game)
 
@@ -127,16 +127,15 @@ def _position(text: str, judge: _GameJudge, as_json: bool) -> None:
     judge.work.count(report.outcome, "the position")
 
 
-def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
+def _files(judge: _GameJudge, as_json: bool) -> int:
     """Adjudicate the games of files, in their order; positions are solved before, unless the games can be
     read only once."""
     worst = 0
     documents: list[dict[str, Any]] = []
     work = judge.work
-    planned = work.solves_before(names)
-    if planned:
-        judge.solve(names)
-    for name, game in judge.games(names):
+    if work.solves_before:
+        judge.solve()
+    for name, game in judge.games():
         file, place = work.watch.place, f"game {game.number}, line {game.line}"
         facts = {"file": name, "number": game.number, "file_line": game.line}
         players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
@@ -154,10 +153,10 @@ def _files(names: Sequence[str], judge: _GameJudge, as_json: bool) -> int:
             documents[-1]["error"] = sentence
             if not as_json:
                 say(f"tbgen: {file}{sentence}")
-        if work.watch.interrupted and not planned:
+        if work.watch.interrupted and not work.solves_before:
             break
     if not documents:
-        raise UsageError(f"there is no game in {', '.join(names)}")
+        raise UsageError(f"there is no game in {', '.join(work.files)}")
     if as_json:
         print_json({"games": documents})
     return worst

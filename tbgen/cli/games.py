@@ -97,16 +97,16 @@ class AdjudicationOptions(OptionGroup):
         :raises UsageError: if the options do not go together.
         :raises TbgenError: if a file cannot be read.
         """
-        with self.at_once(trust_tags=trust_tags) as work:
-            if work.solves_before(files):
-                work.solve(files)
+        with self.at_once(files, trust_tags=trust_tags) as work:
+            if work.solves_before:
+                work.solve()
             yield work
 
     @contextmanager
     def at_once(
-        self, rule: FiftyMoveRule | None = None, *, trust_tags: bool = False
+        self, files: Sequence[str], rule: FiftyMoveRule | None = None, *, trust_tags: bool = False
     ) -> Iterator["Adjudication"]:
-        """Give what adjudicates games, of which no position is solved before.
+        """Give what adjudicates the games of some files, of which no position is solved before.
 
         :param rule: the 50-move rule where none is given.
 
@@ -123,13 +123,14 @@ class AdjudicationOptions(OptionGroup):
                 trust_tags=trust_tags,
                 begin=lambda raw: watch.begin(raw.number, raw.values),
             )
-            yield Adjudication(adjudicator, watch, self.jobs, self.strict)
+            yield Adjudication(files, adjudicator, watch, self.jobs, self.strict)
 
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
     """Adjudicates the games of files, counts them, and says on stderr what is wrong and how far it is."""
 
+    files: Sequence[str]
     adjudicator: Adjudicator
     watch: Watch
     jobs: int
@@ -139,9 +140,17 @@ class Adjudication:
     remarks: set[str] = field(default_factory=set)
     """What has been said about outcomes."""
 
-    def solves_before(self, files: Sequence[str]) -> bool:
+    @property
+    def solves_before(self) -> bool:
         """Whether positions are to be solved, and the games can be read twice."""
-        return self.watch.solver is not None and not any(map(is_stream, files))
+        return self.watch.solver is not None and not any(map(is_stream, self.files))
+
+    @contextmanager
+    def reading(self, path: str) -> Iterator[PgnSource]:
+        """Open one of the files, which is said before the place of a game if there are several."""
+        self.watch.place = f"{path}, " if len(self.files) > 1 else ""
+        with reading(path) as source:
+            yield source
 
     @contextmanager
     def collecting(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
@@ -151,41 +160,38 @@ class Adjudication:
         yield adjudicator, collector.jobs
         self.watch.work_on(collector.jobs)
 
-    def solve(self, files: Sequence[str]) -> None:
+    def solve(self) -> None:
         """Solve the final positions of all games of which tables do not say the points.
 
         :raises KeyboardInterrupt: if that is interrupted, after what is proved by then is kept.
         """
         with self.collecting() as (adjudicator, jobs):
-            for path in files:
-                self.watch.place = place_in(path, files)
-                with self.watch.line as line, reading(path) as source:
+            for path in self.files:
+                with self.watch.line as line, self.reading(path) as source:
                     for done, _ in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
                         if done % _EVERY == 0:
                             line.show(f"counting what is to be solved: {counted(len(jobs), 'position')}")
         self.watch.end()
 
-    def games(self, source: PgnSource, fate: str, place: str = "") -> Iterator[TaggedGame]:
+    def games(self, path: str, fate: str) -> Iterator[TaggedGame]:
         """Yield the games of a file.
 
         A sentence on each doubt and on tables that are missing is for the end, see :meth:`Tally.remarks`.
 
         :param fate: what becomes of broken games, in two words.
-        :param place: what to say before the place of a game.
 
         :raises UsageError: about a broken or doubtful game, if that is an error.
         """
         start, watch = time.monotonic(), self.watch
-        watch.place = place
-        with watch.line as line:
+        with watch.line as line, self.reading(path) as source:
             for done, game in enumerate(tag_games(source, self.adjudicator, jobs=self.jobs), 1):
                 if game.error is not None:
                     self.tally.broken += 1
                     if self.strict:
                         raise game.error
-                    self._say(f"{place}{game.error}; {fate}")
+                    self._say(f"{watch.place}{game.error}; {fate}")
                 if game.outcome is not None:
-                    name = f"{place}game {game.raw.number}, line {game.raw.line}"
+                    name = f"{watch.place}game {game.raw.number}, line {game.raw.line}"
                     if self.strict and game.outcome.doubts:
                         raise UsageError(f"{name}: {game.outcome.doubts[0].sentence}")
                     self.count(game.outcome, name, f"{name}: ")
@@ -225,11 +231,6 @@ class Adjudication:
     def document(self) -> dict[str, Any]:
         """Return what became of the games, for JSON."""
         return self.tally.document() | self.watch.document()
-
-
-def place_in(path: str, files: Sequence[str]) -> str:
-    """Return what to say of a file before the place of a game, if there are several files."""
-    return f"{path}, " if len(files) > 1 else ""
 
 
 def _left(source: PgnSource, seconds: float) -> str:

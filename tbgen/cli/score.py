@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import click
 
 from tbgen.board.scoring import Scheme
-from tbgen.cli.games import Adjudication, AdjudicationOptions, place_in
+from tbgen.cli.games import Adjudication, AdjudicationOptions
 from tbgen.cli.options import AsJson, Directory, Parsed, Setting, WordList, command
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
 from tbgen.games.outcome import RESULTS
-from tbgen.games.pgn.files import matching, reading
+from tbgen.games.pgn.files import matching
 from tbgen.games.standings import ORDERS, EloModel, GameRecord, LeftOut, Standings, standings
 from tbgen.games.standings.documents import TcecEvent, document
 from tbgen.games.standings.elo import TestSettings, is_of_test, sprt_settings
@@ -152,7 +152,7 @@ def run(
     if out is not None:
         make_directory(out)  # before the work of which its files tell
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
-        records = list(_records(files, work, explorer or "", event))
+        records = list(_records(work, explorer or "", event))
     games = [record for record in records if record.classical in RESULTS]
     left_out = LeftOut(len(records) - len(games), work.tally.broken)
     if not games:
@@ -202,20 +202,17 @@ def _forms(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
     return ("html", "json", "csv", *(["tcec-json"] if chess else []))
 
 
-def _records(
-    files: Sequence[str], work: Adjudication, explorer: str, event: TcecEvent | None
-) -> Iterator[GameRecord]:
+def _records(work: Adjudication, explorer: str, event: TcecEvent | None) -> Iterator[GameRecord]:
     """Yield the games of files, also those without a result, and add all to an event of TCEC if asked."""
-    names = Counter(Path(path).name for path in files)
-    for path in files:
+    names = Counter(Path(path).name for path in work.files)
+    for path in work.files:
         name = Path(path).name
-        with reading(path) as source:
-            for game in work.games(source, "left out", place_in(path, files)):
-                record = GameRecord.of(name if names[name] == 1 else path, game, explorer)
-                if event is not None:
-                    event.add(game, record)
-                if record is not None:
-                    yield record
+        for game in work.games(path, "left out"):
+            record = GameRecord.of(name if names[name] == 1 else path, game, explorer)
+            if event is not None:
+                event.add(game, record)
+            if record is not None:
+                yield record
 
 
 def _remark_on(result: Standings) -> None:

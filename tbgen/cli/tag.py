@@ -11,7 +11,7 @@ from tbgen.cli.options import AsJson, Setting, command
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
-from tbgen.games.pgn.files import is_stream, matching, reading, writing
+from tbgen.games.pgn.files import is_stream, matching, writing
 from tbgen.games.tagging import Tally
 from tbgen.machine import make_directory
 from tbgen.text import counted
@@ -86,7 +86,7 @@ def run(
     with adjudication.adjudicating(sources) as work:
         for output, inputs in outputs.items():
             try:
-                _tag(inputs, output, work, several=len(sources) > 1)
+                _tag(inputs, output, work)
             except _UnreadableError as error:
                 if len(outputs) == 1:
                     raise
@@ -118,17 +118,16 @@ def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
     return {target: sources}
 
 
-def _tag(sources: list[str], target: str, work: Adjudication, *, several: bool) -> None:
+def _tag(sources: list[str], target: str, work: Adjudication) -> None:
     """Write the games of some files with their tags into one.
 
-    :param several: whether to say the file of a game.
     :raises _UnreadableError: if no game can be read.
     """
     held: list[bytes] = []
     size, room = 0, _HELD if is_stream(target) else 0
     tally, games, broken = work.tally, work.tally.games, work.tally.broken
     with writing(target) as sink:
-        for data in _joined(sources, work, several):
+        for data in _joined(sources, work):
             held.append(data)
             size += len(data)
             if tally.games > games or size > room:  # else there may be nothing to write
@@ -141,15 +140,14 @@ def _tag(sources: list[str], target: str, work: Adjudication, *, several: bool) 
         sink.write(b"".join(held))
 
 
-def _joined(sources: list[str], work: Adjudication, several: bool) -> Iterator[bytes]:
+def _joined(sources: list[str], work: Adjudication) -> Iterator[bytes]:
     """Yield the bytes of the tagged games of some files, with an empty line between those of two files."""
     end = b""
     for source in sources:
         gap = b"" if not end or _BLANK.search(end) else b"\n\n"[end.endswith(b"\n") :]
-        with reading(source) as games:
-            for game in work.games(games, "left as it is", f"{source}, " if several else ""):
-                yield gap + game.data
-                gap, end = b"", game.data[-4:]
+        for game in work.games(source, "left as it is"):
+            yield gap + game.data
+            gap, end = b"", game.data[-4:]
 
 
 def _summary(tally: Tally) -> str:
