@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from tbgen.board.material import Material
-from tbgen.compiler.cache import compiling
 from tbgen.index.table import Source, Table
 from tbgen.index.zeroing import ExitsOfMany
 from tbgen.progress import Progress
@@ -34,6 +33,8 @@ _logger = logging.getLogger(__name__)
 def ensure_compiled(note: Callable[[str], object] = _logger.warning) -> None:
     """Compile the kernels that probe packed tables if they are not in the cache; ``note`` is told so
     before."""
+    from tbgen.compiler.cache import compiling  # and with it what files are made by
+
     with compiling(FAMILY, "that probe packed tables", "about ten seconds", note) as needed:
         if needed:
             from tbgen.packed.packed_warmup import compile_asking
