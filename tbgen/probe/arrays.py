@@ -343,13 +343,17 @@ class ArrayProbes:
 
     def _decoder(self, material: Material, table: AnyTable) -> "ArrayDecoder":
         assert not isinstance(table, TableFile)
-        layout = layout_of(material)
-        letters = f"{free_men(layout)}{pawns(layout)}".replace(" ", "")
 
-        def exits(side: Side, slots: NDArray[np.int64], captures_only: bool) -> "Exits":
-            return self._exits(Boards.of_letters(letters, squares_of(layout, slots), side), captures_only)
+        def make() -> "ArrayDecoder":
+            layout = layout_of(material)
+            letters = f"{free_men(layout)}{pawns(layout)}".replace(" ", "")
 
-        return self._decoders.made(material, lambda: table.array_decoder(exits))
+            def exits(side: Side, slots: NDArray[np.int64], captures_only: bool) -> "Exits":
+                return self._exits(Boards.of_letters(letters, squares_of(layout, slots), side), captures_only)
+
+            return table.array_decoder(exits)
+
+        return self._decoders.made(material, make)
 
     def _exits(self, boards: Boards, captures_only: bool) -> "Exits":
         """Return the exits of positions, as :meth:`PackedFile.array_decoder` wants them."""
