@@ -158,7 +158,7 @@ class Visit:
 
         :param turned: whether Black is below.
         """
-        box = self.box("#board svg.cm-chessboard")
+        box = self.box("#board svg.chessboard")
         across, down = ord(name[0]) - 96.5, 8.5 - int(name[1])
         across, down = (8 - across, 8 - down) if turned else (across, down)
         return box["x"] + box["width"] * across / 8, box["y"] + box["height"] * down / 8

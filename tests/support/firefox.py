@@ -100,7 +100,7 @@ class Firefox:
         :param turned: whether Black is below.
         """
         across, down = (ord(name[0]) - 96.5) / 8, (8.5 - int(name[1])) / 8
-        self.click("#board svg.cm-chessboard", *((1 - across, 1 - down) if turned else (across, down)))
+        self.click("#board svg.chessboard", *((1 - across, 1 - down) if turned else (across, down)))
 
     def press(self, key: str) -> None:
         """Press a key and let it go."""

@@ -108,7 +108,7 @@ def test_the_page(browser: Browser, described_dir: Path) -> None:
         visit = Visit(browser, address, f"?fen={FEN.replace(' ', '_')}")
         page, sentence = visit.page, visit.page.locator("#sentence")
         expect(sentence).to_have_text("White mates in 22 plies.")
-        assert page.locator("#board [data-square=f5] use.piece").count() == 1
+        assert page.locator("#board [data-square=f5][data-man]").count() == 1
         assert page.evaluate("fetch('page/men/w/WD.svg').then(answer => answer.ok)")
         visit.drag("g5", "f4")  # no legal move
         visit.drag("g5", "g4")

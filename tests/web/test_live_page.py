@@ -124,7 +124,7 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, ta
             expect(stage.locator("#white-depth")).to_have_text(re.compile(r"^depth 3, [\d.]+s$"))
             curve = re.compile(r"^M.*(H.*V.*){3}$")
             expect(stage.locator(".graph path.accrued")).to_have_attribute("d", curve)
-            watching.sees({"#board [data-piece]": 32, "#board .marker": 2, ".match": 1})
+            watching.sees({"#board [data-man]": 32, "#board .marker": 2, ".match": 1})
             watching.sees(
                 {"#event": "Test: A, B; round-robin, 2 of 4 games played.", "#standings tbody tr": 2}
             )
@@ -154,7 +154,7 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
     large board; a game that is over makes room unless it is walked through."""
     with following(browser, tmp_path) as (page, told):
         stage = page.locator("#stage")
-        shown = page.locator("#board svg.cm-chessboard")
+        shown = page.locator("#board svg.chessboard")
         told(start("1.1.1"), move("1.1.1", 0), GameThought(0, "1.1.1", "-0.31/9 2.500s", "e7e5 g2g4"))
         expect(page.locator("#black-evaluation")).to_have_text("-0.31")
         expect(page.locator("#black-depth")).to_have_text("depth 9, 2.500s")

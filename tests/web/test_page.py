@@ -67,7 +67,7 @@ def test_keys(visit: Visit) -> None:
     page, sentence = visit.page, visit.page.locator("#sentence")
     typed, problem = page.locator("#typed"), page.locator("#typing-problem")
     page.keyboard.press("Tab")
-    while not page.evaluate("document.activeElement.classList.contains('cm-chessboard')"):
+    while not page.evaluate("document.activeElement.classList.contains('chessboard')"):
         page.keyboard.press("Tab")
     visit.go_to_square("g5")
     page.keyboard.press("Enter")
@@ -96,7 +96,7 @@ def test_keys(visit: Visit) -> None:
     expect(sentence).to_contain_text("in 4 plies")
     visit.press("ArrowRight")
     expect(sentence).to_contain_text("in 3 plies")
-    expect(page.locator("#board .keyboard-focus")).to_have_count(0)
+    expect(page.locator("#board .marker-focus")).to_have_count(0)
     for leave in (
         page.get_by_role("link", name="Bare kings").click,
         lambda: visit.enter("#fen", f"{PAWN} -G2.5"),
@@ -127,10 +127,10 @@ def test_set_up(visit: Visit) -> None:
     page.locator("#clear").click()
     expect(problem).to_have_text("White has no king; each side needs exactly one.")
     expect(page.locator("#play-on")).to_be_hidden()
-    page.locator("[data-tool=wk]").click()
+    page.locator("[data-tool=K]").click()
     page.mouse.click(*visit.square("c5"))
     expect(problem).to_have_text("Black has no king; each side needs exactly one.")
-    box = visit.box("[data-tool=bk]")
+    box = visit.box("[data-tool=k]")
     page.mouse.move(box["x"] + 5, box["y"] + 5)
     page.mouse.down()
     page.mouse.move(*visit.square("h5"), steps=3)
@@ -140,7 +140,7 @@ def test_set_up(visit: Visit) -> None:
     expect(value).to_have_text("-G8.5")
     expect(page.locator("#play-on")).to_be_visible()
     assert (visit.asked(), refused) == ({"fen": "8/8/8/2K3k1/8/8/8/8 w - - 0 1", "setup": ""}, [])
-    page.locator("#board svg.cm-chessboard").focus()
+    page.locator("#board svg.chessboard").focus()
     visit.go_to_square("b2", "h5")
     page.keyboard.press("P")
     expect(value).to_have_text("G0.0")
@@ -284,13 +284,13 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     visit.drag("e1", "g1")
     expect(played).to_have_text(re.compile("O-O"))
     expect(sentence).to_contain_text("mates in")
-    expect(page.locator("#board [data-piece=wr]")).to_have_attribute("data-square", "f1")
+    expect(page.locator("#board [data-man=R]")).to_have_attribute("data-square", "f1")
 
     visit.enter("#fen", "8/1P6/8/8/8/2k5/8/K7 w - - 0 1")
     expect(page.locator("[data-uci=b7b8r]")).to_be_visible()
     page.locator("#board").scroll_into_view_if_needed()
     visit.drag("b7", "b8")
-    page.locator(".promotion-dialog-button[data-piece=wr]").click()
+    page.locator(".promotion [data-man=R]").click()
     expect(played).to_contain_text("b8=R")
 
 

@@ -103,12 +103,6 @@ def test_without_an_event_and_a_report_nothing_leads_there(api: TestClient) -> N
     assert not re.search("data-(live|report)", api.get("/").text)
 
 
-def test_what_is_vendored_has_its_licence() -> None:
-    vendored = files("tbgen.web").joinpath("page", "cm-chessboard")
-    assert "MIT License" in vendored.joinpath("LICENSE").read_text()
-    assert re.match(r"cm-chessboard \d+\.\d+\.\d+", vendored.joinpath("VERSION").read_text())
-
-
 def test_examples_have_answers(api: TestClient) -> None:
     """Each of the page's own; their lines say what their texts say."""
     text = (PLACE / "examples.js").read_text()

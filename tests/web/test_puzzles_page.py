@@ -26,7 +26,7 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
     visit = opened("puzzles")
     page, said = visit.page, visit.page.locator("#said")
     expect(page.locator("#task")).to_contain_text("One move alone leads there")
-    expect(page.locator("#board .pieces [data-piece]").first).to_be_visible()
+    expect(page.locator("#board [data-man]").first).to_be_visible()
     puzzle = page.evaluate(TODAY)
     visit.audit()
     black = puzzle["fen"].split()[1] == "b"
@@ -82,9 +82,8 @@ def test_a_puzzle_that_was_sent(opened: Opener, address: str) -> None:
     def stands() -> None:
         """The men stand on the board of the page as they do on the board here."""
         for square, man in board.piece_map().items():
-            kind = ("w" if man.color else "b") + man.symbol().lower()
             name = chess.square_name(square)
-            expect(page.locator(f'.pieces [data-square="{name}"][data-piece="{kind}"]')).to_have_count(1)
+            expect(page.locator(f'[data-square="{name}"][data-man="{man.symbol()}"]')).to_have_count(1)
 
     board = chess.Board(sent.partition("fen=")[2].partition("&")[0].replace("_", " "))
     stands()

@@ -1,182 +1,300 @@
-// The board: legal moves by mouse, touch and keys, free set-up, arrows.
+// The board of a position that is played or set up: legal moves by mouse, touch and keys, men put anywhere.
 
-import "./style_properties.js"
-import {Chessboard, INPUT_EVENT_TYPE} from "./cm-chessboard/src/Chessboard.js"
-import {Accessibility} from "./cm-chessboard/src/extensions/accessibility/Accessibility.js"
-import {ARROW_TYPE, Arrows} from "./cm-chessboard/src/extensions/arrows/Arrows.js"
-import {MARKER_TYPE, Markers} from "./cm-chessboard/src/extensions/markers/Markers.js"
-import {PROMOTION_DIALOG_RESULT_TYPE, PromotionDialog} from "./cm-chessboard/src/extensions/promotion-dialog/PromotionDialog.js"
-import {MOVE_CANCELED_REASON} from "./cm-chessboard/src/view/VisualMoveInput.js"
-import {fromBoard, onBoard} from "./men.js"
-import {EMPTY, isBoard, parse} from "./position.js"
-import {menFile, tick} from "./taste.js"
+import {Chessboard} from "./chessboard.js"
+import {h, svg} from "./dom.js"
+import {drawn, nameOf} from "./men.js"
+import {EMPTY, format, isBoard, parse} from "./position.js"
+import {tick} from "./taste.js"
 
-const ASSETS = "page/cm-chessboard/assets/"
-const calm = matchMedia("(prefers-reduced-motion: reduce)")
+const FILES = "abcdefgh"
+const PROMOTIONS = "qrbn"
+/** How many pixels a pointer goes before it drags. */
+const DRAGGED = 4
 
-/** What all boards look like, for cm-chessboard. */
-export const look = () => ({
-    assetsUrl: ASSETS,
-    style: {
-        cssClass: "tbgen",
-        pieces: {file: `../../${menFile()}`},
-        animationDuration: calm.matches ? 0 : 200,
-    },
-})
-
-export class Board {
+export class Board extends Chessboard {
     /**
      * @param {Element} element
      * @param {(move: object) => void} onMove told of a legal move that was made
      * @param {(rows: string) => void} onEdit told of the first field of the FEN of what was set up
      */
     constructor(element, onMove, onEdit) {
-        this.onMove = onMove
-        this.onEdit = onEdit
-        this.element = element
+        super(element)
+        Object.assign(this, {element, onMove, onEdit})
         this.fen = null
         this.moves = []
         this.tool = null
         this.editing = false
-        this.board = new Chessboard(element, {
-            ...look(),
-            extensions: [
-                {class: Markers, props: {autoMarkers: MARKER_TYPE.frame}},
-                {class: Arrows, props: {headSize: 5, offsetFrom: 0.6, offsetTo: 0.35}},
-                {class: PromotionDialog, props: {language: "en"}},
-                {
-                    class: Accessibility,
-                    props: {language: "en", movePieceForm: false, piecesAsList: false, keyboardMoveInput: true, visuallyHidden: true},
-                },
-            ],
-        })
-        this.keys = this.board.getExtension(Accessibility).components.find(each => each.getCurrentSquare)
-        this.board.enableMoveInput(event => this.input(event))
-        element.addEventListener("mousedown", event => this.press(event))
-        element.addEventListener("click", event => this.click(event))
-        element.addEventListener("keydown", event => this.key(event))
+        /** The square of the man that is to move. */
+        this.from = null
+        /** What the pointer does with it. */
+        this.held = null
+        this.over = null
+        /** The square for keys. */
+        this.cursor = "a1"
+        this.table = h("table")
+        this.said = h("div", {"aria-live": "polite"})
+        this.svg.setAttribute("role", "application")
+        this.svg.setAttribute("tabindex", "0")
+        element.append(h("div", {class: "unseen"}, this.table, this.said))
+        const listeners = {
+            pointerdown: event => this.press(event),
+            pointermove: event => this.drag(event),
+            pointerup: event => this.release(event),
+            pointercancel: () => this.cancel(),
+            contextmenu: event => this.held && (event.preventDefault(), this.cancel()),
+            mousedown: event => this.leaveKeys(event),
+            click: event => this.click(event),
+            keydown: event => this.key(event),
+            focus: () => this.goTo(this.cursor),
+            blur: () => this.mark("focus", []),
+        }
+        for (const [name, listener] of Object.entries(listeners)) this.svg.addEventListener(name, listener)
     }
 
     /** Show a position. */
     show(fen, flipped) {
-        const orientation = flipped ? "b" : "w"
-        if (this.board.getOrientation() !== orientation) this.board.setOrientation(orientation)
-        const known = this.fen !== null
-        if (known && fen !== this.fen) tick()
+        const isKnown = this.fen !== null
+        if (isKnown && fen !== this.fen) tick()
         this.fen = fen
-        this.board.setPosition(isBoard(fen) ? onBoard(fen) : EMPTY, known && !calm.matches)
+        return super.show(isBoard(fen) ? fen : EMPTY, {flipped, animated: isKnown})
     }
 
     /** Let moves be made: those that an answer lists. */
     play(moves) {
         this.editing = false
         this.moves = moves
+        this.showMovable()
     }
 
-    /** Let men be put anywhere: the one of a tool, such as `wk`, `none` to remove, null to move men. */
+    /** Let men be put anywhere: the one of a tool, such as `K`, `none` to remove, null to move men. */
     edit(tool) {
         this.editing = true
         this.tool = tool
         this.moves = []
+        this.showMovable()
     }
 
     /** Mark the squares of the last move, as UCI; null for none. */
     last(uci) {
-        this.board.removeMarkers(MARKER_TYPE.square)
-        for (const square of uci ? [uci.slice(0, 2), uci.slice(2, 4)] : []) this.board.addMarker(MARKER_TYPE.square, square)
+        this.mark("square", uci ? [uci.slice(0, 2), uci.slice(2, 4)] : [])
     }
 
     /** Mark squares that moves lead to. */
     spot(squares) {
-        this.board.removeMarkers(MARKER_TYPE.circle)
-        for (const square of new Set(squares)) this.board.addMarker(MARKER_TYPE.circle, square)
+        this.mark("circle", squares)
     }
 
-    /** Draw arrows: `{uci, kind}`, the kind one of those of cm-chessboard. */
-    arrows(list) {
-        this.board.removeArrows()
-        for (const {uci, kind} of list) this.board.addArrow(ARROW_TYPE[kind], uci.slice(0, 2), uci.slice(2, 4))
+    setMen(men, animated) {
+        if (this.from && men.get(this.from) !== this.men.get(this.from)) this.cancel()
+        const arrived = super.setMen(men, animated)
+        this.showMovable()
+        this.table.replaceChildren(h("caption", {}, "Chessboard as table"), ...this.rows())
+        return arrived
     }
 
-    input(event) {
-        const {type, squareFrom: from, squareTo: to} = event
-        if (type === INPUT_EVENT_TYPE.moveInputStarted) {
-            if (this.editing) return this.tool === null
-            const own = this.moves.filter(move => move.uci.startsWith(from))
-            this.board.removeMarkers(MARKER_TYPE.dot)
-            for (const square of new Set(own.map(move => move.uci.slice(2, 4)))) this.board.addMarker(MARKER_TYPE.dot, square)
-            return own.length > 0
-        }
-        if (type === INPUT_EVENT_TYPE.validateMoveInput) {
-            this.board.removeMarkers(MARKER_TYPE.dot)
-            // The board makes the move when this returns; what follows from it comes after that.
-            if (this.editing) {
-                setTimeout(() => this.edited())
-                return true
-            }
-            const found = this.moves.filter(move => move.uci.slice(0, 4) === from + to)
-            if (found.length) setTimeout(() => this.made(found, to))
-            return found.length > 0
-        }
-        if (type === INPUT_EVENT_TYPE.moveInputCanceled) {
-            this.board.removeMarkers(MARKER_TYPE.dot)
-            if (this.editing && event.reason === MOVE_CANCELED_REASON.movedOutOfBoard) setTimeout(() => this.put(from, "none"))
-        }
-        return undefined
+    /** Return the rows of the board as those read them who do not see it. */
+    rows() {
+        const [files, ranks] = [[...FILES], [8, 7, 6, 5, 4, 3, 2, 1]].map(each => this.flipped ? each.reverse() : each)
+        const cell = square => h("td", {}, this.men.has(square) ? nameOf(this.men.get(square)) : "")
+        return [
+            h("tr", {}, h("td"), files.map(file => h("th", {scope: "col"}, file))),
+            ...ranks.map(rank => h("tr", {}, h("th", {scope: "row"}, rank), files.map(file => cell(file + rank)))),
+        ]
     }
 
-    made(found, to) {
-        if (found.length === 1) {
-            this.onMove(found[0])
-            return
+    /** Whether the man on a square may be taken up. */
+    isMovable(square) {
+        return this.editing ? this.tool === null && this.men.has(square) : this.moves.some(({uci}) => uci.startsWith(square))
+    }
+
+    /** Let pointers show which men may be taken up, and fingers move these, and not the page. */
+    showMovable() {
+        for (const cell of this.squares.querySelectorAll(".square")) cell.classList.toggle("movable", this.isMovable(cell.dataset.square))
+    }
+
+    /** Take up the man on a square, null for none. */
+    choose(square) {
+        this.from = square
+        this.mark("frame", square ? [square] : [])
+        this.mark("dot", square ? this.moves.filter(({uci}) => uci.startsWith(square)).map(({uci}) => uci.slice(2, 4)) : [])
+    }
+
+    /** Move a man if it may go there; return whether it does. */
+    attempt(from, to, animated) {
+        const found = this.moves.filter(({uci}) => uci.slice(0, 4) === from + to)
+        if (!this.editing && !found.length) return false
+        const men = new Map(this.men)
+        men.delete(from)
+        men.set(to, this.men.get(from))
+        this.choose(null)
+        this.setMen(men, animated)
+        if (this.editing) this.edited()
+        else if (found.length === 1) this.onMove(found[0])
+        else this.promote(found, to)
+        return true
+    }
+
+    /** Let the man be chosen that a pawn becomes. */
+    promote(found, to) {
+        const close = move => {
+            removeEventListener("pointerdown", outside, true)
+            chooser.remove()
+            if (move) this.onMove(move)
+            else this.show(this.fen, this.flipped)
         }
-        this.board.showPromotionDialog(to, parse(this.fen).turn, ({type, piece}) => {
-            const chosen = type === PROMOTION_DIALOG_RESULT_TYPE.pieceSelected && found.find(move => move.uci[4] === piece[1])
-            if (chosen) this.onMove(chosen)
-            else this.board.setPosition(onBoard(this.fen), true)
+        const outside = event => chooser.contains(event.target) || close(null)
+        const isOnTop = this.corner(to).y === 0
+        const {turn} = parse(this.fen)
+        const moves = found.sort((one, other) => PROMOTIONS.indexOf(one.uci[4]) - PROMOTIONS.indexOf(other.uci[4]))
+        const buttons = moves.map(move => {
+            const man = turn === "w" ? move.uci[4].toUpperCase() : move.uci[4]
+            return h("button", {type: "button", "data-man": man, "aria-label": nameOf(man), onclick: () => close(move)}, svg("svg", {viewBox: "0 0 40 40"}, drawn(man)))
         })
+        const chooser = h("div", {class: "promotion", role: "dialog", "aria-modal": "true", "aria-label": "Promotion"}, isOnTop ? buttons : [...buttons].reverse())
+        chooser.style.left = `${this.corner(to).x / 3.2}%`
+        chooser.style[isOnTop ? "top" : "bottom"] = "0"
+        chooser.addEventListener("keydown", event => {
+            const step = {ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Tab: event.shiftKey ? -1 : 1}[event.key]
+            event.stopPropagation()
+            if (event.key === "Escape") close(null)
+            if (!step) return
+            event.preventDefault()
+            const at = [...chooser.children].indexOf(document.activeElement)
+            chooser.children[(at + step + chooser.children.length) % chooser.children.length].focus()
+        })
+        this.element.append(chooser)
+        addEventListener("pointerdown", outside, true)
+        buttons[0].focus()
+    }
+
+    press(event) {
+        const {square} = this.pointed(event)
+        if (!square || !event.isPrimary || event.button) return
+        if (this.from && this.from !== square && this.attempt(this.from, square, true)) return
+        const isAgain = this.from === square
+        this.choose(this.isMovable(square) ? square : null)
+        if (!this.from) return
+        this.svg.setPointerCapture(event.pointerId)
+        this.held = {isAgain, isDragged: false, x: event.clientX, y: event.clientY}
+    }
+
+    drag(event) {
+        if (!this.from) return
+        const {held} = this
+        const {x, y, square} = this.pointed(event)
+        if (held && !held.isDragged && Math.hypot(event.clientX - held.x, event.clientY - held.y) > DRAGGED) {
+            held.isDragged = true
+            this.drawing.setAttribute("class", "dragged")
+            this.svg.classList.add("dragging")
+            this.layers.man.append(this.drawing)
+        }
+        if (square !== this.over) {
+            this.over = square
+            this.mark("frame", square ? [this.from, square] : [this.from])
+        }
+        if (held?.isDragged) this.drawing.style.transform = `translate(${x - 20}px, ${y - 20}px)`
+    }
+
+    /** The drawing of the man that is taken up. */
+    get drawing() {
+        return this.drawings.get(this.from)
+    }
+
+    release(event) {
+        const {held, from} = this
+        if (!held) return
+        const {square} = this.pointed(event)
+        this.letGo()
+        if (!held.isDragged) {
+            if (held.isAgain) this.choose(null)
+        } else if (!square || square === from || !this.attempt(from, square, false)) {
+            this.cancel()
+            if (!square && this.editing) this.set(from, "none")
+        }
+    }
+
+    letGo() {
+        this.held = null
+        this.drawing?.removeAttribute("class")
+        this.svg.classList.remove("dragging")
+    }
+
+    /** Put the man back that was taken up. */
+    cancel() {
+        if (!this.from) return
+        this.letGo()
+        if (this.drawing) this.put(this.drawing, this.from)
+        this.choose(null)
     }
 
     /** Leave the arrow keys to the game where moves are made by mouse; letters go where the mouse has pointed. */
-    press(event) {
-        const square = event.target.getAttribute?.("data-square")
+    leaveKeys(event) {
+        const {square} = this.pointed(event)
         if (!this.editing) {
             event.preventDefault()
             document.activeElement.blur()
         } else if (square) {
-            this.keys.focusedFile = square.charCodeAt(0) - "a".charCodeAt(0)
-            this.keys.focusedRank = Number(square[1]) - 1
-            this.keys.redrawFocusIndicator()
+            this.cursor = square
+            this.mark("focus", [square])
         }
     }
 
     click(event) {
-        const square = event.target.getAttribute?.("data-square")
-        if (this.editing && this.tool !== null && square) this.put(square, this.tool)
+        const {square} = this.pointed(event)
+        if (this.editing && this.tool !== null && square) this.set(square, this.tool)
     }
 
-    /** Put a man, such as `wk`, on a square, or take away what is there: `none`. */
-    put(square, man) {
-        this.board.setPiece(square, man === "none" ? null : man)
+    /** Set a man, such as `K`, on a square, or take away what is there: `none`. */
+    set(square, man) {
+        const men = new Map(this.men)
+        men.delete(square)
+        if (man !== "none") men.set(square, man)
+        this.setMen(men, false)
         this.edited()
     }
 
     edited() {
-        this.onEdit(fromBoard(this.board.getPosition()))
+        this.onEdit(format({...parse(EMPTY), men: this.men}).split(" ")[0])
     }
 
-    /** Letters put men on the square that has the focus: capitals White's, small ones Black's. */
+    /** Go to a square by keys, and say what is there. */
+    goTo(square) {
+        this.cursor = square
+        this.mark("focus", [square])
+        const man = this.men.get(square)
+        this.said.textContent = `${square} ${man ? nameOf(man) : "empty"}${this.from ? `, move from ${this.from}` : ""}`
+    }
+
     key(event) {
-        if (!this.editing || event.ctrlKey || event.metaKey || event.altKey) return
-        const square = this.keys.getCurrentSquare()
-        if (/^[kqrbnp]$/i.test(event.key)) {
-            const side = event.key === event.key.toUpperCase() ? "w" : "b"
-            this.put(square, side + event.key.toLowerCase())
-        } else if (["Delete", "Backspace"].includes(event.key)) {
-            this.put(square, "none")
+        if (event.ctrlKey || event.metaKey || event.altKey) return
+        const step = {ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[event.key]
+        if (step) {
+            const [across, up] = this.flipped ? step.map(each => -each) : step
+            const within = number => Math.max(0, Math.min(7, number))
+            this.goTo(FILES[within(FILES.indexOf(this.cursor[0]) + across)] + (1 + within(this.cursor[1] - 1 + up)))
+        } else if (["Enter", " "].includes(event.key)) {
+            this.enter(this.cursor)
+        } else if (event.key === "Escape" && this.from) {
+            this.cancel()
+            this.said.textContent = "Move cancelled"
+        } else if (this.editing && /^[kqrbnp]$/i.test(event.key)) {
+            this.set(this.cursor, event.key) // capitals are White's
+        } else if (this.editing && ["Delete", "Backspace"].includes(event.key)) {
+            this.set(this.cursor, "none")
         } else {
             return
         }
         event.preventDefault()
+    }
+
+    /** Take up a man by keys, or move it. */
+    enter(square) {
+        const {from} = this
+        if (from && from !== square && this.attempt(from, square, true)) {
+            this.said.textContent = `Moved to ${square}`
+            return
+        }
+        this.choose(from !== square && this.isMovable(square) ? square : null)
+        this.said.textContent = this.from ? `Move from ${square}` : "Move cancelled"
     }
 }

@@ -32,7 +32,6 @@ export class Card extends View {
     close() {
         this.closed = true
         this.game.view = null
-        this.board.destroy()
         this.element.remove()
     }
 }

@@ -1,7 +1,7 @@
 // The position and the game as text, to be taken elsewhere.
 
 import {$} from "./dom.js"
-import {picture} from "./men.js"
+import {idOf, picture} from "./men.js"
 import {describedIn, parse, withScore} from "./position.js"
 import {menFile} from "./taste.js"
 
@@ -29,8 +29,7 @@ export async function svgOf(fen, flipped) {
     const uses = [...parse(fen).men].map(([square, man]) => {
         const [x, y] = place(square)
         if (drawn.has(man)) return `<image href="${drawn.get(man)}" x="${x * SQUARE}" y="${y * SQUARE}" width="${SQUARE}" height="${SQUARE}"/>`
-        const id = (man === man.toLowerCase() ? "b" : "w") + man.toLowerCase()
-        return `<use href="#${id}" x="${x * SQUARE}" y="${y * SQUARE}"/>`
+        return `<use href="#${idOf(man)}" x="${x * SQUARE}" y="${y * SQUARE}"/>`
     }).join("")
     const size = 8 * SQUARE
     return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}">${men.replace(/<\/?svg[^>]*>/g, "")}` +

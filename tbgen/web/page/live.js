@@ -1,6 +1,5 @@
 // A running event: what the server tells as it happens. Nothing is asked again and again.
 
-import "./style_properties.js"
 import {attempt, fresh, isStatic} from "./api.js"
 import {Card} from "./card.js"
 import {$} from "./dom.js"

@@ -1,49 +1,33 @@
-// Men that chess does not know, such as [WD]. The board has room for single letters: each kind gets one, and a picture.
+// Men as the page draws and names them. In a FEN they are letters, and described men stand in brackets, such as [WD].
 
 import {svg} from "./dom.js"
-import {piecesTranslations} from "./cm-chessboard/src/extensions/accessibility/I18n.js"
+import {menFile} from "./taste.js"
 
-const MAN = /\[[^\]]*\]/g
-const LETTERS = Array.from({length: 32}, (_, number) => String.fromCharCode(0x430 + number)) // Cyrillic
-/** Descriptions in small letters by the letter that stands for them; where there are more, the oldest goes. */
-const kinds = new Map()
-const sprites = svg("defs")
-document.body.append(svg("svg", {class: "sprites", width: 0, height: 0, "aria-hidden": "true"}, sprites))
+const NAMES = {k: "king", q: "queen", r: "rook", b: "bishop", n: "knight", p: "pawn"}
 
-const isWhite = man => man !== man.toLowerCase()
+export const isWhite = man => man !== man.toLowerCase()
 
-/** Return the letter of a man in brackets, a capital for White's. */
-function letterOf(man) {
-    const kind = man.toLowerCase()
-    let letter = [...kinds].find(([, each]) => each === kind)?.[0]
-    if (!letter) {
-        letter = LETTERS.find(each => !kinds.has(each)) ?? kinds.keys().next().value
-        kinds.delete(letter)
-        kinds.set(letter, kind)
-        for (const side of "wb") draw(side, letter, kind)
-        piecesTranslations.en.pieces[letter] = piecesTranslations.en.pieces_long[letter] = kind.toUpperCase()
-    }
-    return isWhite(man) ? letter.toUpperCase() : letter
-}
+/** Return what a man is called: "white king", "black [WD]". */
+export const nameOf = man => `${isWhite(man) ? "white" : "black"} ${NAMES[man.toLowerCase()] ?? man.toUpperCase()}`
 
-function draw(side, letter, kind) {
-    document.getElementById(side + letter)?.remove()
-    sprites.append(svg("g", {id: side + letter}, svg("image", {href: pictureOf(side, kind), width: 40, height: 40})))
-}
-
-const pictureOf = (side, kind) => `page/men/${side}/${encodeURIComponent(kind.slice(1, -1).toUpperCase())}.svg`
+/** Return the id of a man of chess in the file of men. */
+export const idOf = man => (isWhite(man) ? "w" : "b") + man.toLowerCase()
 
 /** Return the address of the picture of a man in brackets. */
-export const picture = man => pictureOf(isWhite(man) ? "w" : "b", man.toLowerCase())
+export const picture = man => `page/men/${isWhite(man) ? "w" : "b"}/${encodeURIComponent(man.slice(1, -1).toUpperCase())}.svg`
 
-/** Return a FEN as the board takes it. */
-export const onBoard = fen => fen.replace(MAN, letterOf)
+/** Return a drawing of a man, 40 units wide. */
+export function drawn(man) {
+    return man.startsWith("[")
+        ? svg("image", {href: picture(man), width: 40, height: 40})
+        : svg("use", {href: `#${idOf(man)}`})
+}
 
-/** Return what the board has as a FEN. */
-export const fromBoard = rows => rows.replace(/[\u0410-\u044f]/g, letter => {
-    const kind = kinds.get(letter.toLowerCase())
-    return isWhite(letter) ? kind.toUpperCase() : kind
-})
+/** Load the file of men into the page, where all drawings refer to it. */
+async function load() {
+    const answer = await fetch(`page/${menFile()}`)
+    const men = new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement
+    document.body.append(svg("svg", {width: 0, height: 0, "aria-hidden": "true"}, ...men.childNodes))
+}
 
-/** Return the tool that puts a man, such as `[WD]`, on the board, as `wk` puts a king. */
-export const toolOf = man => (isWhite(man) ? "w" : "b") + letterOf(man).toLowerCase()
+load().catch(() => {}) // squares and moves are of use without pictures, too

@@ -1,7 +1,7 @@
 // The men to set up, each a tool: pressed, it puts its man on squares that are clicked.
 
 import {$, h, svg} from "./dom.js"
-import {toolOf} from "./men.js"
+import {drawn, nameOf} from "./men.js"
 import {describedIn} from "./position.js"
 
 const buttons = () => [...document.querySelectorAll("#palette [data-tool]")]
@@ -20,10 +20,9 @@ export function offerTools(board) {
 export function offerDescribed(board, fen) {
     const kinds = new Set(describedIn(fen).map(man => man.toUpperCase()))
     for (const man of [...kinds].flatMap(kind => [kind, kind.toLowerCase()])) {
-        const tool = toolOf(man)
-        if (buttons().some(button => button.dataset.tool === tool)) continue
-        const button = h("button", {type: "button", "data-tool": tool, class: "man", "aria-pressed": "false", title: `${man === man.toLowerCase() ? "Black" : "White"} ${man}`},
-            svg("svg", {viewBox: "0 0 40 40", "aria-hidden": "true"}, svg("use", {href: `#${tool}`})))
+        if (buttons().some(button => button.dataset.tool === man)) continue
+        const button = h("button", {type: "button", "data-tool": man, class: "man", "aria-pressed": "false", title: nameOf(man)},
+            svg("svg", {viewBox: "0 0 40 40", "aria-hidden": "true"}, drawn(man)))
         $("palette").append(button)
         offer(board, button)
     }
@@ -40,7 +39,7 @@ function offer(board, button) {
         choose()
         addEventListener("pointerup", event => {
             const square = document.elementFromPoint(event.clientX, event.clientY)?.getAttribute("data-square")
-            if (square && tool) board.put(square, tool)
+            if (square && tool) board.set(square, tool)
         }, {once: true})
     })
 }

@@ -1,9 +1,9 @@
 // What is proved of a position as pictures: an interval as a bar, an end of it as a board with arrows.
 
 import {svg} from "./dom.js"
+import {drawn} from "./men.js"
 import {parse} from "./position.js"
 import {height} from "./score.js"
-import {menFile} from "./taste.js"
 
 const SQUARE = 40
 const SIZE = 8 * SQUARE
@@ -35,7 +35,7 @@ export function ending(fen, moves, said) {
         svg("path", {class: "dark", d: dark.map(([x, y]) => `M${x * SQUARE} ${y * SQUARE}h${SQUARE}v${SQUARE}h-${SQUARE}z`).join("")}),
         [...men].map(([square, man]) => {
             const [x, y] = corner(square)
-            return svg("use", {href: `page/${menFile()}#${man === man.toLowerCase() ? "b" : "w"}${man.toLowerCase()}`, x, y})
+            return svg("g", {transform: `translate(${x} ${y})`}, drawn(man))
         }),
         arrows.reverse())
 }

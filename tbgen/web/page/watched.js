@@ -1,9 +1,7 @@
 // A game that is watched, and what all views of one have: a board, the players and their clocks.
 
 import {isStatic} from "./api.js"
-import {look} from "./board.js"
-import {Chessboard} from "./cm-chessboard/src/Chessboard.js"
-import {MARKER_TYPE, Markers} from "./cm-chessboard/src/extensions/markers/Markers.js"
+import {Chessboard} from "./chessboard.js"
 import {h, score} from "./dom.js"
 import {pointsText} from "./score.js"
 import {tick} from "./taste.js"
@@ -81,8 +79,7 @@ export class View {
         this.drawn = this.wanted = null
         /** Whether its moves are heard. */
         this.sounds = false
-        this.place = place
-        this.board = new Chessboard(place, {...look(), extensions: [{class: Markers}]})
+        this.board = new Chessboard(place)
     }
 
     /** Show what has changed with the next picture: moves may come faster than these, or nobody may be looking. */
@@ -100,15 +97,14 @@ export class View {
         const {game} = this
         const last = game.plies[at - 1]
         this.wanted = game.fenAt(at)
-        this.board.removeMarkers(MARKER_TYPE.square)
-        for (const square of last ? [last.uci.slice(0, 2), last.uci.slice(2, 4)] : []) this.board.addMarker(MARKER_TYPE.square, square)
-        this.place.querySelector("svg").setAttribute("aria-label", last ? `Board after ${at} plies, the last one ${last.san}` : "Board before the first move")
+        this.board.mark("square", last ? [last.uci.slice(0, 2), last.uci.slice(2, 4)] : [])
+        this.board.svg.setAttribute("aria-label", last ? `Board after ${at} plies, the last one ${last.san}` : "Board before the first move")
         if (this.drawing) return
         this.drawing = true
         while (!this.closed && this.drawn !== this.wanted) {
             if (this.drawn && this.sounds) tick()
             this.drawn = this.wanted
-            await this.board.setPosition(this.drawn, true)
+            await this.board.show(this.drawn)
         }
         this.drawing = false
     }

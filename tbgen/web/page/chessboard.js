@@ -1,0 +1,167 @@
+// A board as a picture: squares, men, marks and arrows, in an SVG of 320 units. Men that change their squares move there.
+
+import {svg} from "./dom.js"
+import {drawn} from "./men.js"
+import {parse} from "./position.js"
+
+const SIDE = 40
+const HALF = SIDE / 2
+const WIDTH = 8 * SIDE
+const FILES = "abcdefgh"
+const SQUARES = Array.from({length: 64}, (_, index) => FILES[index % 8] + (1 + (index >> 3)))
+
+/** What marks a square, by kind, from the lowest layer to the highest; men stand among them. */
+const MARKS = {
+    square: () => svg("rect", {width: SIDE, height: SIDE}),
+    circle: () => svg("circle", {cx: HALF, cy: HALF, r: 18}),
+    frame: () => svg("path", {d: "M3 13V6q0-3 3-3h7M27 3h7q3 0 3 3v7M37 27v7q0 3-3 3h-7M13 37H6q-3 0-3-3v-7"}),
+    man: null,
+    dot: () => svg("circle", {cx: HALF, cy: HALF, r: 7}),
+    focus: () => svg("rect", {x: 1, y: 1, width: SIDE - 2, height: SIDE - 2}),
+}
+
+/** Where an arrow begins and ends, as distances from the middles of its squares, and half its widths. */
+const ARROW = {begin: 18, end: 5, endAtMan: 15, head: 13, headWidth: 8, width: 3}
+
+export class Chessboard {
+    /** @param {Element} place is filled by the board */
+    constructor(place) {
+        this.flipped = false
+        /** Men, as FENs have them, and their drawings, by square. */
+        this.men = new Map()
+        this.drawings = new Map()
+        /** Squares that are marked, by kind. */
+        this.marks = new Map()
+        this.drawnArrows = []
+        this.squares = svg("g")
+        this.layers = Object.fromEntries(Object.keys(MARKS).map(kind => [kind, svg("g")]))
+        this.arrowLayer = svg("g")
+        this.svg = svg("svg", {class: "chessboard", viewBox: `0 0 ${WIDTH} ${WIDTH}`, role: "img", "aria-label": "Chessboard"},
+            this.squares, Object.values(this.layers), this.arrowLayer)
+        this.drawSquares()
+        place.append(this.svg)
+        // The letters at the edge are of one size on the screen, however large the board is.
+        new ResizeObserver(([{contentRect}]) => this.svg.style.setProperty("--pixel", WIDTH / contentRect.width)).observe(place)
+    }
+
+    /**
+     * Show a position.
+     * @param {string} fen
+     * @param {{flipped?: boolean, animated?: boolean}} [how]
+     * @returns {Promise<unknown>} kept when the men have arrived
+     */
+    show(fen, {flipped = this.flipped, animated = true} = {}) {
+        const turned = flipped !== this.flipped
+        if (turned) this.turn(flipped)
+        return this.setMen(parse(fen).men, animated && !turned)
+    }
+
+    /** Mark squares in a way, and no others in this way. */
+    mark(kind, squares) {
+        this.marks.set(kind, squares)
+        this.layers[kind].replaceChildren(...[...new Set(squares)].map(square => {
+            const mark = MARKS[kind]()
+            mark.setAttribute("class", `marker marker-${kind}`)
+            mark.setAttribute("transform", this.shift(square))
+            return mark
+        }))
+    }
+
+    /** Draw arrows, and no others: `{uci, kind}`, the kind `success`, `info` or `secondary`. */
+    arrows(list) {
+        this.drawnArrows = list
+        this.arrowLayer.replaceChildren(...list.map(({uci, kind}) => {
+            const [from, to] = [uci.slice(0, 2), uci.slice(2, 4)]
+            const [a, b] = [this.corner(from), this.corner(to)]
+            const [across, down] = [b.x - a.x, b.y - a.y]
+            const turn = Math.atan2(down, across) * 180 / Math.PI
+            const tip = Math.hypot(across, down) - (this.men.has(to) ? ARROW.endAtMan : ARROW.end)
+            const {begin, width, headWidth} = ARROW
+            const neck = Math.max(begin, tip - ARROW.head)
+            const outline = `M${begin} ${-width}H${neck}V${-headWidth}L${tip} 0L${neck} ${headWidth}V${width}H${begin}z`
+            return svg("path", {class: `arrow arrow-${kind}`, d: outline, transform: `translate(${a.x + HALF} ${a.y + HALF}) rotate(${turn})`})
+        }))
+    }
+
+    /** Take other men: those that stand elsewhere now go there, the others vanish or appear. */
+    setMen(men, animated) {
+        this.svg.classList.toggle("still", !animated)
+        const left = [...this.men].filter(([square, man]) => men.get(square) !== man)
+        const come = [...men].filter(([square, man]) => this.men.get(square) !== man)
+        const free = left.map(([square, man]) => ({square, man, drawing: this.drawings.get(square)}))
+        for (const {square} of free) this.drawings.delete(square)
+        for (const [square, man] of come) {
+            const index = free.findIndex(each => each.man === man)
+            const drawing = index < 0 ? this.drawMan(man) : free.splice(index, 1)[0].drawing
+            this.put(drawing, square)
+        }
+        this.men = men
+        const gone = free.map(({drawing}) => drawing)
+        for (const drawing of gone) {
+            drawing.setAttribute("class", "gone")
+            drawing.removeAttribute("data-man")
+            drawing.removeAttribute("data-square")
+        }
+        const arrived = Promise.allSettled(this.svg.getAnimations({subtree: true}).map(each => each.finished))
+        return arrived.then(() => gone.forEach(drawing => drawing.remove()))
+    }
+
+    drawMan(man) {
+        const drawing = svg("g", {"data-man": man}, drawn(man))
+        this.layers.man.append(drawing)
+        return drawing
+    }
+
+    put(drawing, square) {
+        const {x, y} = this.corner(square)
+        drawing.setAttribute("data-square", square)
+        drawing.style.transform = `translate(${x}px, ${y}px)`
+        this.drawings.set(square, drawing)
+    }
+
+    turn(flipped) {
+        this.flipped = flipped
+        this.drawSquares()
+        this.svg.classList.add("still")
+        for (const [square, drawing] of this.drawings) this.put(drawing, square)
+        for (const [kind, squares] of this.marks) this.mark(kind, squares)
+        this.arrows(this.drawnArrows)
+    }
+
+    drawSquares() {
+        const cells = SQUARES.map((square, index) => {
+            const {x, y} = this.corner(square)
+            const shade = (index + (index >> 3)) % 2 ? "light" : "dark"
+            return svg("rect", {class: `square ${shade}`, "data-square": square, x, y, width: SIDE, height: SIDE})
+        })
+        const letters = Array.from({length: 8}, (_, index) => {
+            const at = this.flipped ? 7 - index : index
+            return [
+                svg("text", {class: "coordinate", x: SIDE * index + 32.5, y: WIDTH - 3.5}, FILES[at]),
+                svg("text", {class: "coordinate", x: 2, y: WIDTH - SIDE * index - 30}, String(at + 1)),
+            ]
+        })
+        this.squares.replaceChildren(...cells, ...letters.flat())
+    }
+
+    /** Return the upper left corner of a square. */
+    corner(square) {
+        const [file, rank] = [FILES.indexOf(square[0]), Number(square[1]) - 1]
+        return {x: SIDE * (this.flipped ? 7 - file : file), y: SIDE * (this.flipped ? rank : 7 - rank)}
+    }
+
+    shift(square) {
+        const {x, y} = this.corner(square)
+        return `translate(${x} ${y})`
+    }
+
+    /** Return where a pointer is, in units of the board, and the square there; null beside the board. */
+    pointed({clientX, clientY}) {
+        const box = this.svg.getBoundingClientRect()
+        const [x, y] = [(clientX - box.left) / box.width * WIDTH, (clientY - box.top) / box.height * WIDTH]
+        const [across, down] = [Math.floor(x / SIDE), Math.floor(y / SIDE)]
+        const isOnBoard = [across, down].every(each => each >= 0 && each < 8)
+        const square = FILES[this.flipped ? 7 - across : across] + (this.flipped ? down + 1 : 8 - down)
+        return {x, y, square: isOnBoard ? square : null}
+    }
+}
