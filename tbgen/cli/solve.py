@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from math import log
 from pathlib import Path
@@ -14,12 +14,11 @@ from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.beyond.estimate import MOST_CELLS, SolveEstimate, squares_of
 from tbgen.beyond.jobs import Job, Solver, job_of, roots_of
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
-from tbgen.beyond.results import StateName, open_results
+from tbgen.beyond.results import SolveResults, StateName, open_results
 from tbgen.beyond.structures import Mobile
 from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.rules import validate
-from tbgen.board.score import GScore
-from tbgen.board.scoring import ANYTHING, Scoring
+from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
 from tbgen.cli.options import (
@@ -28,6 +27,7 @@ from tbgen.cli.options import (
     CellDirectory,
     Count,
     Directory,
+    OptionGroup,
     Parsed,
     ScoringOptions,
     Setting,
@@ -41,10 +41,10 @@ from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine, stage_text
 from tbgen.cli.solving import Means, Watch
 from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
-from tbgen.documents import Document, EndsDocument, Plies, ScoreText
+from tbgen.documents import EndsDocument
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.extras import needs_extra
-from tbgen.probe.documents import PointsDocument, points_document
+from tbgen.probe.documents import points_document
 from tbgen.probe.tablebase import Tablebase
 from tbgen.text import counted, duration, number, size_text
 
@@ -52,18 +52,72 @@ _LINES: Final = 1 << 10
 """Lines of standard input that are taken in together."""
 
 
-class SolvedPositionDocument(Document):
-    """What is proved of one position of many."""
+def _mobile(text: str) -> Mobile:
+    if text == "auto":
+        return "auto"
+    names = [name.strip().lower() for name in text.split(",")]
+    for name in names:
+        if name not in chess.SQUARE_NAMES:
+            raise UsageError(f"{quote(name)} is not a square: give squares such as e4,f6")
+    if len(set(names)) < len(names):
+        raise UsageError(f"{quote(text)} names a square twice")
+    return list(map(chess.parse_square, names))
 
-    fen: str
-    accrued: ScoreText
-    value: ScoreText | None
-    lower: ScoreText
-    upper: ScoreText
-    depth: Plies | None
-    points: EndsDocument[PointsDocument]
-    stopped_by: Stop | None
-    """None if the value is known, or if no more was tried in this run."""
+
+@dataclass(frozen=True, kw_only=True)
+class SolveOptions(OptionGroup):
+    """How positions are solved, and what is said about them.
+
+    :param mobile: squares of the mobile men, such as e4,f6; auto tries one set after another, small ones
+        first (default: all kings and pieces, or auto if there are more than four, or than memory allows)
+    :param time: time to spend on a position (default: as much as helps)
+    :param total: time to spend on many positions together (default: no limit)
+    :param memory: memory to use (default: 8G)
+    :param threads: threads; more than two bring little (default: 2)
+    :param scheduler: first solve the cells below the positions, without promotions, on the workers of this
+        Dask scheduler, such as tcp://host:8786; all must share --cells and the tables (docs/cluster.md)
+    :param results: keep what is proved of many positions in a file, created if missing, and use its results,
+        so that the same command resumes an interrupted run
+    :param estimate: solve nothing, and print what it should take: cells by pawn structure and size, time,
+        memory, disk
+    :param verify: prove the results forward; this does not count towards --time
+    :param line: add the play behind the result
+    :param svg: write a picture of the value or of each end of the interval to DIR, and of each hold
+    :param json: print one JSON document, for many positions a list in their order
+    :param stream: with --json: print a line for every interval found, and the document as the last line
+    """
+
+    accrued: Accrued
+    mobile: Annotated[Any, Parsed("SQUARES|auto", _mobile)]
+    time: Time | None
+    total: Time | None
+    memory: Size = 8 << 30
+    threads: Count = Budget.threads
+    cells: CellDirectory
+    scheduler: Annotated[str | None, Setting(metavar="ADDRESS")]
+    results: Annotated[Path | None, Setting(metavar="FILE")]
+    syzygy: SyzygyFiles
+    estimate: bool
+    verify: bool
+    line: bool
+    svg: Directory | None
+    points: ScoringOptions
+    json: AsJson
+    stream: bool
+    directory: TableDirectory
+
+    def open_results(self) -> AbstractContextManager[SolveResults | None]:
+        """Open the file that keeps what is proved, if there is one.
+
+        :raises TbgenError: if it cannot be read or written.
+        """
+        return nullcontext() if self.results is None else open_results(self.results, "--results")
+
+    @property
+    def means(self) -> Means:
+        """By what many positions are solved; what workers have kept is not removed."""
+        most = DEFAULT_BYTES if self.scheduler is None else None
+        return Means(self.time, self.total, self.memory, self.threads, self.cells, self.syzygy, most)
 
 
 def positions_in(words: Sequence[str]) -> list[str] | None:
@@ -103,20 +157,11 @@ def _lines_of(name: str) -> Iterator[str]:
 class PositionBatch:
     """Solves positions and prints what is proved of each.
 
-    :param means: by what they are solved.
-    :param results: a file that keeps what is proved; None for none.
-    :param accrued: the accrued score of all of them; None for that of each FEN.
-    :param as_list: whether to print one document at the end, in the order of the positions.
     :param stopped: whether to print what is known, and to solve nothing.
     """
 
-    means: Means
-    results: Path | None
-    accrued: GScore | None
-    scoring: Scoring
-    directory: Path
-    as_list: bool
-    stopped: bool = False
+    options: SolveOptions
+    stopped: bool
     _documents: dict[int, dict[str, Any]] = field(default_factory=dict)
     """By the number of the position."""
 
@@ -125,20 +170,19 @@ class PositionBatch:
 
         :raises KeyboardInterrupt: if it is interrupted, after what is proved by then has been printed.
         """
-        watch = Watch()
-        kept = nullcontext() if self.results is None else open_results(self.results, "--results")
-        with kept as results, Tablebase(self.directory) as tables:
-            watch.solver = solver = self.means.solver(watch, results)
+        watch, options = Watch(), self.options
+        with options.open_results() as results, Tablebase(options.directory) as tables:
+            watch.solver = solver = options.means.solver(watch, results)
             if self.stopped:
                 solver.stop()
             try:
                 worst = self._solve(texts, tables, solver, watch)
             finally:  # also where results can no longer be kept
-                if self.as_list:
+                if options.json:
                     print_json([document for _, document in sorted(self._documents.items())])
         say(f"tbgen: {self._summary()}")
-        if watch.interrupted and self.results is not None:
-            say(f"tbgen: what has been proved is in {self.results}: the same command goes on from there")
+        if watch.interrupted and options.results is not None:
+            say(f"tbgen: what has been proved is in {options.results}: the same command goes on from there")
         watch.end()
         return worst
 
@@ -147,7 +191,7 @@ class PositionBatch:
         jobs: dict[StateName, list[tuple[int, Job]]] = {}
         for place, text in enumerate(texts, 1):
             try:
-                job = job_of(text, self.accrued, tables, f"position {place}")
+                job = job_of(text, self.options.accrued, tables, f"position {place}")
                 jobs.setdefault(job.state, []).append((place, job))
             except TbgenError as error:
                 worst = max(worst, error.exit_code)
@@ -167,20 +211,22 @@ class PositionBatch:
     def _document(self, text: str, job: Job, solver: Solver) -> dict[str, Any]:
         found = solver.found(job)
         bounds = ANYTHING if found is None else found.bounds
-        return SolvedPositionDocument(
-            fen=text,
-            accrued=str(job.accrued),
-            value=str(bounds.lower) if bounds.exact else None,
-            lower=str(bounds.lower),
-            upper=str(bounds.upper),
-            depth=None if found is None else found.depth,
-            points=EndsDocument(*(points_document(self.scoring, score) for score in bounds)),
-            stopped_by=solver.stopped_by(job),
-        ).plain()
+        scoring = self.options.points.scoring
+        points = EndsDocument(*(points_document(scoring, score) for score in bounds))
+        return {
+            "fen": text,
+            "accrued": job.accrued,
+            "value": bounds.lower if bounds.exact else None,
+            "lower": bounds.lower,
+            "upper": bounds.upper,
+            "depth": None if found is None else found.depth,
+            "points": points.plain(),
+            "stopped_by": solver.stopped_by(job),  # None if the value is known, or if no more was tried
+        }
 
     def _tell(self, place: int, document: dict[str, Any]) -> None:
         self._documents[place] = document
-        if not self.as_list:
+        if not self.options.json:
             print_json(document, indent=None)
 
     def _summary(self) -> str:
@@ -195,22 +241,14 @@ def _known(document: dict[str, Any]) -> str:
         return "with an error"
     if document["value"] is not None:
         return "exact"
-    return "not known" if (document["lower"], document["upper"]) == tuple(map(str, ANYTHING)) else "bounded"
+    return "not known" if (document["lower"], document["upper"]) == tuple(ANYTHING) else "bounded"
 
 
 _SHOWN: Final = 20
 """Pawn structures that have a line of their own."""
 
 
-def print_estimate(
-    texts: Sequence[str],
-    accrued: GScore | None,
-    mobile: Mobile,
-    memory: int,
-    threads: int,
-    directory: Path,
-    as_json: bool,
-) -> int:
+def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
     """Print what it should take to solve positions; return the exit code of the worst error.
 
     :raises TbgenError: if there is an error in the only position.
@@ -218,19 +256,20 @@ def print_estimate(
     roots: list[list[Cell]] = []
     errors: list[dict[str, Any]] = []
     worst = 0
-    with Tablebase(directory) as tables:
+    with Tablebase(options.directory) as tables:
         for text in texts:
             try:
-                roots.append(roots_of(job_of(text, accrued, tables).board, memory, mobile))
+                board = job_of(text, options.accrued, tables).board
+                roots.append(roots_of(board, options.memory, options.mobile))
             except TbgenError as error:
                 if len(texts) == 1:
                     raise
                 worst = max(worst, error.exit_code)
                 errors.append(error_document(text, error))
-                if not as_json:
+                if not options.json:
                     say(f"tbgen: {text}: {error}")
-        estimate = SolveEstimate.of(roots, tables, threads, MOST_CELLS)
-    if as_json:
+        estimate = SolveEstimate.of(roots, tables, options.threads, MOST_CELLS)
+    if options.json:
         print_json(estimate.document().plain() | ({"errors": errors} if errors else {}))
     else:
         print("\n".join(_text(estimate)))
@@ -279,39 +318,10 @@ _ONE: Final = "one position: leave it out, or give one FEN"
 _MANY: Final = "many positions: leave it out, or give a file of them"
 
 
-def _mobile(text: str) -> Mobile:
-    if text == "auto":
-        return "auto"
-    names = [name.strip().lower() for name in text.split(",")]
-    for name in names:
-        if name not in chess.SQUARE_NAMES:
-            raise UsageError(f"{quote(name)} is not a square: give squares such as e4,f6")
-    if len(set(names)) < len(names):
-        raise UsageError(f"{quote(text)} names a square twice")
-    return list(map(chess.parse_square, names))
-
-
 @command
 def run(
     *words: Annotated[str, Setting(required=True, metavar="FEN...|FILE")],
-    accrued: Accrued,
-    mobile: Annotated[Any, Parsed("SQUARES|auto", _mobile)],
-    time: Time | None,
-    total: Time | None,
-    memory: Size = 8 << 30,
-    threads: Count = Budget.threads,
-    cells: CellDirectory,
-    scheduler: Annotated[str | None, Setting(metavar="ADDRESS")],
-    results: Annotated[Path | None, Setting(metavar="FILE")],
-    syzygy: SyzygyFiles,
-    estimate: bool,
-    verify: bool,
-    line: bool,
-    svg: Directory | None,
-    points: ScoringOptions,
-    json: AsJson,
-    stream: bool,
-    directory: TableDirectory,
+    options: SolveOptions,
 ) -> int:
     """Solve a position with any number of men, or many positions.
 
@@ -341,100 +351,88 @@ def run(
 
     :param words: the fields of one FEN, optionally with a seventh, in one argument or in several; or several
         FENs, or a file of them
-    :param mobile: squares of the mobile men, such as e4,f6; auto tries one set after another, small ones
-        first (default: all kings and pieces, or auto if there are more than four, or than memory allows)
-    :param time: time to spend on a position (default: as much as helps)
-    :param total: time to spend on many positions together (default: no limit)
-    :param memory: memory to use (default: 8G)
-    :param threads: threads; more than two bring little (default: 2)
-    :param scheduler: first solve the cells below the positions, without promotions, on the workers of this
-        Dask scheduler, such as tcp://host:8786; all must share --cells and the tables (docs/cluster.md)
-    :param results: keep what is proved of many positions in a file, created if missing, and use its results,
-        so that the same command resumes an interrupted run
-    :param estimate: solve nothing, and print what it should take: cells by pawn structure and size, time,
-        memory, disk
-    :param verify: prove the results forward; this does not count towards --time
-    :param line: add the play behind the result
-    :param svg: write a picture of the value or of each end of the interval to DIR, and of each hold
-    :param json: print one JSON document, for many positions a list in their order
-    :param stream: with --json: print a line for every interval found, and the document as the last line
     """
-    if stream and not json:
+    if options.stream and not options.json:
         raise UsageError("--stream is a way to print JSON: give --json too")
     lines = positions_in(words)
     texts = positions_of(words) if lines is None else lines
-    if estimate:
-        return print_estimate(texts, accrued, mobile, memory, threads, directory, json)
+    if options.estimate:
+        return print_estimate(texts, options)
     many = lines is not None or len(texts) > 1
-    alone = {"mobile": mobile, "verify": verify, "line": line, "svg": svg, "stream": stream}
-    misplaced = alone if many else {"total": total, "results": results}
-    for name in (name for name, value in misplaced.items() if value):
-        raise UsageError(f"--{name} is for {_ONE if many else _MANY}")
-    halt, most_kept = None, DEFAULT_BYTES if scheduler is None else None
-    if scheduler is not None:
-        if cells is None or verify:
-            raise UsageError("--scheduler needs --cells, a directory that all workers share, and no --verify")
-        with nullcontext() if results is None else open_results(results, "--results"):
-            pass  # what is wrong with it is said before there is any work
-        halt = _solve_below(texts, scheduler, cells, memory, mobile, directory)
-    if many:
-        means = Means(time, total, memory, threads, cells, syzygy, most_kept)
-        stopped = halt is not None
-        code = PositionBatch(means, results, accrued, points.scoring, directory, json, stopped).run(texts)
-        if halt is not None:
-            raise halt
-        return code
+    for name in ("mobile", "verify", "line", "svg", "stream") if many else ("total", "results"):
+        if getattr(options, name):
+            raise UsageError(f"--{name} is for {_ONE if many else _MANY}")
+    halt = None if options.scheduler is None else _solve_below(texts, options, options.scheduler)
+    if not many:
+        _solve_one(texts[0], options, halt)
+        return 0
+    code = PositionBatch(options, stopped=halt is not None).run(texts)
+    if halt is not None:
+        raise halt
+    return code
+
+
+def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | TbgenError | None) -> None:
+    """Solve one position, and print all about it.
+
+    :param halt: what has stopped the workers, if anything: it is raised in the end.
+    """
     # What takes compiled code is imported now, for an estimate does without.
     from tbgen.beyond.solver import solve
     from tbgen.beyond.statements import SolutionDocument
     from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
 
-    fen = parse_fen(texts[0])
-    if accrued is None and (note := fen.note(Variant.R_MOBILITY)):
+    fen, means, scoring = parse_fen(text), options.means, options.points.scoring
+    if options.accrued is None and (note := fen.note(Variant.R_MOBILITY)):
         say(f"tbgen: {note}")
-    seconds, most = Budget.seconds if time is None else time, None if halt is None else 0
+    seconds, most = Budget.seconds if options.time is None else options.time, None if halt is None else 0
     with ProgressLine() as shown:
         try:
             solution = solve(
                 fen.board,
-                fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued,
-                tables=directory,
-                budget=Budget(seconds, memory, cells=most, threads=threads),
-                mobile=mobile,
-                kept=None if cells is None else KeptCells(cells, most_kept),
-                syzygy=syzygy,
-                verify=verify,
-                line=line,
-                progress=print_stage if stream else lambda stage: shown.show(stage_text(stage)),
+                fen.accrued_in(Variant.R_MOBILITY) if options.accrued is None else options.accrued,
+                tables=options.directory,
+                budget=Budget(seconds, options.memory, cells=most, threads=options.threads),
+                mobile=options.mobile,
+                kept=None if options.cells is None else KeptCells(options.cells, means.most_kept),
+                syzygy=options.syzygy,
+                verify=options.verify,
+                line=options.line,
+                progress=print_stage if options.stream else lambda stage: shown.show(stage_text(stage)),
             )
         except SolvingInterruptedError as error:
             solution, halt = error.solution, halt or error.interrupt
     if halt is not None and solution.value is None:
         solution = replace(solution, stopped_by=Stop.INTERRUPT)
-    if json:
-        document = SolutionDocument.of(texts[0], solution, points.scoring)
-        print_json(document.plain(), indent=None if stream else 2)
+    if options.json:
+        document = SolutionDocument.of(text, solution, scoring)
+        print_json(document.plain(), indent=None if options.stream else 2)
     else:
-        print("\n".join(solution_text(fen, solution, points.scoring)))
-        if mobile is not None:
+        print("\n".join(solution_text(fen, solution, scoring)))
+        if options.mobile is not None:
             for hold in solution.holds:
                 print("", *hold_text(fen.board, hold), sep="\n")
     try:
-        if svg is not None:
-            write_pictures(svg, fen.board, solution)
+        if options.svg is not None:
+            write_pictures(options.svg, fen.board, solution)
     finally:  # an interruption counts, whatever there is to show
         if halt is not None:
             raise halt
-    return 0
 
 
 def _solve_below(
-    texts: Sequence[str], scheduler: str, cells: Path, memory: int, mobile: Mobile, directory: Path
+    texts: Sequence[str], options: SolveOptions, scheduler: str
 ) -> KeyboardInterrupt | TbgenError | None:
     """Solve the cells below positions on a cluster; what is wrong with a position is said later.
 
     :return: what has stopped the workers, if anything: then the answer is what is known.
+    :raises UsageError: if the options do not go together.
     """
+    cells = options.cells
+    if cells is None or options.verify:
+        raise UsageError("--scheduler needs --cells, a directory that all workers share, and no --verify")
+    with options.open_results():
+        pass  # what is wrong with it is said before there is any work
     with needs_extra("solving with --scheduler", "cluster"):
         from tbgen.beyond.cluster import StoppedClusterError, solve_on_cluster
 
@@ -443,12 +441,12 @@ def _solve_below(
         with suppress(UsageError):
             board = parse_fen(text).board
             validate(board)
-            roots += roots_of(board, memory, mobile)
+            roots += roots_of(board, options.memory, options.mobile)
     try:
         with ProgressLine() as shown:
             solve_on_cluster(
                 roots,
-                [directory],
+                [options.directory],
                 cells,
                 scheduler,
                 lambda done, count: shown.show(f"{done} of {counted(count, 'cell')} below solved by workers"),
