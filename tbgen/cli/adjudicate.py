@@ -61,12 +61,11 @@ def run(
     options = AdjudicationOptions(False, requirements, solving, syzygy, 1, referee, directory)
     names, rule = ([], FiftyMoveRule.IMPROVING) if is_position else (matching(words), None)
     worst = 0
-    with options.at_once(names, rule) as work:
-        judge = _GameJudge(work, line)
+    with options.adjudicating(names, rule) as work:
         if is_position:
-            _position(text, judge, json)
+            _position(text, work, line, json)
         else:
-            worst = _files(judge, json)
+            worst = _files(work, line, json)
     work.say_remarks()
     return worst
 
@@ -80,68 +79,62 @@ class _GameReport:
     line: list[LinePly] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _GameJudge:
-    """Adjudicates one game after the other; an error of one leaves the others."""
-
-    work: Adjudication
-    with_line: bool
-
-    def report(self, game: Game) -> _GameReport:
-        """Adjudicate a game."""
-        adjudicator, line = self.work.adjudicator, None
-        with self.work.watch.line:
-            arbiter, outcome = adjudicator.judged(game)
-        if self.with_line and outcome.basis is Basis.TABLEBASE:
-            try:
-                line = adjudicator.tables.line(arbiter.board, outcome.accrued)
-            except TbgenError as error:
-                say(f"tbgen: the line cannot be shown: {error}")
-        return _GameReport(arbiter, outcome, line)
-
-    def games(self) -> Iterator[tuple[str, Game]]:
-        """Begin one game after the other, and yield it with the name of its file."""
-        for name in self.work.files:
-            with self.work.reading(name) as source:
-                for game in read_games(source):
-                    self.work.watch.begin(game.number, game.tags)
-                    yield name, game
-
-    def solve(self) -> None:
-        """Solve the final positions of all games of which tables do not say the points."""
-        with self.work.collecting() as (adjudicator, _):
-            for _, game in self.games():
-                with suppress(TbgenError):  # which is told in its turn
-                    adjudicator.judged(game)
+def _report(game: Game, work: Adjudication, with_line: bool) -> _GameReport:
+    """Adjudicate a game."""
+    adjudicator, line = work.adjudicator, None
+    with work.watch.line:
+        arbiter, outcome = adjudicator.judged(game)
+    if with_line and outcome.basis is Basis.TABLEBASE:
+        try:
+            line = adjudicator.tables.line(arbiter.board, outcome.accrued)
+        except TbgenError as error:
+            say(f"tbgen: the line cannot be shown: {error}")
+    return _GameReport(arbiter, outcome, line)
 
 
-def _position(text: str, judge: _GameJudge, as_json: bool) -> None:
+def _games(work: Adjudication) -> Iterator[tuple[str, Game]]:
+    """Begin one game after the other, and yield it with the name of its file."""
+    for name in work.files:
+        with work.reading(name) as source:
+            for game in read_games(source):
+                work.watch.begin(game.number, game.tags)
+                yield name, game
+
+
+def _solve(work: Adjudication) -> None:
+    """Solve the final positions of all games of which tables do not say the points."""
+    with work.collecting() as (adjudicator, _):
+        for _, game in _games(work):
+            with suppress(TbgenError):  # which is told in its turn
+                adjudicator.judged(game)
+
+
+def _position(text: str, work: Adjudication, with_line: bool, as_json: bool) -> None:
     fen = parse_fen(text)
-    report = judge.report(Game(1, 1, start=fen, board=fen.board.copy()))
+    report = _report(Game(1, 1, start=fen, board=fen.board.copy()), work, with_line)
     if note := fen.note(report.arbiter.settings.variant):
         say(f"tbgen: {note}")
     if as_json:
         print_json(_document(report, " ".join(text.split())))
     else:
         print("\n".join(_text(report)))
-    judge.work.count(report.outcome, "the position")
+    work.count(report.outcome, "the position")
 
 
-def _files(judge: _GameJudge, as_json: bool) -> int:
+def _files(work: Adjudication, with_line: bool, as_json: bool) -> int:
     """Adjudicate the games of files, in their order; positions are solved before, unless the games can be
     read only once."""
     worst = 0
     documents: list[dict[str, Any]] = []
-    work = judge.work
     if work.solves_before:
-        judge.solve()
-    for name, game in judge.games():
+        _solve(work)
+    for name, game in _games(work):
         file, place = work.watch.place, f"game {game.number}, line {game.line}"
         facts = {"file": name, "number": game.number, "file_line": game.line}
         players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
         documents.append({**facts, **players, "result": game.result})
         try:
-            report = judge.report(game)
+            report = _report(game, work, with_line)
             documents[-1] |= _document(report, report.arbiter.board.fen())
             if not as_json:
                 print("\n".join(_summary(game, report)))

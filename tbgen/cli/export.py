@@ -5,7 +5,7 @@ from pathlib import Path
 from tbgen.board.material import Material
 from tbgen.cli.options import AsJson, Men, TableDirectory, VariantList, command, material_list
 from tbgen.cli.progress import ProgressLine
-from tbgen.cli.streams import print_json
+from tbgen.cli.streams import fields, print_json
 from tbgen.exchange.export import ExportedTable, export
 from tbgen.text import counted, size_text
 
@@ -46,16 +46,7 @@ def run(
     size = sum(table.bytes for table in exported)
     written = sum(table.written for table in exported)
     if json:
-        tables = [
-            {
-                "file": table.file,
-                "material": table.material.name,
-                "rules": table.rules,
-                "bytes": table.bytes,
-                "written": table.written,
-            }
-            for table in exported
-        ]
+        tables = [fields(table, "file", "material", "rules", "bytes", "written") for table in exported]
         print_json({"directory": target, "tables": tables, "bytes": size})
     else:
         print(f"{target}: {counted(len(exported), 'table')}, {size_text(size)}, {written} written")

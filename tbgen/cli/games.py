@@ -89,24 +89,10 @@ class AdjudicationOptions(OptionGroup):
     directory: TableDirectory
 
     @contextmanager
-    def adjudicating(self, files: Sequence[str], *, trust_tags: bool = False) -> Iterator["Adjudication"]:
-        """Give what adjudicates the games of some files.
-
-        If it is to solve positions, that is done before, unless the games can be read only once.
-
-        :raises UsageError: if the options do not go together.
-        :raises TbgenError: if a file cannot be read.
-        """
-        with self.at_once(files, trust_tags=trust_tags) as work:
-            if work.solves_before:
-                work.solve()
-            yield work
-
-    @contextmanager
-    def at_once(
+    def adjudicating(
         self, files: Sequence[str], rule: FiftyMoveRule | None = None, *, trust_tags: bool = False
     ) -> Iterator["Adjudication"]:
-        """Give what adjudicates the games of some files, of which no position is solved before.
+        """Give what adjudicates the games of some files.
 
         :param rule: the 50-move rule where none is given.
 
@@ -163,8 +149,13 @@ class Adjudication:
     def solve(self) -> None:
         """Solve the final positions of all games of which tables do not say the points.
 
+        Nothing is done if that is not asked for, or if the games can be read only once.
+
         :raises KeyboardInterrupt: if that is interrupted, after what is proved by then is kept.
+        :raises TbgenError: if a file cannot be read.
         """
+        if not self.solves_before:
+            return
         with self.collecting() as (adjudicator, jobs):
             for path in self.files:
                 with self.watch.line as line, self.reading(path) as source:

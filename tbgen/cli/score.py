@@ -152,6 +152,7 @@ def run(
     if out is not None:
         make_directory(out)  # before the work of which its files tell
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
+        work.solve()
         records = list(_records(work, explorer or "", event))
     games = [record for record in records if record.classical in RESULTS]
     left_out = LeftOut(len(records) - len(games), work.tally.broken)

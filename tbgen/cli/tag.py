@@ -84,6 +84,7 @@ def run(
     outputs = _outputs(sources, target)
     code = 0
     with adjudication.adjudicating(sources) as work:
+        work.solve()
         for output, inputs in outputs.items():
             try:
                 _tag(inputs, output, work)
