@@ -264,11 +264,10 @@ class _ClusterBuild:
             error = self._died(material, error.allowed_failures + 1, error.last_worker.address)
         if not isinstance(error, TbgenError):
             error = TbgenError(f"{material} could not be built: {first_line(error)}")
-        others = self.tasks.keys() - {material}
-        working = others & self.begun.keys()
         if self.course.failure is None:
-            self.client.cancel([self.tasks[other] for other in others - working])
-        self.course.fail(material, error, len(working))
+            waiting = self.tasks.keys() - self.course.at_work.keys() - {material}
+            self.client.cancel([self.tasks[other] for other in waiting])
+        self.course.fail(material, error)
 
     def _died(self, material: Material, tries: int, last: str) -> TbgenError:
         return TbgenError(

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -196,6 +197,7 @@ class _BuildStoppedError(Exception):
     """The build has ended before the table at work."""
 
 
+@dataclass
 class _LocalBuild:
     """One build: begins each table on a thread of a pool when its turn has come.
 
@@ -203,21 +205,19 @@ class _LocalBuild:
     sub-tables are read once for all, and nothing is left when the process ends, however it ends.
     """
 
-    def __init__(
-        self,
-        schedule: BuildSchedule,
-        directory: Path,
-        variant: Variant,
-        reporter: BuildReporter,
-        task: Callable[..., Built],
-        limits: Callable[[], Limits],
-        memory: int | None,
-    ) -> None:
-        self._directory, self._variant, self._task = directory, variant, task
-        self._limits, self._memory = limits, memory
-        self._foreseen = schedule.outlook(limits()).memory
-        self._course = BuildCourse(schedule, reporter, limits)
-        self._pool = ThreadPoolExecutor(limits().jobs)
+    schedule: BuildSchedule
+    directory: Path
+    variant: Variant
+    reporter: BuildReporter
+    task: Callable[..., Built]
+    limits: Callable[[], Limits]
+    memory: int | None
+
+    def __post_init__(self) -> None:
+        limits = self.limits()
+        self._foreseen = self.schedule.outlook(limits).memory
+        self._course = BuildCourse(self.schedule, self.reporter, self.limits)
+        self._pool = ThreadPoolExecutor(limits.jobs)
         self._news: SimpleQueue[Callable[[], None]] = SimpleQueue()
         """What tables at work have to tell, to be called on the thread of the build."""
         self._stopped = False
@@ -237,20 +237,20 @@ class _LocalBuild:
 
     def _begin_what_can(self) -> None:
         course = self._course
-        for need in course.schedule.to_begin(course.built, course.at_work, self._limits()):
+        for need in self.schedule.to_begin(course.built, course.at_work, self.limits()):
             at_work = list(course.at_work.values())
             try:
-                check_disk([*at_work, need], self._directory, course.schedule.copies)  # others use it too
+                check_disk([*at_work, need], self.directory, self.schedule.copies)  # others use it too
                 if not at_work:
-                    make_room([need], self._memory)
-                elif not has_room(need, at_work, self._foreseen, self._memory):
+                    make_room([need], self.memory)
+                elif not has_room(need, at_work, self._foreseen, self.memory):
                     return  # it waits for them
             except TbgenError as error:
                 self._fail(need.material, error)
                 return
             course.begin(need)
             progress = partial(self._progress, need.material)
-            future = self._pool.submit(self._task, need.material, threads=need.threads, progress=progress)
+            future = self._pool.submit(self.task, need.material, threads=need.threads, progress=progress)
             future.add_done_callback(partial(self._hear_end, need))
 
     def _progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
@@ -276,11 +276,10 @@ class _LocalBuild:
 
     def _fail(self, material: Material, error: BaseException) -> None:
         """Remember why the build fails; the tables at work are finished, and no other begins."""
-        others = len(self._course.at_work)
         if isinstance(error, MemoryError):
-            remedy = "build with fewer --jobs" if others else "build on a larger machine"
+            remedy = "build with fewer --jobs" if self._course.at_work else "build on a larger machine"
             error = TbgenError(f"not enough memory for {material}: {remedy}")
-        self._course.fail(material, error, others)
+        self._course.fail(material, error)
 
     def _stop(self) -> None:
         """Leave nothing at work, and nothing of it on the disk; kernels that run cannot be interrupted."""
@@ -288,7 +287,7 @@ class _LocalBuild:
         at_work = self._course.at_work
         self._pool.shutdown(wait=not at_work, cancel_futures=True)
         for material in at_work:
-            remove_own(table_path(self._directory, material.name, self._variant))
+            remove_own(table_path(self.directory, material.name, self.variant))
 
 
 def _is_there(material: Material, directory: Path, variant: Variant) -> bool:

@@ -154,14 +154,11 @@ class BuildCourse:
             raise self.failure
         return list(self.built.values())
 
-    def fail(self, material: Material, error: BaseException, others: int) -> None:
-        """A table cannot be built: the first one ends the build.
-
-        :param others: how many other tables are at work, which are finished.
-        """
+    def fail(self, material: Material, error: BaseException) -> None:
+        """A table cannot be built: the first one ends the build, when the others at work are finished."""
         if self.failure is None:
             self.failure = error
-            if others:
+            if others := len(self.at_work.keys() - {material}):
                 self._reporter.note(f"{material} has failed; tables at work, to be finished: {others}")
 
     def begin(self, need: Estimate) -> None:
