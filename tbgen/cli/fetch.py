@@ -1,6 +1,7 @@
 """``tbgen fetch``: tables and solved cells that others have published."""
 
 import time
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from tbgen.cli.options import (
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.publish import men_of_cells
 from tbgen.cli.streams import print_json, say
-from tbgen.errors import TbgenError
+from tbgen.errors import TbgenError, result_or_error
 from tbgen.exchange.cells import plan_cells
 from tbgen.exchange.fetch import FetchPlan, fetch, listed, plan, read_list
 from tbgen.exchange.published import LIST_NAME, PublishedFile
@@ -86,15 +87,12 @@ def run(
             to_do = plan_cells(published, cells, chosen, place=place, check=checked)
     report = _FetchReport(to_do, line, "table" if cells is None else "cell")
     say(f"tbgen: {report.summary()}")
-    try:
-        with line:
-            fetch(to_do, files, jobs=jobs, report=report)
-    except TbgenError as error:
-        if json:
-            print_json(_document(to_do, report, error))
-        raise
+    with line:
+        error = result_or_error(partial(fetch, to_do, files, jobs=jobs, report=report))
     if json:
-        print_json(_document(to_do, report, None))
+        print_json(_document(to_do, report, error))
+    if error is not None:
+        raise error
 
 
 class _FetchReport:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tbgen.cells.file import SUFFIX, CellFileError, check_cell, check_directory, is_file_name, stated_digest
 from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
 from tbgen.exchange.fetch import FetchPlan, listed
-from tbgen.exchange.publish import SetDirectory, size_and_sha256
+from tbgen.exchange.publish import lay_out, published_in, size_and_sha256
 from tbgen.exchange.published import (
     PublishedCell,
     PublishedFile,
@@ -80,10 +80,10 @@ def publish_cells(
         )
     make_directory(target)
     refused: list[tuple[Path, UnusableFileError]] = []
-    with SetDirectory(target) as published:
+    with published_in(target) as files:
         for number, path in enumerate(wanted, 1):
             try:
-                done(published.add(path, partial(_cell, path.name)), number, len(wanted))
+                done(lay_out(path, target, files, partial(_cell, path.name)), number, len(wanted))
             except UnusableFileError as error:
                 refused.append((path, error))
             except TbgenError:
@@ -93,7 +93,7 @@ def publish_cells(
         path, reason = refused[0]
         others = f", nor were {len(refused) - 1} others" if len(refused) > 1 else ""
         raise TbgenError(f"{path} {reason}; it was not published{others}")
-    return published.set
+    return PublishedSet.of(files.values())
 
 
 def _cell(name: str, path: Path) -> PublishedCell:

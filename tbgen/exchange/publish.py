@@ -2,12 +2,11 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
@@ -74,62 +73,57 @@ def publish(
     :raises DamagedTableError: if one cannot be used.
     """
     wanted = chosen_tables(directory, tuple(variants), materials)
-    with SetDirectory(target) as published:
+    with published_in(target) as files:
         for material, variant in reversed(wanted):  # building the largest one builds what it rests on
             path = table_path(directory, material.name, variant)
-            if path.name not in published.files and not path.exists():
+            if path.name not in files and not path.exists():
                 raise MissingTableError(material.name, directory, variant)
         make_directory(target)
         for number, (material, variant) in enumerate(wanted, 1):
             source = table_path(directory, material.name, variant)
-            table = published.add(source, partial(_table, source, material, variant))
+            table = lay_out(source, target, files, partial(_table, source, material, variant))
             done(table, number, len(wanted))
-    return published.set
+    return PublishedSet.of(files.values())
 
 
-class SetDirectory:
-    """A directory that files of a set are laid out in; at the end of the block, also where something went
-    wrong, all that are there are listed.
+@contextmanager
+def published_in(target: Path) -> Iterator[dict[str, PublishedFile]]:
+    """Give what is published in a directory, by name.
 
-    :ivar files: what is published there, by name.
+    At the end of the block, also where something went wrong, the list is written, if there is more by then.
     """
+    files = {each.file: each for each in _published(target)}
+    listed = dict(files)
+    try:
+        yield files
+    finally:
+        if files != listed:
+            published = PublishedSet.of(files.values())
+            sums = "".join(f"{each.sha256}  {each.file}\n" for each in published.files)
+            write_file(target / SUMS_NAME, sums.encode())
+            write_file(target / LIST_NAME, published.text())
 
-    def __init__(self, target: Path) -> None:
-        self._target, self.files = target, {each.file: each for each in _published(target)}
-        self._listed = dict(self.files)
 
-    @property
-    def set(self) -> PublishedSet:
-        """All of it."""
-        return PublishedSet.of(self.files.values())
+def lay_out(
+    source: Path, target: Path, files: dict[str, PublishedFile], entry: Callable[[Path], PublishedFile]
+) -> PublishedFile:
+    """Lay out a file, unless it is published and has not changed, or is gone from its own place.
 
-    def add(self, source: Path, entry: Callable[[Path], PublishedFile]) -> PublishedFile:
-        """Lay out a file, unless it is published and has not changed, or is gone from its own place.
+    :param files: what is published in the directory ``target``, by name.
+    :param entry: checks a file that has its final content, maybe not yet its name, and returns what is
+        to be listed.
+    """
+    path = target / source.name
+    before = files.get(path.name)
+    if before is None or (source.exists() and not _unchanged(source, path, before)):
+        files[path.name] = _laid_out(source, path, entry)
+    return files[path.name]
 
-        :param entry: checks a file that has its final content, maybe not yet its name, and returns what is
-            to be listed.
-        """
-        path = self._target / source.name
-        before = self.files.get(path.name)
-        if before is None or (source.exists() and not self._unchanged(source, path, before)):
-            self.files[path.name] = _laid_out(source, path, entry)
-        return self.files[path.name]
 
-    def _unchanged(self, source: Path, path: Path, before: PublishedFile) -> bool:
-        """Whether a published file is what the list says, by sizes and times."""
-        own, other, listed = (each.stat().st_mtime_ns for each in (path, source, self._target / LIST_NAME))
-        return size_of(source) == size_of(path) == before.bytes and other <= own < listed
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.files != self._listed:
-            sums = "".join(f"{each.sha256}  {each.file}\n" for each in self.set.files)
-            write_file(self._target / SUMS_NAME, sums.encode())
-            write_file(self._target / LIST_NAME, self.set.text())
+def _unchanged(source: Path, path: Path, before: PublishedFile) -> bool:
+    """Whether a published file is what the list says, by sizes and times."""
+    own, other, listed = (each.stat().st_mtime_ns for each in (path, source, path.with_name(LIST_NAME)))
+    return size_of(source) == size_of(path) == before.bytes and other <= own < listed
 
 
 def _published(target: Path) -> Iterable[PublishedFile]:
