@@ -37,8 +37,9 @@ from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.referee import replay
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings import GameRecord, Player, standings
+from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.orders import ORDERS, Order
+from tbgen.games.standings.players import Player
 from tbgen.games.standings.tiebreaks import TIEBREAKS, Field, Lead
 from tbgen.games.tagging import Adjudicator, TaggedGame, tag_games
 from tbgen.html.diagrams import described

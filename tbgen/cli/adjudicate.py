@@ -15,9 +15,11 @@ from tbgen.cli.options import AsJson, Setting, SyzygyFiles, TableDirectory, comm
 from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import TbgenError, UsageError, printable
+from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.files import matching
 from tbgen.games.pgn.reader import Game, read_games
-from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, Outcome
+from tbgen.games.referee import Arbiter
+from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.documents import PlyDocument
 from tbgen.probe.moves import LinePly
 from tbgen.text import plies

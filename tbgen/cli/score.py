@@ -18,15 +18,17 @@ from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.files import matching
-from tbgen.games.standings import ORDERS, EloModel, GameRecord, LeftOut, Standings, standings
+from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.documents import TcecEvent, document
-from tbgen.games.standings.elo import TestSettings, is_of_test, sprt_settings
+from tbgen.games.standings.elo import EloModel, TestSettings, is_of_test, sprt_settings
 from tbgen.games.standings.elo import sprt as check_test
+from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.render import comma_separated, markdown, text
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview
 from tbgen.games.standings.tables import tables as all_tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Lead, names
+from tbgen.games.standings.tournament import LeftOut
 from tbgen.machine import make_directory, write_file
 from tbgen.text import counted
 

@@ -19,7 +19,8 @@ from tbgen.errors import MissingTableError, UnprovenError, UsageError, quote
 from tbgen.games.outcome import Basis, Doubt, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game
-from tbgen.games.settings import FiftyMoveRule, GameOptions, GameSettings
+from tbgen.games.settings import FiftyMoveRule, GameSettings
+from tbgen.games.settings import GameOptions as GameOptions
 from tbgen.probe.states import read_chess
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
@@ -432,15 +433,3 @@ def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:
     for _ in range(quiet):
         board.pop()
     return Fen(board, None), game.moves[len(game.moves) - quiet :]
-
-
-__all__ = [
-    "Arbiter",
-    "Basis",
-    "FiftyMoveRule",
-    "GameOptions",
-    "GameSettings",
-    "Outcome",
-    "adjudicate",
-    "replay",
-]

@@ -447,6 +447,3 @@ class Tally:
             "unknown_scorings": dict(sorted(self.unknown_scorings.items())),
             "unsolvable": dict(sorted(self.unsolvable.items())),
         }
-
-
-__all__ = ["Adjudicator", "TaggedGame", "Tally", "tag_games"]

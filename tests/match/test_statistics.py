@@ -12,8 +12,7 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.games.pgn.splitter import split_games
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings import EloModel
-from tbgen.games.standings.elo import TestSettings, sprt
+from tbgen.games.standings.elo import EloModel, TestSettings, sprt
 from tbgen.games.standings.encounters import Encounters
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.tagging import Adjudicator, TaggedGame

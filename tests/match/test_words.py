@@ -12,8 +12,7 @@ from tbgen.cli.main import main
 from tbgen.cli.match import LIVE, run
 from tbgen.documents import options_for, struct_of
 from tbgen.errors import UsageError
-from tbgen.games.standings import EloModel
-from tbgen.games.standings.elo import TestSettings
+from tbgen.games.standings.elo import EloModel, TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
 from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.games.standings import ORDERS, standings
+from tbgen.games.standings import standings
+from tbgen.games.standings.orders import ORDERS
 from tests.support.paths import DATA, ROOT
 from tests.support.script_modules import load_script
 

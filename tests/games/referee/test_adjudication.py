@@ -14,9 +14,11 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme, Scoring
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError
+from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game, read_games
-from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
+from tbgen.games.referee import Arbiter, adjudicate, replay
+from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.exhaustive import sample
 from tests.support.refusals import refusal

@@ -12,8 +12,9 @@ import pytest
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import Basis
-from tbgen.games.standings import ORDERS, GameRecord, Order, standings
+from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.documents import document
+from tbgen.games.standings.orders import ORDERS, Order
 from tbgen.games.standings.tables import tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, Lead, Tiebreak
 from tbgen.games.standings.tournament import Certainty

@@ -1,6 +1,7 @@
 """What spectators are told of a lead."""
 
-from tbgen.games.standings import ORDERS, standings
+from tbgen.games.standings import standings
+from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.tables import lead_of
 from tests.support.tournaments import games
 

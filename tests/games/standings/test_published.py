@@ -7,7 +7,8 @@ import pytest
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
-from tbgen.games.standings import ORDERS, GameRecord, Standings, standings
+from tbgen.games.standings import GameRecord, Standings, standings
+from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.tiebreaks import Field, Lead, tiebreak
 from tests.support.paths import DATA, ROOT

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme, Scoring
 from tbgen.games.outcome import Basis
-from tbgen.games.standings import EloModel, GameRecord, Standings, standings
+from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.documents import document
-from tbgen.games.standings.elo import elo, sprt
+from tbgen.games.standings.elo import EloModel, elo, sprt
 from tbgen.games.standings.orders import placed
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.record import paired

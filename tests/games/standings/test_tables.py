@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tbgen.games.outcome import Basis, Doubt
-from tbgen.games.standings import LeftOut, standings
+from tbgen.games.standings import standings
 from tbgen.games.standings.render import comma_separated, text
 from tbgen.games.standings.table import Column, StandingsTable, aligned
 from tbgen.games.standings.tables import KEYS, overview, tables
+from tbgen.games.standings.tournament import LeftOut
 from tests.support.exhaustive import sample
 from tests.support.tournaments import game, games
 

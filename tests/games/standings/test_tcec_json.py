@@ -7,8 +7,9 @@ from typing import Any, Final
 import pytest
 
 from tbgen.games.pgn.splitter import split_games
-from tbgen.games.standings import ORDERS, GameRecord, standings
+from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.documents import TcecEvent
+from tbgen.games.standings.orders import ORDERS
 from tbgen.games.tagging import TaggedGame, tag_games
 from tests.support.paths import DATA, ROOT
 from tests.support.script_modules import load_script

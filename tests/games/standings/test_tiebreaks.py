@@ -11,7 +11,8 @@ from typing import Any
 from tbgen.board.scoring import Scheme
 from tbgen.cli.score import run
 from tbgen.games.outcome import Basis
-from tbgen.games.standings import ORDERS, GameRecord, standings
+from tbgen.games.standings import GameRecord, standings
+from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.tables import tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Field, Lead
 from tbgen.games.tagging import tag_games
