@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from tbgen.board.score import GScore
 from tbgen.games.standings.elo import elo_text, margin_text
 from tbgen.games.standings.players import Player
-from tbgen.games.standings.tiebreaks import Lead
 from tbgen.games.standings.tournament import Standings
 from tbgen.html.plots import FIRST, FIRST_FILL, INK, SECOND_FILL, SOFT, bare, embedded, figure, svg
 
@@ -43,10 +42,8 @@ def points_plot(result: Standings) -> Markup:
     players = result.players
     with figure(9, 1 + _ROW * len(players)) as drawing:
         panel = _rows(drawing, [player.name for player in players])
-        if result.order.lead is Lead.CHESS:
-            shares = [float(player.results.classical / player.results.games) for player in players]
-        else:
-            shares = [float(player.results.share) for player in players]
+        total = result.field.total
+        shares = [float(total(player) / player.results.games) for player in players]
         places = range(len(players))
         bars = panel.barh(places, shares, color=FIRST_FILL, edgecolor=INK, linewidth=0.6, height=0.6)
         panel.bar_label(bars, [f"{share:.1%}" for share in shares], padding=4, fontsize=9)

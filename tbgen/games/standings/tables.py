@@ -9,7 +9,6 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from math import ceil, sqrt
-from operator import itemgetter
 from typing import Final, Literal, NamedTuple
 
 from tbgen.board.score import GScore
@@ -19,7 +18,7 @@ from tbgen.games.standings.elo import EloModel, elo_text, margin_text
 from tbgen.games.standings.players import Meeting, Player, Results
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, aligned, percent
-from tbgen.games.standings.tiebreaks import TIEBREAKS, Field, Lead, Tiebreak, tiebreak
+from tbgen.games.standings.tiebreaks import TIEBREAKS, Lead, tiebreak
 from tbgen.games.standings.tournament import Standings
 from tbgen.text import counted
 
@@ -29,6 +28,8 @@ _MOST_MARKS: Final = 24
 """Where two players have met more often, cells count games."""
 _OWN: Final = ""
 """The cell of a player against itself; None is that of players who have not met."""
+_Cells = Mapping[str, Cell]
+"""By opponent."""
 _NUMBERS: Final = "the numbers above are those at the left"
 
 
@@ -45,10 +46,10 @@ def crosstable(result: Standings) -> StandingsTable:
         games = [{name: _counts(marks) for name, marks in met.items()} for met in games]
         note, line = "Games won (+), drawn (=) and lost (-)", 0
     dots = "·" * max(len(text) for met in games for text in met.values())
-    total = Column("classical", "sum", lambda row: row[1].results.classical, None)
+    total = Column("classical", "sum", "results.classical", None)
     column = Column("", "", show=lambda text: text or dots, word=True, line=line)
     note += f"; the sum is points in chess, and {_NUMBERS}."
-    return _table(result, "crosstable", "Crosstable", note, [total, column], games)
+    return _table(result, "crosstable", "Crosstable", note, total, column, games)
 
 
 def crosspoints(result: Standings) -> StandingsTable:
@@ -58,42 +59,32 @@ def crosspoints(result: Standings) -> StandingsTable:
         for player in result.players
     ]
     show = aligned(value for met in points for value in met.values())
-    total = Column("points", "sum", lambda row: row[1].results.points, None)
+    total = Column("points", "sum", "results.points", None)
     column = Column("", "", show=lambda value: _OWN if value == _OWN else show(value))
     note = f"Points by the scoring {result.scheme.value} against each opponent; {_NUMBERS}."
-    return _table(result, "crosspoints", "Crosstable of points", note, [total, column], points)
+    return _table(result, "crosspoints", "Crosstable of points", note, total, column, points)
 
 
 def _table(
-    result: Standings,
-    key: str,
-    title: str,
-    note: str,
-    columns: Sequence[Column],
-    met: Sequence[Mapping[str, Cell]],
+    result: Standings, key: str, title: str, note: str, total: Column, form: Column, met: Sequence[_Cells]
 ) -> StandingsTable:
     """Return a crosstable.
 
-    :param columns: that of the sum, and the form of those of opponents.
+    :param form: the form of the columns of opponents.
     :param met: the cells of each player, by opponent.
     """
-    total, form = columns
+    cells = {player.name: own for player, own in zip(result.players, met, strict=True)}
+    numbers = {player.name: number for number, player in enumerate(result.players, 1)}
 
-    def cell(name: str, row: tuple[int, Player, Mapping[str, Cell]]) -> Cell:
-        return row[2].get(name, _OWN if name == row[1].name else None)
+    def cell(opponent: str, player: Player) -> Cell:
+        return cells[player.name].get(opponent, _OWN if opponent == player.name else None)
 
-    left = [
-        Column("number", "", itemgetter(0), word=True),
-        Column("player", "player", lambda row: row[1].name, word=True),
-        total,
-    ]
+    left = [Column("number", "", lambda player: numbers[player.name], word=True), _PLAYER, total]
     opponents = [
-        replace(form, key=player.name, title=str(number), source=partial(cell, player.name))
-        for number, player in enumerate(result.players, 1)
+        replace(form, key=name, title=str(number), source=partial(cell, name))
+        for name, number in numbers.items()
     ]
-    rows = [(number, player, met[number - 1]) for number, player in enumerate(result.players, 1)]
-    table = StandingsTable.of(key, title, [*left, *opponents], rows, note)
-    return replace(table, gap=1)
+    return replace(StandingsTable.of(key, title, [*left, *opponents], result.players, note), gap=1)
 
 
 def _games(player: Player) -> dict[str, str]:
@@ -125,13 +116,13 @@ def bounds(result: Standings) -> StandingsTable:
     row = TIEBREAKS["rmobility" if chess else "points"]
 
     def total(player: Player) -> Cell:
-        return row.value(player, (), certainty.field)
+        return row.value(player, (), result.field)
 
     shown = result.players if certainty.unproven else ()
     show = aligned(each for player in shown for each in (total(player), *certainty.sums(row, player)))
     columns = [
         Column("place", "", word=True),
-        Column("player", "player", "name", word=True),
+        _PLAYER,
         Column("best", "best", lambda player: certainty.places[player.name].best),
         Column("worst", "worst", lambda player: certainty.places[player.name].worst),
         Column("unproven", "unproven", certainty.count),
@@ -191,7 +182,7 @@ def changed_players(result: Standings) -> StandingsTable:
     """Return the points that players have won or lost by it; no rows if nothing has changed."""
     gains = result.gains()
     columns = [
-        Column("player", "player", "name", word=True),
+        _PLAYER,
         Column("gain", "points", lambda player: float(gains.get(player.name, 0)), "{:+.4f}".format),
     ]
     title, note = "What best play changed: players", "Points won or lost by it."
@@ -510,7 +501,7 @@ def lead_of(result: Standings) -> str:
     first, *others = result.players
     if not others or others[0].place == 1:
         return ""
-    second, field = others[0], Field.of(result.players, result.order.lead, result.scheme)
+    second, field = others[0], result.field
     ours, theirs = field.total(first), field.total(second)
     unit = "points in chess" if field.lead is Lead.CHESS else "points"
     if field.lead is Lead.PERCENT and first.results.games != second.results.games:
@@ -521,13 +512,7 @@ def lead_of(result: Standings) -> str:
     if ours != theirs:
         return f"ahead by {_small(ours - theirs)} {unit}, with {show(ours)} each when rounded"
 
-    def parts(each: Tiebreak) -> bool:
-        one, other = (
-            each.weight(player.tiebreaks.get(each.key), player, field) for player in (first, second)
-        )
-        return one != other
-
-    tie = next(each for each in result.tiebreaks if parts(each))
+    tie = next(each for each in result.tiebreaks if each.compare(first, second, field))
     # In the sentence on the order, words may only go on from those before.
     return f"level on {unit} ({show(ours)} each), ahead by {tiebreak(tie.key).words}"
 

@@ -16,7 +16,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis
-from tbgen.games.standings.players import Player, Results, Seat
+from tbgen.games.standings.players import Player, Seat
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Column, signed
 
@@ -39,15 +39,6 @@ class Lead(StrEnum):
     """The sum of points."""
     CHESS = "chess"
     """The sum of points in chess."""
-
-    def of(self, results: Results) -> Fraction:
-        """Return what players are ordered by."""
-        match self:
-            case Lead.PERCENT:
-                return results.share
-            case Lead.POINTS:
-                return results.points
-        return results.classical
 
 
 @dataclass(frozen=True)
@@ -108,7 +99,7 @@ class Tiebreak:
     """What it is, in the sentence on the order of players; empty if those before say it too."""
     value: _Value
     """Returns the number of a player among all that those before have left level, itself included."""
-    depends: Dependence
+    depends: Dependence = Dependence.NOTHING
     """What of values it depends on: places are certain where this is."""
     fewest: bool = False
     """Whether the smaller number is the better one."""
@@ -138,25 +129,27 @@ class Tiebreak:
             return self.without
         return Fraction(-value if self.fewest else value, self.parts(player, field))
 
+    def compare(self, one: Player, other: Player, field: Field) -> int:
+        """Return 1, -1 or 0: how two players compare by what they have."""
+        own, others = (self.weight(each.tiebreaks[self.key], each, field) for each in (one, other))
+        return (own > others) - (own < others)
 
-def _sum(term: _Term) -> _Value:
-    """Return the tiebreak that adds up points over all games, a bye being a point."""
+
+def _sum(key: str, title: str, words: str, scheme: Scheme | None = None) -> Tiebreak:
+    """Return the sum of the points of all games, a bye being a point.
+
+    :param scheme: what games are scored by; that of the standings if None.
+    """
+
+    def term(field: Field, game: GameRecord, value: GScore, white: bool) -> Fraction:
+        share = game.share(scheme or field.scheme, value)
+        return share if white else 1 - share
 
     def total(player: Player, _: _Level, field: Field) -> Number:
         terms = (term(field, seat.game, seat.game.value, seat.white) for seat in player.seats)
         return sum(terms, Fraction(player.byes))
 
-    return total
-
-
-def _points(field: Field, game: GameRecord, value: GScore, white: bool) -> Fraction:
-    share = game.share(field.scheme, value)
-    return share if white else 1 - share
-
-
-def _mobility(field: Field, game: GameRecord, value: GScore, white: bool) -> Fraction:
-    share = game.share(Scheme.EXPONENTIAL, value)
-    return share if white else 1 - share
+    return Tiebreak(key, title, words, total, Dependence.VALUES, term=term)
 
 
 def _direct(player: Player, level: _Level, field: Field) -> Fraction | None:
@@ -165,7 +158,8 @@ def _direct(player: Player, level: _Level, field: Field) -> Fraction | None:
     met = [seat for seat in player.seats if seat.opponent in names]
     if not names or (field.lead is Lead.PERCENT and not met):
         return None
-    return field.lead.of(Results.of(met))
+    made = sum(map(field.made, met), Fraction())
+    return made / len(met) if field.lead is Lead.PERCENT else made
 
 
 def _direct_fide(player: Player, level: _Level, field: Field) -> int | None:
@@ -268,37 +262,20 @@ def balance(rank: int) -> Tiebreak:
 
     score = GScore(rank, True)
     name, what = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
-    return Tiebreak(
-        name,
-        f"{score} +-",
-        f"{what} given minus suffered",
-        value,
-        Dependence.VALUES,
-        show=signed,
-        term=term,
-        rank=rank,
-    )
+    title, words = f"{score} +-", f"{what} given minus suffered"
+    return Tiebreak(name, title, words, value, Dependence.VALUES, show=signed, term=term, rank=rank)
 
 
-_NOTHING, _POINTS, _LEVEL, _VALUES = Dependence
 _ROWS: Final = (
-    Tiebreak("points", "points", "points", _sum(_points), _VALUES, term=_points),
-    Tiebreak(
-        "classical",
-        "classical",
-        "points in chess (classical)",
-        _alone(lambda p: p.results.classical),
-        _NOTHING,
-    ),
-    Tiebreak(
-        "rmobility", "r-mobility", "exponential points (r-mobility)", _sum(_mobility), _VALUES, term=_mobility
-    ),
+    _sum("points", "points", "points"),
+    Tiebreak("classical", "classical", "points in chess (classical)", _alone(lambda p: p.results.classical)),
+    _sum("rmobility", "r-mobility", "exponential points (r-mobility)", Scheme.EXPONENTIAL),
     Tiebreak(
         "direct",
         "direct",
         "points of direct encounters (direct)",
         _direct,
-        _LEVEL,
+        Dependence.LEVEL,
         per_game=False,
         without=_EVEN,
     ),
@@ -307,42 +284,38 @@ _ROWS: Final = (
         "DE",
         "places by direct encounters as FIDE has them (DE)",
         _direct_fide,
-        _LEVEL,
-        True,
+        Dependence.LEVEL,
+        fewest=True,
         per_game=False,
     ),
-    Tiebreak("wins", "wins", "wins (+)", _alone(lambda p: p.results.wins), _NOTHING),
-    Tiebreak("black-wins", "B wins", "wins with Black", _alone(lambda p: p.colours[False].wins), _NOTHING),
-    Tiebreak("double-wins", "2 wins", "pairs won twice", _alone(lambda p: p.pairs.halves[4]), _NOTHING),
-    Tiebreak("sb", "SB", "Sonneborn-Berger (SB)", _sonneborn_berger, _POINTS),
-    Tiebreak("buchholz", "BH", "Buchholz (BH)", partial(_buchholz, 0, 0), _POINTS),
-    Tiebreak("buchholz-cut1", "BH-C1", "Buchholz cut 1 (BH-C1)", partial(_buchholz, 1, 0), _POINTS),
-    Tiebreak("buchholz-cut2", "BH-C2", "Buchholz cut 2 (BH-C2)", partial(_buchholz, 2, 0), _POINTS),
-    Tiebreak("buchholz-median1", "BH-M1", "median Buchholz (BH-M1)", partial(_buchholz, 1, 1), _POINTS),
-    Tiebreak("koya", "Koya", "points against the better half (Koya)", _koya, _POINTS),
-    Tiebreak("progressive", "progr.", "the sum of progressive points (progr.)", _progressive, _POINTS),
-    Tiebreak("crashes", "crashes", "fewest crashes", partial(_lost, _CRASHES), _NOTHING, True),
-    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_lost, _FORFEITS), _NOTHING, True),
+    Tiebreak("wins", "wins", "wins (+)", _alone(lambda p: p.results.wins)),
+    Tiebreak("black-wins", "B wins", "wins with Black", _alone(lambda p: p.colours[False].wins)),
+    Tiebreak("double-wins", "2 wins", "pairs won twice", _alone(lambda p: p.pairs.halves[4])),
+    Tiebreak("sb", "SB", "Sonneborn-Berger (SB)", _sonneborn_berger, Dependence.POINTS),
+    Tiebreak("buchholz", "BH", "Buchholz (BH)", partial(_buchholz, 0, 0), Dependence.POINTS),
+    Tiebreak("buchholz-cut1", "BH-C1", "Buchholz cut 1 (BH-C1)", partial(_buchholz, 1, 0), Dependence.POINTS),
+    Tiebreak("buchholz-cut2", "BH-C2", "Buchholz cut 2 (BH-C2)", partial(_buchholz, 2, 0), Dependence.POINTS),
     Tiebreak(
-        "games", "games", "fewest games", _alone(lambda p: p.results.games), _NOTHING, True, per_game=False
+        "buchholz-median1", "BH-M1", "median Buchholz (BH-M1)", partial(_buchholz, 1, 1), Dependence.POINTS
+    ),
+    Tiebreak("koya", "Koya", "points against the better half (Koya)", _koya, Dependence.POINTS),
+    Tiebreak(
+        "progressive", "progr.", "the sum of progressive points (progr.)", _progressive, Dependence.POINTS
+    ),
+    Tiebreak("crashes", "crashes", "fewest crashes", partial(_lost, _CRASHES), fewest=True),
+    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_lost, _FORFEITS), fewest=True),
+    Tiebreak(
+        "games", "games", "fewest games", _alone(lambda p: p.results.games), fewest=True, per_game=False
     ),
     Tiebreak(
         "won-moves",
         "m won",
         "fewest moves of won games (m won)",
         partial(_moves, 2),
-        _NOTHING,
-        True,
+        fewest=True,
         per_game=False,
     ),
-    Tiebreak(
-        "lost-moves",
-        "m lost",
-        "most moves of lost games (m lost)",
-        partial(_moves, 0),
-        _NOTHING,
-        per_game=False,
-    ),
+    Tiebreak("lost-moves", "m lost", "most moves of lost games (m lost)", partial(_moves, 0), per_game=False),
 )
 BALANCES: Final = "balances"
 """Stands for stalemates, G1.0, G1.5 and so on, through all scores that occur."""

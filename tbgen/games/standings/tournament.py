@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -136,7 +136,7 @@ class Certainty:
             elif self._depends(each, one, sums):
                 return None
             else:
-                low = high = _difference_told(each, one, other, self.field)
+                low = high = each.compare(one, other, self.field)
             if low != 0 or high != 0:
                 return 1 if low > 0 else -1 if high < 0 else None
         return 0
@@ -170,12 +170,6 @@ class Certainty:
             Fraction(own.least, parts) - Fraction(others.most, others_parts),
             Fraction(own.most, parts) - Fraction(others.least, others_parts),
         )
-
-
-def _difference_told(each: Tiebreak, one: Player, other: Player, field: Field) -> int:
-    """Return 1, -1 or 0: how two players compare by what they have by a tiebreak."""
-    own, others = (each.weight(player.tiebreaks[each.key], player, field) for player in (one, other))
-    return (own > others) - (own < others)
 
 
 def _terms(each: Tiebreak, field: Field, game: GameRecord, white: bool) -> list[Fraction | int]:
@@ -233,7 +227,7 @@ class Standings:
     """The best first."""
     games: Sequence[GameRecord]
     """In the order of the files."""
-    left_out: LeftOut = field(default_factory=LeftOut)
+    left_out: LeftOut = LeftOut()
     sprt: Sprt | None = None
     """Where a test of the first player against the other stands, if one was asked for."""
     tested: str = ""
@@ -254,10 +248,14 @@ class Standings:
         ]
 
     @cached_property
+    def field(self) -> Field:
+        """All players, and by what they are ordered."""
+        return Field.of(self.players, self.order.lead, self.scheme)
+
+    @cached_property
     def certainty(self) -> Certainty:
         """What the places and sums may be by values that are not proved."""
-        field = Field.of(self.players, self.order.lead, self.scheme)
-        return Certainty(field, self.tiebreaks)
+        return Certainty(self.field, self.tiebreaks)
 
     @cached_property
     def names(self) -> Sequence[str]:
