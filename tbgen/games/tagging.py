@@ -22,7 +22,14 @@ from typing import Any, Final
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ScoreInterval
 from tbgen.board.variant import Variant
-from tbgen.errors import GameError, MissingTableError, TbgenError, UsageError, build_command
+from tbgen.errors import (
+    GameError,
+    MissingTableError,
+    TbgenError,
+    UsageError,
+    build_command,
+    result_or_error,
+)
 from tbgen.games.outcome import RESULTS, Basis, Doubt, Outcome
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.reader import Game, read_game
@@ -157,10 +164,6 @@ class TaggedGame:
         return with_tags(self.raw, tags_of(self.outcome), self.outcome.settings.variant)
 
 
-def _unnoticed(_raw: RawGame) -> None:
-    """Take no note of a game."""
-
-
 @dataclass(frozen=True)
 class Adjudicator:
     """Adjudicates games one by one.
@@ -173,7 +176,7 @@ class Adjudicator:
     :ivar solver: what solves final positions that no table holds.
     :ivar trust_tags: believe the tags of a game that tbgen has tagged, instead of refereeing it again; but
         not what they do not prove, for tables may be there now, nor if ``options`` say by what to referee.
-    :ivar begin: called with each game whose position may be solved, before that.
+    :ivar begin: called with each game whose position may be solved, before that; None for nothing.
     """
 
     options: GameOptions = field(default_factory=partial(GameOptions, Variant.R_MOBILITY))
@@ -184,7 +187,7 @@ class Adjudicator:
     syzygy: Syzygy | None = None
     solver: StateSolver | None = None
     trust_tags: bool = False
-    begin: Callable[[RawGame], object] = _unnoticed
+    begin: Callable[[RawGame], object] | None = None
 
     def unsolving(self) -> Adjudicator:
         """Return an adjudicator that finds the same but for what takes solving.
@@ -193,7 +196,7 @@ class Adjudicator:
         solver. It can be sent to other processes.
         """
         if self.solver is None:
-            return replace(self, begin=_unnoticed)
+            return replace(self, begin=None)
         return Adjudicator(self.options, self.directory, syzygy=self.syzygy, trust_tags=self.trust_tags)
 
     def outcome(self, raw: RawGame) -> Outcome:
@@ -211,7 +214,7 @@ class Adjudicator:
                 known = told.recorded in RESULTS
                 return told if known else replace(told, recorded=read_game(raw).result)
         game = read_game(raw)
-        if self.solver is not None:
+        if self.solver is not None and self.begin is not None:
             self.begin(raw)
         try:
             _, outcome = self.judged(game)
@@ -326,10 +329,7 @@ def _tagged_game(raw: RawGame, found: _Finding) -> TaggedGame:
 
 
 def _finding(adjudicator: Adjudicator, raw: RawGame) -> _Finding:
-    try:
-        return None if raw.empty else adjudicator.outcome(raw)
-    except TbgenError as error:
-        return error.with_traceback(None)
+    return None if raw.empty else result_or_error(adjudicator.outcome, raw)
 
 
 _HEARD: Final = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
