@@ -23,11 +23,13 @@ from tbgen.errors import printable
 from tbgen.games.outcome import RESULTS, Basis, Outcome
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.standings.elo import Sprt
-from tbgen.games.standings.players import Pairs, Player, Seat
+from tbgen.games.standings.players import GamesOfPlayer, Pairs, Player, Seat
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.tiebreaks import TIEBREAKS, Field, Lead
 from tbgen.games.standings.tournament import Certainty, Standings
 from tbgen.games.tagging import TaggedGame
+
+_SIDES: Final = {"white": True, "black": False}
 
 
 def document(result: Standings) -> dict[str, Any]:
@@ -96,9 +98,9 @@ def _player(player: Player, certainty: Certainty) -> dict[str, Any]:
         "sums": {key: certainty.sums(TIEBREAKS[key], player)._asdict() for key in ("points", "rmobility")},
         "elo": player.elo,
         "pairs": _pairs(player.pairs),
-        "colours": {"white": player.colours[True], "black": player.colours[False]},
-        "given": _histogram(player.given),
-        "suffered": _histogram(player.suffered),
+        "colours": {side: player.colours[white].results for side, white in _SIDES.items()},
+        "given": {side: _histogram(player.colours[white].given) for side, white in _SIDES.items()},
+        "suffered": {side: _histogram(player.colours[white].suffered) for side, white in _SIDES.items()},
         "meetings": {
             name: {**asdict(meeting.results), "pairs": _pairs(meeting.pairs)}
             for name, meeting in player.meetings.items()
@@ -110,11 +112,8 @@ def _pairs(pairs: Pairs) -> dict[str, Any]:
     return {"count": len(pairs.shares), "pentanomial": pairs.halves, "elo": pairs.elo}
 
 
-def _histogram(held: Mapping[bool, Mapping[int, int]]) -> dict[str, dict[str, int]]:
-    return {
-        side: {str(GScore(rank, True)): held[white][rank] for rank in sorted(held[white])}
-        for white, side in ((True, "white"), (False, "black"))
-    }
+def _histogram(held: Mapping[int, int]) -> dict[str, int]:
+    return {str(GScore(rank, True)): held[rank] for rank in sorted(held)}
 
 
 _K_FACTOR: Final = 32
@@ -187,7 +186,8 @@ class TcecEvent:
         return {"Event": self.name, "Order": names, "Table": table}
 
     def _player(self, player: Player, field: Field) -> dict[str, Any]:
-        white, black, score = player.colours[True], player.colours[False], player.results.classical
+        white, black = (player.colours[white].results for white in (True, False))
+        score = player.results.classical
         level = [other for other in field.players.values() if other.results.classical == score]
 
         def number(tiebreak: str) -> float:
@@ -210,15 +210,14 @@ class TcecEvent:
             "Strikes": int(number("crashes")),
             "DirectEncounter": number("direct"),
             "RMobilityScore": number("rmobility"),
-            "Results": {name: self._meeting(player, name) for name in player.meetings},
+            "Results": {name: self._meeting(met) for name, met in player.meetings.items()},
         }
 
-    def _meeting(self, player: Player, opponent: str) -> dict[str, Any]:
-        seats = [seat for seat in player.seats if seat.opponent == opponent]
+    def _meeting(self, met: GamesOfPlayer) -> dict[str, Any]:
         return {
-            "H2h": sum(seat.halves for seat in seats) / 2,
-            "Text": "".join("0=1"[seat.halves] for seat in seats),
-            "Scores": [self._score(seat) for seat in seats],
+            "H2h": float(met.results.classical),
+            "Text": "".join("0=1"[seat.halves] for seat in met.seats),
+            "Scores": [self._score(seat) for seat in met.seats],
         }
 
     def _score(self, seat: Seat) -> dict[str, Any]:

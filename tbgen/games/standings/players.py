@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,7 +15,7 @@ from tbgen.games.outcome import RESULTS
 from tbgen.games.standings.elo import Elo, elo
 from tbgen.games.standings.record import GameRecord, Pair
 
-_COLOURS: Final = (True, False)
+_COLOURS: Final = ((True, "White"), (False, "Black"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,11 @@ class Seat:
         """The name of the player with the other colour."""
         return self.game.black if self.white else self.game.white
 
+    @property
+    def held(self) -> bool:
+        """Whether the player holds the result."""
+        return self.game.value.white == self.white
+
 
 @dataclass(frozen=True, slots=True)
 class Results:
@@ -46,13 +51,6 @@ class Results:
     """By the result in chess, as draws and losses."""
     draws: int
     losses: int
-
-    @classmethod
-    def of(cls, seats: Sequence[Seat], byes: int = 0) -> Results:
-        """Count games, and byes as won ones."""
-        counts = Counter(seat.halves for seat in seats)
-        points = sum((seat.points for seat in seats), Fraction(byes))
-        return cls(len(seats) + byes, points, counts[2] + byes, counts[1], counts[0])
 
     @property
     def share(self) -> Fraction:
@@ -74,15 +72,6 @@ class Pairs:
     halves: Sequence[int]
     """How many pairs brought 0, 1, 2, 3 and 4 half points in chess (pentanomial)."""
 
-    @classmethod
-    def of(cls, pairs: Iterable[tuple[Seat, Seat]]) -> Pairs:
-        """Count pairs."""
-        shares, halves = [], [0] * 5
-        for one, other in pairs:
-            shares.append(float((one.points + other.points) / 2))
-            halves[one.halves + other.halves] += 1
-        return cls(shares, halves)
-
     @property
     def count(self) -> int:
         """How many pairs there are."""
@@ -94,36 +83,55 @@ class Pairs:
         return elo(self.shares, pairs=True) if self.shares else None
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """What a player has made against another."""
+@dataclass(frozen=True)
+class GamesOfPlayer:
+    """Games of a player: all of them, those with one colour, or those against one opponent."""
 
-    player: str
-    opponent: str
-    results: Results
-    pairs: Pairs
+    name: str
+    """Of the player."""
+    seats: list[Seat] = field(default_factory=list)
+    """In order."""
+    paired: list[tuple[Seat, Seat]] = field(default_factory=list)
+    """The pairs among them."""
+    byes: int = 0
+    """Games without an opponent, which count as won."""
+    common: str = ""
+    """The colour, or the opponent; empty of all games."""
+
+    @cached_property
+    def results(self) -> Results:
+        """What they come to, byes among them."""
+        counts = Counter(seat.halves for seat in self.seats)
+        points = sum((seat.points for seat in self.seats), Fraction(self.byes))
+        games, wins = len(self.seats) + self.byes, counts[2] + self.byes
+        return Results(games, points, wins, counts[1], counts[0])
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """What the pairs come to."""
+        halves = Counter(one.halves + other.halves for one, other in self.paired)
+        shares = [float((one.points + other.points) / 2) for one, other in self.paired]
+        return Pairs(shares, [halves[number] for number in range(5)])
+
+    @cached_property
+    def given(self) -> Counter[int]:
+        """The number of results that the player holds, by rank."""
+        return Counter(seat.game.value.rank for seat in self.seats if seat.held)
+
+    @cached_property
+    def suffered(self) -> Counter[int]:
+        """The same for those that the opponent holds."""
+        return Counter(seat.game.value.rank for seat in self.seats if not seat.held)
 
 
 @dataclass(frozen=True)
-class Player:
+class Player(GamesOfPlayer):
     """A player and all that it has made."""
 
-    name: str
-    seats: list[Seat] = field(default_factory=list)
-    """Its games, in order."""
-    paired: list[tuple[Seat, Seat]] = field(default_factory=list)
-    """Its pairs of games."""
-    byes: int = 0
-    """Games without an opponent, which count as won."""
     place: int = 0
     """Counted from 1; level players share one."""
     tiebreaks: Mapping[str, Fraction | int | None] = field(default_factory=dict)
     """What orders players, and then what breaks ties, by the keys of tiebreaks."""
-
-    @cached_property
-    def results(self) -> Results:
-        """Of all its games and byes."""
-        return Results.of(self.seats, self.byes)
 
     @cached_property
     def points(self) -> Mapping[Scheme, Fraction | None]:
@@ -131,32 +139,22 @@ class Player:
         return {scheme: self._total(scheme) for scheme in Scheme}
 
     @cached_property
-    def colours(self) -> Mapping[bool, Results]:
+    def colours(self) -> Mapping[bool, GamesOfPlayer]:
         """As White (True) and as Black."""
-        return {white: Results.of([seat for seat in self.seats if seat.white == white]) for white in _COLOURS}
-
-    @cached_property
-    def given(self) -> Mapping[bool, Mapping[int, int]]:
-        """The number of results that the player holds, by rank, as White (True) and as Black."""
-        return self._count_held(given=True)
-
-    @cached_property
-    def suffered(self) -> Mapping[bool, Mapping[int, int]]:
-        """The same for those that the opponent holds."""
-        return self._count_held(given=False)
-
-    @cached_property
-    def meetings(self) -> Mapping[str, Meeting]:
-        """By opponent."""
-        seats, pairs = defaultdict[str, list[Seat]](list), defaultdict[str, list[tuple[Seat, Seat]]](list)
+        found = {white: GamesOfPlayer(self.name, common=colour) for white, colour in _COLOURS}
         for seat in self.seats:
-            seats[seat.opponent].append(seat)
+            found[seat.white].seats.append(seat)
+        return found
+
+    @cached_property
+    def meetings(self) -> Mapping[str, GamesOfPlayer]:
+        """By opponent."""
+        found = {seat.opponent: GamesOfPlayer(self.name, common=seat.opponent) for seat in self.seats}
+        for seat in self.seats:
+            found[seat.opponent].seats.append(seat)
         for pair in self.paired:
-            pairs[pair[0].opponent].append(pair)
-        return {
-            name: Meeting(self.name, name, Results.of(met), Pairs.of(pairs[name]))
-            for name, met in seats.items()
-        }
+            found[pair[0].opponent].paired.append(pair)
+        return found
 
     @property
     def shares(self) -> Sequence[float]:
@@ -168,24 +166,12 @@ class Player:
         """Against the field."""
         return elo(self.shares)
 
-    @cached_property
-    def pairs(self) -> Pairs:
-        """What all its pairs of games come to."""
-        return Pairs.of(self.paired)
-
     def _total(self, scheme: Scheme) -> Fraction | None:
         try:
             shares = [(seat.white, seat.game.share(scheme)) for seat in self.seats]
         except UsageError:
             return None
         return sum((share if white else 1 - share for white, share in shares), Fraction(self.byes))
-
-    def _count_held(self, *, given: bool) -> dict[bool, Counter[int]]:
-        found: dict[bool, Counter[int]] = {white: Counter() for white in _COLOURS}
-        for seat in self.seats:
-            if (seat.game.value.white == seat.white) is given:
-                found[seat.white][seat.game.value.rank] += 1
-        return found
 
 
 def players_of(games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Scheme) -> list[Player]:

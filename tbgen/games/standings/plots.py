@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from tbgen.board.score import GScore
@@ -104,12 +104,11 @@ def histogram_plot(player: Player) -> Markup:
         return _image(drawing, f"Results of {player.name}, by G-score: held above, suffered below")
 
 
-def _bars(held: Mapping[bool, Mapping[int, int]]) -> Counter[int]:
+def _bars(held: Counter[int]) -> Counter[int]:
     """Return the number of results by rank; the last bar has all ranks beyond it."""
     counts: Counter[int] = Counter()
-    for ranks in held.values():
-        for rank, count in ranks.items():
-            counts[min(rank, _LAST)] += count
+    for rank, count in held.items():
+        counts[min(rank, _LAST)] += count
     return counts
 
 

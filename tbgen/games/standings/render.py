@@ -7,7 +7,7 @@ from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from tbgen.games.standings.table import Cell, Link, StandingsTable
+from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tournament import Standings
 from tbgen.text import counted, csv_text, padded, screen_width
 
@@ -64,16 +64,8 @@ def markdown(tables: Iterable[StandingsTable]) -> Iterator[str]:
 def comma_separated(table: StandingsTable) -> str:
     """Return a table as CSV with a line of names; numbers are not rounded, and may be ``inf``."""
     table = table.data or table
-    return csv_text([column.key for column in table.columns], (map(_value, row) for row in table.rows))
-
-
-def _value(cell: Cell) -> str | float | None:
-    match cell:
-        case Link():
-            return cell.text
-        case Fraction():
-            return float(cell)
-    return cell
+    rows = ([float(cell) if isinstance(cell, Fraction) else cell for cell in row] for row in table.rows)
+    return csv_text([column.key for column in table.columns], rows)
 
 
 def _escape(cell: str) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from math import ceil, sqrt
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.elo import EloModel, elo_text, margin_text
-from tbgen.games.standings.players import Meeting, Player, Results
+from tbgen.games.standings.players import GamesOfPlayer, Player
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, aligned, percent
 from tbgen.games.standings.tiebreaks import TIEBREAKS, Lead, tiebreak
@@ -28,8 +27,6 @@ _MOST_MARKS: Final = 24
 """Where two players have met more often, cells count games."""
 _OWN: Final = ""
 """The cell of a player against itself; None is that of players who have not met."""
-_Cells = Mapping[str, Cell]
-"""By opponent."""
 _NUMBERS: Final = "the numbers above are those at the left"
 
 
@@ -39,45 +36,49 @@ def crosstable(result: Standings) -> StandingsTable:
     That is the form of ``*_crosstable.txt`` of TCEC's cutechess-cli and of the page with its games, as of
     2021: github.com/TCEC-Chess, tceccutechess and tcecgui.
     """
-    games = [_games(player) for player in result.players]
-    most = max(len(marks) for met in games for marks in met.values())
-    note, line = "Games in order of play: 1 won, = drawn, 0 lost", 2 * ceil(sqrt(most) / 2)
+    meetings = [met for player in result.players for met in player.meetings.values()]
+    most = max(len(met.seats) for met in meetings)
+    note, line, show = "Games in order of play: 1 won, = drawn, 0 lost", 2 * ceil(sqrt(most) / 2), _marks
     if most > _MOST_MARKS:
-        games = [{name: _counts(marks) for name, marks in met.items()} for met in games]
-        note, line = "Games won (+), drawn (=) and lost (-)", 0
-    dots = "·" * max(len(text) for met in games for text in met.values())
+        note, line, show = "Games won (+), drawn (=) and lost (-)", 0, _counts
+    dots = "·" * max(len(show(met)) for met in meetings)
     total = Column("classical", "sum", "results.classical", None)
     column = Column("", "", show=lambda text: text or dots, word=True, line=line)
     note += f"; the sum is points in chess, and {_NUMBERS}."
-    return _table(result, "crosstable", "Crosstable", note, total, column, games)
+    return _table(result, "crosstable", "Crosstable", note, total, column, show)
 
 
 def crosspoints(result: Standings) -> StandingsTable:
     """Return the points of each player against each other."""
-    points = [
-        {name: meeting.results.points for name, meeting in player.meetings.items()}
-        for player in result.players
-    ]
-    show = aligned(value for met in points for value in met.values())
+    show = aligned(met.results.points for player in result.players for met in player.meetings.values())
     total = Column("points", "sum", "results.points", None)
     column = Column("", "", show=lambda value: _OWN if value == _OWN else show(value))
     note = f"Points by the scoring {result.scheme.value} against each opponent; {_NUMBERS}."
-    return _table(result, "crosspoints", "Crosstable of points", note, total, column, points)
+    title = "Crosstable of points"
+    return _table(result, "crosspoints", title, note, total, column, lambda met: met.results.points)
 
 
 def _table(
-    result: Standings, key: str, title: str, note: str, total: Column, form: Column, met: Sequence[_Cells]
+    result: Standings,
+    key: str,
+    title: str,
+    note: str,
+    total: Column,
+    form: Column,
+    cell_of: Callable[[GamesOfPlayer], Cell],
 ) -> StandingsTable:
     """Return a crosstable.
 
     :param form: the form of the columns of opponents.
-    :param met: the cells of each player, by opponent.
+    :param cell_of: returns the cell of a player's games against another.
     """
-    cells = {player.name: own for player, own in zip(result.players, met, strict=True)}
     numbers = {player.name: number for number, player in enumerate(result.players, 1)}
 
     def cell(opponent: str, player: Player) -> Cell:
-        return cells[player.name].get(opponent, _OWN if opponent == player.name else None)
+        met = player.meetings.get(opponent)
+        if met is None:
+            return _OWN if opponent == player.name else None
+        return cell_of(met)
 
     left = [Column("number", "", lambda player: numbers[player.name], word=True), _PLAYER, total]
     opponents = [
@@ -87,17 +88,13 @@ def _table(
     return replace(StandingsTable.of(key, title, [*left, *opponents], result.players, note), gap=1)
 
 
-def _games(player: Player) -> dict[str, str]:
-    """Return the results of a player's games in chess, a mark each, by opponent."""
-    marks = defaultdict[str, str](str)
-    for seat in player.seats:
-        marks[seat.opponent] += _MARKS[seat.halves]
-    return dict(marks)
+def _marks(met: GamesOfPlayer) -> str:
+    """Return the results of games in chess, a mark each."""
+    return "".join(_MARKS[seat.halves] for seat in met.seats)
 
 
-def _counts(marks: str) -> str:
-    count = Counter(marks)
-    return f"+{count['1']} ={count['=']} -{count['0']}"
+def _counts(met: GamesOfPlayer) -> str:
+    return f"+{met.results.wins} ={met.results.draws} -{met.results.losses}"
 
 
 def endings(result: Standings) -> StandingsTable:
@@ -291,26 +288,12 @@ _CHESS: Final = [
 _PAIRS: Final = Column("pairs", "pairs", "pairs.count")
 
 
-class _Side(NamedTuple):
-    """A player with one colour."""
-
-    player: Player
-    white: bool
-
-    @property
-    def results(self) -> Results:
-        """Of the games with that colour."""
-        return self.player.colours[self.white]
+_SIDE: Final = [_PLAYER, Column("colour", "as", "common", word=True)]
 
 
-_SIDE: Final = [
-    Column("player", "player", "player.name", word=True),
-    Column("colour", "as", lambda side: "White" if side.white else "Black", word=True),
-]
-
-
-def _sides(result: Standings) -> list[_Side]:
-    return [_Side(player, white) for player in result.players for white in (True, False)]
+def _sides(result: Standings) -> list[GamesOfPlayer]:
+    """Return the games of each player with either colour."""
+    return [player.colours[white] for player in result.players for white in (True, False)]
 
 
 def _elo(source: str, prefix: str = "") -> list[Column]:
@@ -414,12 +397,12 @@ def _meetings(result: Standings) -> StandingsTable:
         for other in result.players[place:]
         if other.name in player.meetings
     ]
-    names = [Column(key, key, word=True) for key in ("player", "opponent")]
     halves = [
         Column(f"pairs_{number}_halves", title, partial(_halves, number))
         for number, title in enumerate(("0", "1/2", "1", "1 1/2", "2"))
     ]
-    columns = [*names, *_RESULTS, _PAIRS, *halves, *_elo("pairs.elo")[:3]]
+    opponent = Column("opponent", "opponent", "common", word=True)
+    columns = [_PLAYER, opponent, *_RESULTS, _PAIRS, *halves, *_elo("pairs.elo")[:3]]
     note = (
         "Pairs are two games from the same position with colours reversed: how many brought 0, 1/2, 1, 1 1/2 "
         "and 2 points in chess (pentanomial), and the Elo difference by the points of pairs."
@@ -427,7 +410,7 @@ def _meetings(result: Standings) -> StandingsTable:
     return StandingsTable.of("meetings", "Meetings", columns, met, note)
 
 
-def _halves(number: int, meeting: Meeting) -> int:
+def _halves(number: int, meeting: GamesOfPlayer) -> int:
     """Return how many pairs of a meeting brought so many half points in chess."""
     return meeting.pairs.halves[number]
 
@@ -436,9 +419,9 @@ def _histogram(kind: Literal["given", "suffered"], title: str, result: Standings
     """Return games by player, colour and score, of those that the player or the opponent holds."""
 
     def column(name: str, ranks: Sequence[int]) -> Column:
-        def count(side: _Side) -> int:
-            held: Mapping[int, int] = getattr(side.player, kind)[side.white]
-            return sum(held.get(rank, 0) for rank in ranks)
+        def count(side: GamesOfPlayer) -> int:
+            held = side.given if kind == "given" else side.suffered
+            return sum(held[rank] for rank in ranks)
 
         return Column(name, name, count)
 

@@ -257,8 +257,7 @@ def balance(rank: int) -> Tiebreak:
         return 0 if value.rank != rank else 1 if value.white == white else -1
 
     def value(player: Player, _: _Level, __: Field) -> int:
-        given, suffered = player.given, player.suffered
-        return sum(given[white].get(rank, 0) - suffered[white].get(rank, 0) for white in (True, False))
+        return player.given[rank] - player.suffered[rank]
 
     score = GScore(rank, True)
     name, what = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
@@ -289,7 +288,7 @@ _ROWS: Final = (
         per_game=False,
     ),
     Tiebreak("wins", "wins", "wins (+)", _alone(lambda p: p.results.wins)),
-    Tiebreak("black-wins", "B wins", "wins with Black", _alone(lambda p: p.colours[False].wins)),
+    Tiebreak("black-wins", "B wins", "wins with Black", _alone(lambda p: p.colours[False].results.wins)),
     Tiebreak("double-wins", "2 wins", "pairs won twice", _alone(lambda p: p.pairs.halves[4])),
     Tiebreak("sb", "SB", "Sonneborn-Berger (SB)", _sonneborn_berger, Dependence.POINTS),
     Tiebreak("buchholz", "BH", "Buchholz (BH)", partial(_buchholz, 0, 0), Dependence.POINTS),
@@ -359,7 +358,7 @@ def tiebreaks(names: Iterable[str], players: Iterable[Player]) -> list[Tiebreak]
 
 def _balances(players: Iterable[Player]) -> list[Tiebreak]:
     """Return the balances of all ranks but mate that occur, two of them with words; four have a column."""
-    given = {rank for player in players for held in player.given.values() for rank in held if rank}
+    given = {rank for player in players for rank in player.given if rank}
     rows = [balance(rank) for rank in sorted({*given, *_SHOWN_RANKS})]
     words = {1: "the same for G1.0, and so on"}
     return [

@@ -20,7 +20,7 @@ from tbgen.games.standings.elo import EloModel, elo, sprt
 from tbgen.games.standings.orders import placed
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.record import paired
-from tbgen.games.standings.tiebreaks import Dependence, Field, Lead, Tiebreak
+from tbgen.games.standings.tiebreaks import Field, Lead, Tiebreak
 from tbgen.games.tagging import tag_games
 from tests.support.exhaustive import sample
 from tests.support.refusals import refusal
@@ -64,9 +64,7 @@ def test_stalemates_and_then_g_1_0_break_ties() -> None:
 def test_a_tiebreak_is_order_and_column() -> None:
     found = standings(games("AB G9.0, BA G9.0, CA G9.0, BC G9.0"))
     field = Field.of(found.players, Lead.CHESS, Scheme.EXPONENTIAL)
-    blacks = Tiebreak(
-        "blacks", "B", "games as Black", lambda player, _, __: player.colours[False].games, Dependence.NOTHING
-    )
+    blacks = Tiebreak("blacks", "B", "as Black", lambda player, _, __: player.colours[False].results.games)
     level = [(player.place, player.name) for player in placed(found.players, [], field)]
     assert level == [(1, "A"), (1, "B"), (3, "C")]
     parted = placed(found.players, [blacks], field)
@@ -104,12 +102,14 @@ def test_forfeits_count_in_chess_whatever_the_tag_says() -> None:
 
 def test_a_player_sees_both_colours() -> None:
     a = by_name(standings(games("AB -G2.5, BA -G2.5")))["A"]
-    assert (a.given, a.suffered) == ({True: {}, False: {5: 1}}, {True: {5: 1}, False: {}})
+    as_white, as_black = a.colours[True], a.colours[False]
+    assert (a.given, as_white.given, as_black.given) == ({5: 1}, {}, {5: 1})
+    assert (a.suffered, as_white.suffered, as_black.suffered) == ({5: 1}, {5: 1}, {})
     assert (a.results.wins, a.results.draws, a.results.losses) == (0, 2, 0)
     assert a.meetings["B"].results == a.results
     assert (a.results.points, a.results.games) == (1, 2)
-    assert [a.colours[white].games for white in (True, False)] == [1, 1]
-    assert a.colours[True].points == 0.5 - 0.5**6
+    assert (as_white.results.games, as_black.results.games) == (1, 1)
+    assert as_white.results.points == 0.5 - 0.5**6
 
 
 def test_bounds_decide_by_the_scoring_of_the_standings() -> None:
@@ -184,11 +184,10 @@ def test_sums(pairings: list[tuple[str, str, str]], scheme: Scheme) -> None:
         assert all(first(one) >= first(other) for one, other in pairwise(ordered))
     assert sum(player.results.games for player in found.players) == 2 * len(records)
     for player in found.players:
-        for parts in (player.colours.values(), [meeting.results for meeting in player.meetings.values()]):
+        for parts in (player.colours.values(), player.meetings.values()):
             for name in ("games", "points", "wins", "draws", "losses"):
-                assert sum(getattr(part, name) for part in parts) == getattr(player.results, name)
-        held = [counts for held in (player.given, player.suffered) for counts in held.values()]
-        assert sum(sum(counts.values()) for counts in held) == player.results.games
+                assert sum(getattr(part.results, name) for part in parts) == getattr(player.results, name)
+        assert (player.given + player.suffered).total() == player.results.games
         assert sum(player.pairs.halves) == len(player.pairs.shares) <= player.results.games / 2
     turned = standings(records[::-1], scheme)
     assert turned.bases == found.bases
