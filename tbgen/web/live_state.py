@@ -9,6 +9,7 @@ import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import dropwhile
 from pathlib import Path
@@ -118,14 +119,20 @@ class EventFiles:
             self.options = line.options
         elif not isinstance(line, GameEnd):
             return
-        for raw in split_games(BytesIO(self.text(slice(self._size, line.size)))):
-            place = slice(self._size, self._size + len(raw.data))
+        for raw, place in self._raw_games(self._size, line.size):
             self._size = place.stop
             raw.number = self._games + 1
             game = finished_game(raw, self._pgn.name, self.options)
             if game is not None:
                 self._games += 1
                 yield ListedGame(game, _row(raw, game), place)
+
+    def _raw_games(self, start: int, end: int) -> Iterator[tuple[RawGame, slice]]:
+        """Yield the games between two places of the PGN file, each with its own."""
+        for raw in split_games(BytesIO(self.text(slice(start, end)))):
+            place = slice(start, start + len(raw.data))
+            start = place.stop
+            yield raw, place
 
     def _read_untold(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
         """Return what a PGN file without a live file tells of its last event, if the file has changed.
@@ -144,10 +151,8 @@ class EventFiles:
         games: list[ListedGame] = []
         first: Mapping[str, str] = {}
         keys: set[Key | None] = set()
-        end = 0
-        for raw in split_games(BytesIO(self.text(slice(0, size)))):
-            place = slice(end, end + len(raw.data))
-            end, tags = place.stop, raw.values
+        for raw, place in self._raw_games(0, size):
+            tags = raw.values
             key = Key.parse(tags.get("Round", ""))
             goes_on = bool(games) and key not in keys and tags.get("Event") == first.get("Event")
             raw.number = len(games) + 1 if goes_on else 1
@@ -174,10 +179,8 @@ class EventFiles:
         self.options = GameOptions(Variant.R_MOBILITY)
         games: list[ListedGame] = []
         last: Mapping[str, str] = {}
-        end = 0
-        for raw in split_games(BytesIO(self.text(slice(0, size)))):
-            place = slice(end, end + len(raw.data))
-            end, raw.number = place.stop, len(games) + 1
+        for raw, place in self._raw_games(0, size):
+            raw.number = len(games) + 1
             try:
                 game = read_game(raw)
                 arbiter = replay(game, self.options)
@@ -192,6 +195,41 @@ class EventFiles:
         return games, last
 
 
+@dataclass(slots=True)
+class _Playing:
+    """A game in play."""
+
+    start: GameStart
+    moves: list[GameMove] = field(default_factory=list)
+    thought: GameThought | None = None
+    """The last of the engine that thinks; None if it has told none since the last move."""
+
+    @property
+    def fen(self) -> str:
+        """The position."""
+        return self.moves[-1].fen if self.moves else self.start.start.fen
+
+    def expected(self, line: str) -> str:
+        """Return the moves that an engine expects from here in SAN, up to the first that is not legal."""
+        found: list[str] = []
+        with suppress(ValueError):
+            board = chess.Board(self.fen, chess960=True)
+            for uci in line.split():
+                found.append(board.san_and_push(board.parse_uci(uci)))  # noqa: PERF401 - what is legal stays
+        return " ".join(found)
+
+    def document(self) -> dict[str, Any]:
+        """Return the game with its moves."""
+        last = self.moves[-1] if self.moves else None
+        return asdict(self.start) | {
+            "fen": self.fen,
+            "left": last.left if last else {},
+            "plies": [asdict(move.ply) | {"fen": move.fen} for move in self.moves],
+            "thought": self.thought and _fields(self.thought, "comment", "line"),
+            "since": round(max(0.0, time() - (last or self.start).time), 1),
+        }
+
+
 class LiveState:
     """The state of an event."""
 
@@ -202,9 +240,8 @@ class LiveState:
         """The bytes of each finished game in the PGN file."""
         self.unranked: list[GameRecord] = []
         """Finished games that do not count in the standings yet."""
-        self._playing: dict[str, tuple[GameStart, list[GameMove]]] = {}
-        self._thoughts: dict[str, GameThought] = {}
-        """The last of each engine that thinks, by the key of its game."""
+        self._playing: dict[str, _Playing] = {}
+        """By their keys."""
         self._finished: list[dict[str, Any]] = []
         self._encounters: Encounters | None = None
         self._standings: dict[str, Any] | None = None
@@ -222,29 +259,21 @@ class LiveState:
             case EventStart():
                 self.start = line
                 self._encounters = Encounters([each.name for each in line.players], line.games, line.test)
-                return "event", asdict(line)
             case GameStart():
-                self._playing[line.key] = line, []
-                return "started", _in_play(line, [], None)
-            case GameMove():
-                game = self._playing.get(line.key)
-                self._thoughts.pop(line.key, None)
-                if game is not None:
-                    line = _for_readers(line, _board(*game))
-                    game[1].append(line)
-                return "moved", asdict(line)
-            case GameThought():
-                if line.key in self._playing:
-                    fen = _board(*self._playing[line.key])
-                    self._thoughts[line.key] = line = replace(line, line=_expected(fen, line.line))
-                return "thought", asdict(line)
+                self._playing[line.key] = _Playing(line)
+                return "started", self._playing[line.key].document()
+            case GameMove() if game := self._playing.get(line.key):
+                line = replace(line, ply=replace(line.ply, line=game.expected(line.ply.line)))
+                game.moves.append(line)
+                game.thought = None
+            case GameThought() if game := self._playing.get(line.key):
+                game.thought = line = replace(line, line=game.expected(line.line))
             case GameEnd():
                 self._playing.pop(line.key, None)
-                self._thoughts.pop(line.key, None)
                 return "finished", asdict(line) | {"total": len(self._finished), "games": rows}
             case EventEnd():
                 self.over = line.how
-                return "over", asdict(line)
+        return str(line.__struct_config__.tag), asdict(line)
 
     def rank(self, games: Iterable[GameRecord]) -> Change | None:
         """Let games count in the standings, and return these; this may take seconds."""
@@ -269,7 +298,7 @@ class LiveState:
         """Return the whole state, with the last of the finished games."""
         return {
             "event": self.start,
-            "playing": [_in_play(*game, self._thoughts.get(key)) for key, game in self._playing.items()],
+            "playing": [game.document() for game in self._playing.values()],
             "standings": self._standings,
             "finished": self.finished(),
             "over": self.over,
@@ -282,43 +311,6 @@ class LiveState:
         """
         end = len(self._finished) if before is None else min(max(before - 1, 0), len(self._finished))
         return {"total": len(self._finished), "games": self._finished[max(0, end - _MOST_GAMES) : end][::-1]}
-
-
-def _board(start: GameStart, moves: Sequence[GameMove]) -> str:
-    """Return the position of a game in play."""
-    return moves[-1].fen if moves else start.start.fen
-
-
-def _for_readers(move: GameMove, fen: str) -> GameMove:
-    """Return a move with the line that its engine expects in SAN, up to the first move that is not legal.
-
-    :param fen: the position before it.
-    """
-    return replace(move, ply=replace(move.ply, line=_expected(fen, move.ply.line)))
-
-
-def _expected(fen: str, line: str) -> str:
-    """Return the moves of a line in SAN, up to the first that is not legal."""
-    return " ".join(_sans(fen, line.split()))
-
-
-def _sans(fen: str, moves: Iterable[str]) -> Iterator[str]:
-    with suppress(ValueError):
-        board = chess.Board(fen, chess960=True)
-        for uci in moves:
-            yield board.san_and_push(board.parse_uci(uci))
-
-
-def _in_play(start: GameStart, moves: Sequence[GameMove], thought: GameThought | None) -> dict[str, Any]:
-    """Return a game in play."""
-    last = moves[-1] if moves else None
-    return asdict(start) | {
-        "fen": _board(start, moves),
-        "left": last.left if last else {},
-        "plies": [asdict(move.ply) | {"fen": move.fen} for move in moves],
-        "thought": thought and _fields(thought, "comment", "line"),
-        "since": round(max(0.0, time() - (last or start).time), 1),
-    }
 
 
 def _score(score: MatchScore) -> dict[str, Any]:
