@@ -204,7 +204,7 @@ def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
         if material.is_described:
             raise UsageError(f"{material} has described men: puzzles are of chess")
         return [material]
-    there = (each for each in stock.materials if not each.is_described)
+    there = (each for each in stock.tables.materials if not each.is_described)
     return [each for each in there if _FEWEST_MEN <= each.men <= EXPECTED_MEN]
 
 

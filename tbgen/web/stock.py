@@ -52,14 +52,9 @@ class Stock:
                     self.tables.probe(next(random_positions(entry.material, _random)), FRESH)
                 return
 
-    @property
-    def materials(self) -> list[Material]:
-        """The materials that have a table now."""
-        return self.tables.materials
-
     def entries(self) -> list[Entry]:
         """Return what is known of every table, without its counts."""
-        return [self._entry(material, counted=False) for material in self.materials]
+        return [self._entry(material, counted=False) for material in self.tables.materials]
 
     def require(self, material: Material, *, counted: bool = False) -> Entry:
         """Return what is known of a table, with its counts if they are wanted.
@@ -97,7 +92,7 @@ class Stock:
 
     def _of_any(self, value: GScore | None, side: chess.Color | None) -> AnyBoard:
         """Return a position of some table; larger ones are left out, for to count their values takes long."""
-        materials = [material for material in self.materials if material.men <= EXPECTED_MEN]
+        materials = [material for material in self.tables.materials if material.men <= EXPECTED_MEN]
         for material in _random.sample(materials, len(materials)):
             try:
                 return self.sample(material, value, side)
