@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, Final
@@ -27,16 +27,17 @@ from tbgen.web.exchange import (
     Handler,
     Refusal,
     answer,
+    answer_content,
     body_of,
     parameters_of,
     refusal_answer,
     refusal_of,
 )
-from tbgen.web.limits import Bill, Limiter, Queue, WorkerPool, client_of
+from tbgen.web.limits import Bill, Limiter, Queue, Result, WorkerPool, client_of
 from tbgen.web.live import LivePage
 from tbgen.web.opponent import Opponent
-from tbgen.web.page_files import Page
-from tbgen.web.previews import Previews, Reports
+from tbgen.web.page_files import Introduction, Page
+from tbgen.web.previews import caption, introduction_of, moving_picture, picture, report_endpoints
 from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import Solving
 from tbgen.web.stock import Stock
@@ -67,7 +68,7 @@ class _Service:
 
     def __init__(self, settings: Settings) -> None:
         self._eager = settings.eager
-        self._stock: Final = {
+        self._stocks: Final = {
             variant: Stock(open_tablebase(*settings.directories, rules=variant)) for variant in Variant
         }
         self._quick = WorkerPool("quick", settings.quick_threads, settings.waiting)
@@ -75,37 +76,32 @@ class _Service:
         self._queue = Queue(settings.slow_threads, settings.waiting)
         self._compiler = WorkerPool("compiler", 1, 0, compiles=True)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._limiter = limiter = Limiter(settings.limit, settings.burst)
+        self._limiter = Limiter(settings.limit, settings.burst)
         self._monitor = Monitor(tbgen.__version__)
         self._openapi = openapi(tbgen.__version__)
+        self._solving = Solving(settings)
+        self._opponent = Opponent(settings, self._slow)
         fields = {"report": "report", "solve": "solve", "live": "live", "engine": "move_seconds"}
         offers = [name for name, field in fields.items() if getattr(settings, field) is not None]
-        previews = Previews(self._stock, self._quick, self._slow, limiter)
-        self._pages: list[Page | Previews | Reports | LivePage] = [
-            Page(previews.introduction, offers),
-            previews,
-        ]
-        self._solving = Solving(settings.directories, settings.solve, Limiter(settings.limit, settings.burst))
-        self._opponent = Opponent(
-            settings.engine,
-            settings.directories,
-            settings.move_seconds,
-            Limiter(settings.limit, settings.burst),
-            self._slow,
-        )
+        self._pages: dict[str, Handler] = {
+            **Page(self._introduction, offers).endpoints(),
+            "/picture.png": self._drawing(picture, "image/png"),
+            "/line.gif": self._drawing(moving_picture, "image/gif"),
+        }
         if settings.report is not None:
-            self._pages.append(Reports(settings.report, self._slow))
+            self._pages |= report_endpoints(settings.report, self._slow)
         self._live: LivePage | None = None
         if settings.live is not None:
-            self._live = LivePage(settings.live, limiter, until_over=settings.until_over)
-            self._pages.append(self._live)
+            self._live = LivePage(settings.live, self._limiter, until_over=settings.until_over)
+            self._pages |= self._live.endpoints()
 
     def app(self) -> ASGIApp:
         """Return the application."""
-        errors = (Refusal, TbgenError, KernelsMissingError, HTTPException, Exception)
         inner = Starlette(
             routes=list(self._routes()),
-            exception_handlers=dict.fromkeys(errors, self._refuse),
+            exception_handlers=dict.fromkeys(
+                (TbgenError, KernelsMissingError, HTTPException, Exception), self._refuse
+            ),
             lifespan=self._lifespan,
         )
         inner.router.redirect_slashes = False  # a redirect would repeat the client's header Host
@@ -126,7 +122,7 @@ class _Service:
         await self._opponent.close()
         for pool in (self._quick, self._slow, self._compiler):
             pool.close()
-        for stock in self._stock.values():
+        for stock in self._stocks.values():
             stock.tables.close()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -143,15 +139,14 @@ class _Service:
         yield Route(REPLY_PATH, self._opponent.answer, methods=["POST"])
         yield Route("/monitor", self._answer_monitor)
         yield Route(DOCUMENT_PATH, self._answer_openapi)
-        for page in self._pages:
-            for path, handler in page.endpoints().items():
-                yield Route(path, handler, include_in_schema=False)
+        for path, handler in self._pages.items():
+            yield Route(path, handler, include_in_schema=False)
         for path, sentence in _NOT_OFFERED.items():
             yield Route(path, partial(_refuse_offer, sentence), include_in_schema=False)
 
     def _handler(self, endpoint: Endpoint) -> Handler:
         """Return what answers at an endpoint, by work in a pool that is charged to the client."""
-        find = partial(endpoint.find, *(self._stock[variant] for variant in endpoint.variants))
+        find = partial(endpoint.find, *(self._stocks[variant] for variant in endpoint.variants))
         pool = self._quick if endpoint.quick else self._slow
         parameters = endpoint.parameters
 
@@ -163,6 +158,30 @@ class _Service:
                 async with self._queue.turn(request) if endpoint.queued else nullcontext():
                     found = await pool.run(partial(find, **given), bill)
                 return answer(request, found, endpoint.caching)
+
+        return handler
+
+    async def _made_of_address(
+        self, make: Callable[..., Result], request: Request, pool: WorkerPool
+    ) -> Result:
+        """Return what a function of previews makes of an address of the page; the client pays for it."""
+        with self._limiter.charged(client_of(request)) as bill:
+            query = dict(request.query_params)
+            return await pool.run(partial(make, *self._stocks.values(), query=query), bill)
+
+    async def _introduction(self, request: Request) -> Introduction:
+        """Return what the page says at once; nothing if its address shows nothing."""
+        try:
+            return introduction_of(request, await self._made_of_address(caption, request, self._quick))
+        except (TbgenError, Refusal, KernelsMissingError):
+            return Introduction()
+
+    def _drawing(self, draw: Callable[..., bytes], media_type: str) -> Handler:
+        """Return what answers with a picture of what an address shows."""
+
+        async def handler(request: Request) -> Response:
+            content = await self._made_of_address(draw, request, self._slow)
+            return answer_content(request, content, media_type, {"Cache-Control": KEPT})
 
         return handler
 
@@ -182,7 +201,7 @@ class _Service:
 
     async def _compile_all(self) -> None:
         with suppress(TbgenError, Refusal):  # a client that asks again hears of it
-            for stock in self._stock.values():
+            for stock in self._stocks.values():
                 await self._compiler.run(stock.prepare, Bill())
 
     async def _answer_monitor(self, _: Request) -> Response:

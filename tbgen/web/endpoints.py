@@ -7,8 +7,9 @@ asked, and what it answers, is what its function takes and returns.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from inspect import Signature, signature
 from types import NoneType
-from typing import Any, Final, NamedTuple, TypeAlias, get_args, get_type_hints
+from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
@@ -63,27 +64,23 @@ class Endpoint:
         return "GET" if self.body is None else "POST"
 
     @cached_property
-    def _hints(self) -> dict[str, Any]:
-        function = self.find.func if isinstance(self.find, partial) else self.find
-        return get_type_hints(function, include_extras=True)
+    def _signature(self) -> Signature:
+        return signature(self.find)
 
     @property
     def answer(self) -> type[Document]:
         """The type of the document that it answers."""
-        found: type[Document] = self._hints["return"]
+        found: type[Document] = self._signature.return_annotation
         return found
 
-    @property
+    @cached_property
     def parameters(self) -> list[Parameter]:
         """The parameters of its requests; one that may be None need not be given."""
         return [
-            Parameter(name, *_type_of(hint), in_path=f"{{{name}}}" in self.path)
-            for name, hint in self._hints.items()
-            if name not in _NO_PARAMETERS
+            Parameter(name, *_type_of(each.annotation), in_path=f"{{{name}}}" in self.path)
+            for name, each in self._signature.parameters.items()
+            if name not in ("stock", "stocks", "body")
         ]
-
-
-_NO_PARAMETERS: Final = frozenset({"stock", "stocks", "view", "body", "return"})
 
 
 def _type_of(hint: Any) -> tuple[Any, bool]:
@@ -98,8 +95,8 @@ _VIEWS: Final = {
     View.LASKER: "chess in which stalemating gets 3/4 of the point",
 }
 _BATCH: Final = Body("application/json", BatchRequest)
-_PGN: Final = Body("application/x-chess-pgn", str)
-_PGN_OF_MANY: Final = Body("application/x-chess-pgn", str, MOST_GAMES_BYTES)
+_PGN: Final = Body(PGN, str)
+_PGN_OF_MANY: Final = Body(PGN, str, MOST_GAMES_BYTES)
 _OF_VARIANT: Final = (
     Endpoint("/{}", "A position in {}", lookups.position, quick=True),
     Endpoint("/{}/moves", "The legal moves of any position in {}", legal_moves, quick=True, missing=False),
@@ -134,7 +131,6 @@ ENDPOINTS: Final = (
     Endpoint("/tables", "The tables of the server", lookups.tables, caching=ASKED_AGAIN, missing=False),
 )
 """All of them."""
-
 STATE: Final = ENDPOINTS[0].parameters
 """A position, maybe with an accrued score."""
 
@@ -143,6 +139,17 @@ _EVENTS: Final = (
     "Events: interval (lower, upper, cells) and compiling (message), then solution (as tbgen solve --json) "
     "or refusal"
 )
+_REF: Final = SCHEMAS + "{name}"
+
+
+def _ref(document: type) -> _Schema:
+    return {"$ref": _REF.format(name=document.__name__)}
+
+
+def _response(text: str, media_type: str, schema: _Schema) -> _Schema:
+    return {"description": text, "content": {media_type: {"schema": schema}}}
+
+
 _REFUSALS: Final = {
     400: "The request means nothing",
     404: "No table here says it (if one is missing, by which command to build it), or it is not offered",
@@ -153,29 +160,36 @@ _REFUSALS: Final = {
     503: "The server has too much to do, or compiles what the answer takes",
 }
 _ANYWHERE: Final = (429, 500, 503)
-_REF: Final = SCHEMAS + "{name}"
+_RESPONSES: Final = {
+    status: _response(text, JSON, _ref(RefusalDocument)) for status, text in _REFUSALS.items()
+} | {304: {"description": "The answer with the ETag that was given still holds"}}
+"""Other than the answer, by their statuses."""
+_TEXT: Final[_Schema] = {"type": "string"}
 
 
 def openapi(version: str) -> dict[str, Any]:
     """Return the document for a version of tbgen."""
-    text: _Schema = {"type": "string"}
-    paths = {endpoint.path: {endpoint.method.lower(): _of_endpoint(endpoint)} for endpoint in ENDPOINTS}
-    paths[SOLVE_PATH] = _get(
+    paths = {each.path: {each.method.lower(): _of_endpoint(each)} for each in ENDPOINTS}
+    solution = _operation(
         "What a position of any number of men is worth, or an interval that narrows",
-        _content(_EVENTS, EVENTS, text) | _refusals(400, 404, *_ANYWHERE),
+        _response(_EVENTS, EVENTS, _TEXT),
+        (400, 404, *_ANYWHERE),
         parameters=_parameters(STATE),
     )
-    paths[REPLY_PATH] = {
-        "post": {
-            "summary": "A move in a game of r-mobility, of any number of men",
-            "requestBody": _body(PGN, text),
-            "responses": _content("The answer", JSON, _ref(ReplyDocument))
-            | _refusals(400, 404, 408, 413, *_ANYWHERE),
-        }
+    reply = _operation(
+        "A move in a game of r-mobility, of any number of men",
+        _response("The answer", JSON, _ref(ReplyDocument)),
+        (400, 404, 408, 413, *_ANYWHERE),
+        requestBody=_body(_PGN),
+    )
+    figures = _response("Figures", MEDIA_TYPE, _TEXT)
+    document = _response("OpenAPI", JSON, {"type": "object"})
+    paths |= {
+        SOLVE_PATH: {"get": solution},
+        REPLY_PATH: {"post": reply},
+        "/monitor": {"get": _operation("What the process has done so far, for Prometheus", figures)},
+        DOCUMENT_PATH: {"get": _operation("This document", document, [304])},
     }
-    figures = _content("Figures", MEDIA_TYPE, text)
-    paths["/monitor"] = _get("What the process has done so far, for Prometheus", figures)
-    paths[DOCUMENT_PATH] = _get("This document", _content("OpenAPI", JSON, {"type": "object"}) | _SAME)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -189,31 +203,37 @@ def openapi(version: str) -> dict[str, Any]:
     }
 
 
-def _get(summary: str, responses: _Schema, **more: Any) -> _Schema:
-    return {"get": {"summary": summary, **more, "responses": responses}}
-
-
 def _of_endpoint(endpoint: Endpoint) -> _Schema:
-    operation: _Schema = {"summary": endpoint.summary}
-    responses = _content("The answer", JSON, _ref(endpoint.answer)) | _refusals(*_ANYWHERE)
+    details: _Schema = {}
+    statuses = [*_ANYWHERE]
     if endpoint.parameters:
-        operation["parameters"] = _parameters(endpoint.parameters)
+        details["parameters"] = _parameters(endpoint.parameters)
     if endpoint.body is not None:
-        (schema,), _ = msgspec.json.schema_components([endpoint.body.type], ref_template=_REF)
-        operation["requestBody"] = _body(endpoint.body.media_type, schema)
-        responses |= _refusals(408, 413)
+        details["requestBody"] = _body(endpoint.body)
+        statuses += 408, 413
     elif endpoint.missing:
-        responses |= _refusals(404)
+        statuses.append(404)
     if endpoint.caching != NOT_KEPT:
-        responses |= _SAME
-    if endpoint.parameters or endpoint.body:
-        responses |= _refusals(400)
-    return {**operation, "responses": responses}
+        statuses.append(304)
+    if details:
+        statuses.append(400)
+    return _operation(
+        endpoint.summary, _response("The answer", JSON, _ref(endpoint.answer)), statuses, **details
+    )
 
 
-def _body(media_type: str, schema: _Schema) -> _Schema:
-    """Return what is posted."""
-    return {"required": True, "content": {media_type: {"schema": schema}}}
+def _operation(summary: str, answer: _Schema, statuses: Iterable[int] = (), **details: Any) -> _Schema:
+    """Return what is asked, in details, and answered.
+
+    :param statuses: of other responses.
+    """
+    others = {str(status): _RESPONSES[status] for status in statuses}
+    return {"summary": summary, **details, "responses": {"200": answer, **others}}
+
+
+def _body(body: Body) -> _Schema:
+    (schema,), _ = msgspec.json.schema_components([body.type], ref_template=_REF)
+    return {"required": True, "content": {body.media_type: {"schema": schema}}}
 
 
 def _parameters(parameters: Iterable[Parameter]) -> list[_Schema]:
@@ -230,31 +250,11 @@ def _parameters(parameters: Iterable[Parameter]) -> list[_Schema]:
 
 def _schemas() -> dict[str, Any]:
     """Return the description of every document; answers leave nothing out."""
-    types = {PositionDocument, BatchRefusalDocument, RefusalDocument, ReplyDocument}
-    types |= {endpoint.answer for endpoint in ENDPOINTS}
-    types |= {endpoint.body.type for endpoint in ENDPOINTS if endpoint.body is not None} - {str}
+    types = [PositionDocument, BatchRefusalDocument, RefusalDocument, ReplyDocument, BatchRequest]
+    types += dict.fromkeys(endpoint.answer for endpoint in ENDPOINTS)
     _, components = msgspec.json.schema_components(types, ref_template=_REF)
     for schema in components.values():
         if "properties" in schema:
             fields = schema["properties"].items()
             schema["required"] = [name for name, field in fields if "default" not in field]
     return components
-
-
-def _ref(document: type) -> _Schema:
-    return {"$ref": SCHEMAS + document.__name__}
-
-
-def _content(text: str, media_type: str, schema: _Schema, status: int = 200) -> _Schema:
-    """Return the response to a request by its status."""
-    return {str(status): {"description": text, "content": {media_type: {"schema": schema}}}}
-
-
-def _refusals(*statuses: int) -> _Schema:
-    found: _Schema = {}
-    for status in statuses:
-        found |= _content(_REFUSALS[status], JSON, _ref(RefusalDocument), status)
-    return found
-
-
-_SAME: Final = {"304": {"description": "The answer with the ETag that was given still holds"}}

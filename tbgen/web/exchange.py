@@ -27,7 +27,7 @@ from tbgen.web.settings import BODY_SECONDS, DOCUMENT_PATH, MOST_BODY_BYTES
 _logger = logging.getLogger(__name__)
 
 
-class Refusal(Exception):  # noqa: N818 - most are no errors of anybody
+class Refusal(HTTPException):
     """A request that gets no answer but a sentence.
 
     :param status: of HTTP.
@@ -39,14 +39,13 @@ class Refusal(Exception):  # noqa: N818 - most are no errors of anybody
     def __init__(
         self, status: int, code: str, sentence: str, headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(sentence)
-        self.status = status
+        super().__init__(status, sentence, headers)
         self.code = code
-        self.headers = dict(headers or {})
 
+    @property
     def document(self) -> RefusalDocument:
-        """Return what JSON answers say."""
-        return RefusalDocument(self.code, str(self))
+        """What JSON answers say."""
+        return RefusalDocument(self.code, self.detail)
 
 
 def refusal_of(error: Exception) -> Refusal:
@@ -190,11 +189,11 @@ def refusal_answer(refusal: Refusal, to_read: bool = False) -> Response:
 
     :param to_read: as a page, for people; else as a document.
     """
-    headers = {"Cache-Control": NOT_KEPT, **refusal.headers}
+    headers = {"Cache-Control": NOT_KEPT, **(refusal.headers or {})}
     if to_read:
-        return Response(_PAGE.format(html.escape(str(refusal))), refusal.status, headers, "text/html")
-    content = json.dumps(refusal.document().plain(), separators=(",", ":"))  # whatever letters it quotes
-    return Response(content, refusal.status, headers, JSON)
+        return Response(_PAGE.format(html.escape(refusal.detail)), refusal.status_code, headers, "text/html")
+    content = json.dumps(refusal.document.plain(), separators=(",", ":"))  # whatever letters it quotes
+    return Response(content, refusal.status_code, headers, JSON)
 
 
 MEDIA_TYPE: Final = "text/event-stream"

@@ -113,7 +113,7 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
 def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
     """Return why tables do not say what a position is worth, None if they do."""
     found = _or_refusal(lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant).state))
-    return found.document() if isinstance(found, Refusal) else None
+    return found.document if isinstance(found, Refusal) else None
 
 
 def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDocument:
@@ -234,7 +234,7 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
     return BatchDocument(
         stock.variant,
         [
-            BatchRefusalDocument(fen, one.code, str(one)) if isinstance(one, Refusal) else one
+            BatchRefusalDocument(fen, one.code, one.detail) if isinstance(one, Refusal) else one
             for fen, one in zip(request.fens, found, strict=True)
         ],
     )

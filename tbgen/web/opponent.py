@@ -6,23 +6,23 @@ The process starts with the first move that is asked for, and ends when nobody h
 import asyncio
 import logging
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import chess
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tbgen.errors import UsageError
+from tbgen.games.pgn.reader import Game
 from tbgen.match.clock import Clock, TimeControl
 from tbgen.match.engine_process import Engine, EngineFault, EngineSettings, Guard
 from tbgen.web.documents import ReplyDocument
 from tbgen.web.exchange import NOT_KEPT, Refusal, answer, body_of
 from tbgen.web.games import only_game
 from tbgen.web.limits import Limiter, Queue, WorkerPool, client_of
+from tbgen.web.settings import Settings
 
 _MARGIN_SECONDS: Final = 10.0
 """What a move may take beyond its time: the machine may be busy."""
@@ -36,41 +36,18 @@ _OWN: Final = (sys.executable, "-P", "-m", "tbgen", "engine")
 _logger = logging.getLogger(__name__)
 
 
-class _Asked(NamedTuple):
-    """A game in which a move is wanted."""
-
-    board: chess.Board
-    """With the moves since the start."""
-    accrued: str
-    """What had accrued before the start; empty if that is not said."""
-
-    @property
-    def start(self) -> str:
-        """The first position."""
-        return self.board.root().fen()
-
-
 class Opponent:
     """Makes moves.
 
-    :param command: of the engine; empty for ``tbgen engine``.
-    :param directories: where tables lie, for ``tbgen engine``.
-    :param seconds: for a move; None if no moves are to be made.
-    :param limiter: counts the time for which a client has moves made.
+    :param settings: those of the server; the time for which a client has moves made is an account of its own.
     :param pool: reads games.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        directories: Sequence[Path],
-        seconds: float | None,
-        limiter: Limiter,
-        pool: WorkerPool,
-    ) -> None:
+    def __init__(self, settings: Settings, pool: WorkerPool) -> None:
+        seconds = settings.move_seconds
         self._control = None if seconds is None else TimeControl(per_move=seconds, margin=_MARGIN_SECONDS)
-        self._settings = _settings(command, directories)
-        self._limiter, self._pool = limiter, pool
+        self._engine_settings = _engine_settings(settings)
+        self._limiter, self._pool = Limiter(settings.limit, settings.burst), pool
         self._queue = Queue(1, _MOST_WAITING)
         self._resting_or_moving = asyncio.Lock()
         self._guard: Guard | None = None
@@ -89,11 +66,11 @@ class Opponent:
             raise Refusal(404, "not_offered", "this server plays only where a table holds the position")
         client = client_of(request)
         with self._limiter.charged(client) as bill:
-            asked = await self._pool.run(partial(_asked, await body_of(request)), bill)
+            played = await self._pool.run(partial(_going_on, await body_of(request)), bill)
             async with self._queue.turn(request), self._resting_or_moving:
                 with bill.timed():
-                    move = await self._move(asked, self._control, client)
-        document = ReplyDocument(uci=move.uci(), san=asked.board.san(move))
+                    move = await self._move(played, self._control, client)
+        document = ReplyDocument(uci=move.uci(), san=played.board.san(move))
         return answer(request, document, NOT_KEPT)
 
     async def close(self) -> None:
@@ -105,20 +82,21 @@ class Opponent:
             self._guard.close()
             self._guard = None
 
-    async def _move(self, asked: _Asked, control: TimeControl, client: str) -> chess.Move:
+    async def _move(self, played: Game, control: TimeControl, client: str) -> chess.Move:
         """Return the engine's move.
 
         :raises Refusal: if it fails; the next move is made by a new process.
         """
         if self._resting is not None:
             self._resting.cancel()
-        game = client, asked.start, asked.accrued
+        accrued = "" if played.start.accrued is None else str(played.start.accrued)
+        game = client, played.board.root().fen(), accrued
         if game != self._game:  # else the same object, by which an engine knows its game
             self._game = game
         clocks = dict.fromkeys(chess.COLORS, Clock(control))
         try:
             engine = await self._ready()
-            reply = await engine.move(asked.board, clocks, self._game, asked.accrued)
+            reply = await engine.move(played.board, clocks, self._game, accrued)
         except (EngineFault, UsageError) as error:
             _logger.error("the engine that plays fails: %s", error)
             await self._end()
@@ -131,7 +109,7 @@ class Opponent:
         if self._engine is None or not self._engine.usable:
             await self._end()
             self._guard = self._guard or Guard()
-            self._engine = await Engine.launch(self._settings, self._guard, (), None)
+            self._engine = await Engine.launch(self._engine_settings, self._guard, (), None)
         return self._engine
 
     async def _rest(self) -> None:
@@ -147,15 +125,15 @@ class Opponent:
                 await engine.close(kill=True)
 
 
-def _settings(command: Sequence[str], directories: Sequence[Path]) -> EngineSettings:
+def _engine_settings(settings: Settings) -> EngineSettings:
     """Return what the engine is started by; tbgen's own plays while it loads and compiles what it takes."""
-    if command:
-        return EngineSettings("the engine", tuple(command))
-    words = ("--dir", *map(str, directories)) if directories else ()
+    if settings.engine:
+        return EngineSettings("the engine", settings.engine)
+    words = ("--dir", *map(str, settings.directories)) if settings.directories else ()
     return EngineSettings("tbgen engine", (*_OWN, *words), options={"Wait": "false"})
 
 
-def _asked(body: bytes) -> _Asked:
+def _going_on(body: bytes) -> Game:
     """Return the game of a PGN text.
 
     :raises UsageError: if it is none, or over.
@@ -164,4 +142,4 @@ def _asked(body: bytes) -> _Asked:
     played = only_game(body)
     if not any(played.board.legal_moves):
         raise UsageError("the game is over: there is no move to make")
-    return _Asked(played.board, "" if played.start.accrued is None else str(played.start.accrued))
+    return played

@@ -6,7 +6,7 @@
 import html
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -20,8 +20,6 @@ from tbgen.board.san import move_number
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
-from tbgen.compiler.cache import KernelsMissingError
-from tbgen.errors import TbgenError
 from tbgen.games.referee import Arbiter
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.html.cards import SIZE, Caption, Shown, card, film
@@ -29,9 +27,9 @@ from tbgen.html.diagrams import with_links
 from tbgen.probe.states import read_chess
 from tbgen.probe.tablebase import View
 from tbgen.text import plies
-from tbgen.web.exchange import KEPT, Endpoints, Handler, Refusal, answer_content, answer_file
+from tbgen.web.exchange import Endpoints, Refusal, answer_file
 from tbgen.web.games import GameState, Worth, worths
-from tbgen.web.limits import Bill, Limiter, WorkerPool, client_of
+from tbgen.web.limits import Bill, WorkerPool
 from tbgen.web.lookups import question_of
 from tbgen.web.page_files import Introduction
 from tbgen.web.settings import MOST_FRAMES
@@ -172,11 +170,16 @@ def _line(query: Mapping[str, str]) -> tuple[list[str], int]:
     return [sans[number] for number in path[1:]], at
 
 
-def caption_of(stock: Stock, scene: Scene) -> Caption:
-    """Return what is said of the position that is shown.
+def caption(*stocks: Stock, query: Mapping[str, str]) -> Caption:
+    """Return what is said of the position that an address shows.
 
-    :raises TbgenError: if a table cannot be used.
+    :raises Refusal: as :func:`scene_of` does.
+    :raises TbgenError: as it does, and if a table cannot be used.
     """
+    return _caption_of(stocks, scene_of(query))
+
+
+def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
     state = scene.states[scene.at]
     turn = state.board.turn
     notes = f"{'White' if turn else 'Black'} to move. Accrued: {state.accrued}."
@@ -184,6 +187,7 @@ def caption_of(stock: Stock, scene: Scene) -> Caption:
         return Caption("", "", notes)
     worth = Worth(state.position_score)
     if state.position_score.rank >= 2:
+        stock = next(each for each in stocks if each.variant is scene.variant)
         (worth,) = worths(stock.tables, [state])
     if worth.value is None:
         return Caption(str(state.accrued), unknown(state.accrued), notes)
@@ -191,25 +195,25 @@ def caption_of(stock: Stock, scene: Scene) -> Caption:
     return Caption(str(worth.value), said, notes)
 
 
-def _tags(request: Request, caption: Caption) -> str:
-    """Return the tags for the head of the page, by which other sites preview a link to it."""
+def introduction_of(request: Request, said: Caption) -> Introduction:
+    """Return what the page says at once, with the tags by which other sites preview a link to it."""
     place, width, height = place_of(request), *SIZE
     query = f"?{request.url.query}" if request.url.query else ""
-    worth = f"{caption.headline} in r-mobility chess. " if caption.headline else ""
-    said = {
+    worth = f"{said.headline} in r-mobility chess. " if said.headline else ""
+    properties = {
         "og:type": "website",
         "og:site_name": "tbgen",
-        "og:title": caption.sentence or "r-mobility chess",
-        "og:description": f"{worth}{caption.notes}",
+        "og:title": said.sentence or "r-mobility chess",
+        "og:description": f"{worth}{said.notes}",
         "og:url": f"{place}{query}",
         "og:image": f"{place}picture.png{query}",
         "og:image:width": str(width),
         "og:image:height": str(height),
-        "og:image:alt": f"The position. {caption.sentence}".strip(),
+        "og:image:alt": f"The position. {said.sentence}".strip(),
         "twitter:card": "summary_large_image",
     }
-    tags = (f'<meta property="{name}" content="{html.escape(text)}">\n' for name, text in said.items())
-    return "".join(tags)
+    tags = (f'<meta property="{name}" content="{html.escape(text)}">\n' for name, text in properties.items())
+    return Introduction("".join(tags), said.headline, said.sentence)
 
 
 def place_of(request: Request) -> str:
@@ -223,58 +227,25 @@ def place_of(request: Request) -> str:
     return f"{request.url.scheme}://{host}{prefix}/"
 
 
-class Previews:
-    """The pictures, and what a page says of itself.
+def picture(*stocks: Stock, query: Mapping[str, str]) -> bytes:
+    """Return the position that an address shows, with what is said of it, as PNG.
 
-    :param quick: where a position is looked up, so that the page comes at once.
-    :param slow: where pictures are made.
+    :raises Refusal: as :func:`caption` does.
+    :raises TbgenError: as it does.
     """
+    scene = scene_of(query)
+    return card(scene.shown(scene.at), _caption_of(stocks, scene))
 
-    def __init__(
-        self, stocks: Mapping[Variant, Stock], quick: WorkerPool, slow: WorkerPool, limiter: Limiter
-    ) -> None:
-        self._stocks, self._quick, self._slow, self._limiter = stocks, quick, slow, limiter
 
-    def endpoints(self) -> Endpoints:
-        """Return the endpoints by their paths."""
-        return {
-            "/picture.png": self._answering(self._card, "image/png"),
-            "/line.gif": self._answering(self._film, "image/gif"),
-        }
-
-    async def introduction(self, request: Request) -> Introduction:
-        """Return what the page says at once; nothing if its address shows nothing."""
-        try:
-            with self._limiter.charged(client_of(request)) as bill:
-                caption = await self._quick.run(partial(self._caption, dict(request.query_params)), bill)
-        except (TbgenError, Refusal, KernelsMissingError):
-            return Introduction()
-        return Introduction(_tags(request, caption), caption.headline, caption.sentence)
-
-    def _answering(self, draw: Callable[[Mapping[str, str]], bytes], media_type: str) -> Handler:
-        async def handler(request: Request) -> Response:
-            with self._limiter.charged(client_of(request)) as bill:
-                content = await self._slow.run(partial(draw, dict(request.query_params)), bill)
-            return answer_content(request, content, media_type, {"Cache-Control": KEPT})
-
-        return handler
-
-    def _caption(self, query: Mapping[str, str]) -> Caption:
-        scene = scene_of(query)
-        return caption_of(self._stocks[scene.variant], scene)
-
-    def _card(self, query: Mapping[str, str]) -> bytes:
-        scene = scene_of(query)
-        return card(scene.shown(scene.at), caption_of(self._stocks[scene.variant], scene))
-
-    def _film(self, query: Mapping[str, str]) -> bytes:
-        scene = scene_of(query)
-        frames = []
-        for number, state in enumerate(scene.states):
-            before = scene.states[number - 1].board
-            move = f"{move_number(before.fullmove_number, before.turn)} {state.san}" if state.san else "Start"
-            frames.append((scene.shown(number), f"{move}   accrued {state.accrued}"))
-        return film(frames)
+def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
+    """Return the line that an address shows as GIF; it raises what :func:`scene_of` does."""
+    scene = scene_of(query)
+    frames = []
+    for number, state in enumerate(scene.states):
+        before = scene.states[number - 1].board
+        move = f"{move_number(before.fullmove_number, before.turn)} {state.san}" if state.san else "Start"
+        frames.append((scene.shown(number), f"{move}   accrued {state.accrued}"))
+    return film(frames)
 
 
 _MAY: Final = (
@@ -290,41 +261,42 @@ _PICTURE: Final = re.compile(r'(<meta property="og:image" content=")(?!https?:)(
 """A picture for previews of which the report knows only the way from the page, through its first folder."""
 
 
-class Reports:
-    """A directory that a report was written to.
+def report_endpoints(directory: Path, pool: WorkerPool) -> Endpoints:
+    """Return the endpoints, by their paths, of a directory that a report was written to.
 
     :param pool: where its files are read.
     """
 
-    def __init__(self, directory: Path, pool: WorkerPool) -> None:
-        self._directory, self._pool = directory, pool
-
-    def endpoints(self) -> Endpoints:
-        """Return the endpoints by their paths."""
-        return {"/report": self._answer_root, "/report/{name:path}": self._answer_file}
-
-    async def _answer_root(self, _: Request) -> Response:
+    async def lead_to_it(_: Request) -> Response:
         """Lead to the first page; the address is a relative one, and needs no header of the client's."""
         return RedirectResponse("report/index.html", 308)
 
-    async def _answer_file(self, request: Request) -> Response:
+    async def answer_with_file(request: Request) -> Response:
         name = request.path_params["name"] or "index.html"
         if not _NAME.fullmatch(name):
             raise HTTPException(404)
-        content = await self._pool.run(partial(self._read, name, place_of(request)), Bill())
+        content = await pool.run(partial(_file_of_report, directory, name, place_of(request)), Bill())
         return answer_file(request, name, content, _MAY)
 
-    def _read(self, name: str, place: str) -> bytes:
-        try:
-            path = Path(os.path.realpath(self._directory / name, strict=True))
-            if not (path.is_relative_to(os.path.realpath(self._directory)) and path.is_file()):
-                raise HTTPException(404)
-            content = path.read_bytes()
-        except OSError:
-            raise HTTPException(404) from None
-        if not name.endswith(".html"):
-            return content
-        page = with_links(content.decode("utf-8", "replace"), "../" * (name.count("/") + 1))
-        if place:
-            page = _PICTURE.sub(lambda found: f"{found[1]}{place}report/", page)
-        return page.encode()
+    return {"/report": lead_to_it, "/report/{name:path}": answer_with_file}
+
+
+def _file_of_report(directory: Path, name: str, place: str) -> bytes:
+    """Return a file as it is sent, a page with links to the explorer.
+
+    :param place: the address of the page, as :func:`place_of` knows it.
+    :raises HTTPException: if there is no such file.
+    """
+    try:
+        path = Path(os.path.realpath(directory / name, strict=True))
+        if not (path.is_relative_to(os.path.realpath(directory)) and path.is_file()):
+            raise HTTPException(404)
+        content = path.read_bytes()
+    except OSError:
+        raise HTTPException(404) from None
+    if not name.endswith(".html"):
+        return content
+    page = with_links(content.decode("utf-8", "replace"), "../" * (name.count("/") + 1))
+    if place:
+        page = _PICTURE.sub(lambda found: f"{found[1]}{place}report/", page)
+    return page.encode()

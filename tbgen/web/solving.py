@@ -11,7 +11,6 @@ import os
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
@@ -27,6 +26,7 @@ from tbgen.web.endpoints import STATE
 from tbgen.web.exchange import EventStream, Refusal, event, parameters_of
 from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.lookups import Question, question_of
+from tbgen.web.settings import Settings
 
 _MORE_SECONDS: Final = 300.0
 """What a process may take beyond its budget: it may have to look through large tables."""
@@ -42,14 +42,14 @@ _NICE: Final = 10
 class Solving:
     """Solves positions, one at a time.
 
-    :param directories: of the tables; the first one is used.
-    :param budget: for one position; None if none is to be solved.
-    :param limiter: counts the time for which a client has a position solved.
+    :param settings: those of the server; the time for which a client has a position solved is an account of
+        its own.
     """
 
-    def __init__(self, directories: Sequence[Path], budget: Budget | None, limiter: Limiter) -> None:
-        self._budget, self._limiter = budget, limiter
-        self._tables = ["--dir", str(directories[0])] if directories else []
+    def __init__(self, settings: Settings) -> None:
+        self._budget = settings.solve
+        self._limiter = Limiter(settings.limit, settings.burst)
+        self._tables = ["--dir", str(settings.directories[0])] if settings.directories else []
         self._turn = asyncio.Lock()
 
     async def answer(self, request: Request) -> Response:
@@ -123,22 +123,14 @@ async def _events(process: Process, end: float) -> AsyncIterator[str]:
     errors = asyncio.ensure_future(process.stderr.read())
     try:
         while line := await asyncio.wait_for(process.stdout.readline(), end - monotonic()):
-            yield event_of(json.loads(line))
+            told = json.loads(line)
+            yield event("solution" if "moves" in told else "interval", told)
         if code := await process.wait():
             yield event("refusal", _refusal(code, (await errors).decode(errors="replace")))
     except TimeoutError:
         yield event("refusal", {"code": "failed", "message": "the position is not solved in time"})
     finally:
         errors.cancel()
-
-
-def event_of(document: dict[str, Any]) -> str:
-    """Return the event that tells of a line of ``tbgen solve --stream``.
-
-    >>> event_of({"lower": "-G5.5", "upper": "G0.5", "cells": 3})
-    'event: interval\\ndata: {"lower":"-G5.5","upper":"G0.5","cells":3}\\n\\n'
-    """
-    return event("solution" if "moves" in document else "interval", document)
 
 
 def _refusal(code: int, errors: str) -> dict[str, str]:

@@ -226,7 +226,7 @@ def test_work_that_waits_is_bounded() -> None:
         await asyncio.sleep(0)
         with pytest.raises(Refusal) as refusal:
             await pool.run(int, Bill())
-        assert (refusal.value.status, refusal.value.code) == (503, "busy")
+        assert (refusal.value.status_code, refusal.value.code) == (503, "busy")
         end.set()
         assert await asyncio.gather(*under_way) == [True, True]
         assert await pool.run(int, Bill()) == 0

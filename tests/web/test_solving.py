@@ -60,7 +60,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
 
     def solving(mode: str) -> Solving:
         monkeypatch.setattr("tbgen.web.solving.COMMAND", (sys.executable, str(path), mode))
-        return Solving([tmp_path], BUDGET, Limiter(0, 0))
+        return Solving(Settings((tmp_path,), solve=BUDGET, limit=0))
 
     return solving
 
