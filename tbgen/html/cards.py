@@ -67,15 +67,9 @@ def card(shown: Shown, caption: Caption) -> bytes:
     left = 8 * _SQUARE + 2 * _EDGE + 10
     width = SIZE[0] - left - _EDGE
     draw.text((left, 70), caption.headline, _INK, _font(120 if len(caption.headline) < 7 else 96))
-    lines = _wrapped(caption.sentence, _font(42), width)
-    draw.multiline_text((left, 230), "\n".join(lines), _INK, _font(42), spacing=14)
-    draw.multiline_text(
-        (left, SIZE[1] - 150),
-        "\n".join(_wrapped(caption.notes, _font(30), width)),
-        _SOFT,
-        _font(30),
-        spacing=8,
-    )
+    sentence, notes = _wrapped(caption.sentence, _font(42), width), _wrapped(caption.notes, _font(30), width)
+    draw.multiline_text((left, 230), sentence, _INK, _font(42), spacing=14)
+    draw.multiline_text((left, SIZE[1] - 150), notes, _SOFT, _font(30), spacing=8)
     draw.text((left, SIZE[1] - _EDGE - 30), "tbgen · r-mobility chess", _SOFT, _font(30))
     return _written(picture, "PNG")
 
@@ -128,12 +122,8 @@ def _board(shown: Shown, size: int) -> Image.Image:
 @cache
 def _colours() -> tuple[str, str]:
     """Return the colours of light and dark squares, those of the page when it is light."""
-    light, dark = (
-        re.search(rf"--{name}square: light-dark\((#\w+)", style_sheet()) for name in ("light", "dark")
-    )
-    assert light is not None
-    assert dark is not None
-    return light[1], dark[1]
+    found = dict(re.findall(r"--(light|dark)square: light-dark\((#\w+)", style_sheet()))
+    return found["light"], found["dark"]
 
 
 @cache
@@ -157,8 +147,8 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
     return found
 
 
-def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int) -> list[str]:
-    """Return the lines of a text that are not wider than a width in pixels, if its words are not."""
+def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int) -> str:
+    """Return a text in lines that are not wider than a width in pixels, if its words are not."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -166,4 +156,4 @@ def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int) -> list[str]:
             lines.append(word)
         else:
             lines[-1] = longer
-    return lines
+    return "\n".join(lines)
