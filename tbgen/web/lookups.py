@@ -66,6 +66,7 @@ class Question(NamedTuple):
 
     board: AnyBoard
     accrued: GScore | None
+    variant: Variant
     note: str | None = None
     """What of the FEN does not count."""
 
@@ -84,8 +85,8 @@ def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
         raise UsageError(f"the FEN has {len(fen)} letters: one has at most {MOST_FEN_LETTERS}")
     read = parse_position(fen)
     if accrued:
-        return Question(read.board, GScore.parse(accrued), None)
-    return Question(read.board, read.accrued_in(variant), read.note(variant))
+        return Question(read.board, GScore.parse(accrued), variant)
+    return Question(read.board, read.accrued_in(variant), variant, read.note(variant))
 
 
 def _question_for_tables(fen: str, accrued: str | None, variant: Variant) -> Question:
@@ -107,7 +108,8 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
     :raises TbgenError: if tables do not say.
     """
     asked = _question_for_tables(fen, accrued, stock.variant)
-    return _with_moves(stock, asked, stock.tables.probe(*asked.state), stock.tables.moves(*asked.state))
+    fields = _position_fields(asked, stock.tables.probe(*asked.state))
+    return PositionMovesDocument(**fields, moves=_moves(asked, stock.tables.moves(*asked.state)))
 
 
 def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
@@ -122,7 +124,7 @@ def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDoc
     :raises TbgenError: if tables do not say.
     """
     asked = _question_for_tables(fen, accrued, stock.variant)
-    fields = _position_fields(asked, stock.variant, stock.tables.probe(*asked.state))
+    fields = _position_fields(asked, stock.tables.probe(*asked.state))
     return MainlineDocument(**fields, mainline=list(map(PlyDocument.of, stock.tables.line(*asked.state))))
 
 
@@ -229,7 +231,7 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
     boards, scores = [question.board for question in valid], [question.accrued for question in valid]
     moves = stock.tables.moves_many(boards, scores) if request.moves else repeat(None)
     results = zip(valid, stock.tables.probe_many(boards, scores), moves, strict=False)
-    answers = (_or_refusal(_batch_answer, stock, *result) for result in results)
+    answers = (_or_refusal(_batch_answer, *result) for result in results)
     found = [question if isinstance(question, Refusal) else next(answers) for question in asked]
     return BatchDocument(
         stock.variant,
@@ -241,15 +243,13 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
 
 
 def _batch_answer(
-    stock: Stock,
-    asked: Question,
-    result: ProbeResult | TbgenError,
-    moves: Iterable[RankedMove] | TbgenError | None,
+    asked: Question, result: ProbeResult | TbgenError, moves: Iterable[RankedMove] | TbgenError | None
 ) -> PositionDocument:
     """Return the answer about one position, without its moves if they are None."""
+    fields = _position_fields(asked, require_answer(result))
     if moves is None:
-        return PositionDocument(**_position_fields(asked, stock.variant, require_answer(result)))
-    return _with_moves(stock, asked, require_answer(result), require_answer(moves))
+        return PositionDocument(**fields)
+    return PositionMovesDocument(**fields, moves=_moves(asked, require_answer(moves)))
 
 
 def _or_refusal(find: Callable[..., Answer], *of: object) -> Answer | Refusal:
@@ -287,11 +287,11 @@ def _batch_request(body: bytes) -> BatchRequest:
     return asked
 
 
-def _position_fields(asked: Question, variant: Variant, result: ProbeResult) -> dict[str, Any]:
+def _position_fields(asked: Question, result: ProbeResult) -> dict[str, Any]:
     """Return the fields of a :class:`PositionDocument`."""
     board = asked.board
     return {
-        **position_fields(board.fen(), variant, EXPONENTIAL, result),
+        **position_fields(board.fen(), asked.variant, EXPONENTIAL, result),
         **end_of(result.position_score),
         "insufficient_material": board.is_insufficient_material(),
         "category": Category.of(result.value, board.turn),
@@ -299,21 +299,17 @@ def _position_fields(asked: Question, variant: Variant, result: ProbeResult) -> 
     }
 
 
-def _with_moves(
-    stock: Stock, asked: Question, result: ProbeResult, moves: Iterable[RankedMove]
-) -> PositionMovesDocument:
-    board = asked.board
-    documents = [
+def _moves(asked: Question, moves: Iterable[RankedMove]) -> list[MoveDocument]:
+    return [
         MoveDocument(
             **move_fields(move),
             **end_of(move.position_score),
             accrued=str(move.accrued),
             points=_points(move.value),
-            category=Category.of(move.value, not board.turn),
+            category=Category.of(move.value, not asked.board.turn),
         )
         for move in moves
     ]
-    return PositionMovesDocument(**_position_fields(asked, stock.variant, result), moves=documents)
 
 
 def _points(value: GScore) -> PointsDocument:

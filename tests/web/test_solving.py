@@ -14,6 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tbgen.beyond.budget import Budget
+from tbgen.board.variant import Variant
 from tbgen.web.app import make_app
 from tbgen.web.exchange import EventStream, Refusal
 from tbgen.web.limits import Limiter
@@ -23,7 +24,7 @@ from tbgen.web.solving import Solving
 from tests.support.commands import answer
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
-QUESTION = Question(chess.Board(LOCKED), None)
+QUESTION = Question(chess.Board(LOCKED), None, Variant.R_MOBILITY)
 BUDGET = Budget(7.5, 3 << 30)
 
 SCRIPT = """
