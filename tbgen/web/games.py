@@ -20,7 +20,7 @@ from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, Usage
 from tbgen.games.pgn.reader import Game, VariationMove, Variations, read_game, read_variations
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.referee import Arbiter, GameOptions, adjudicate
-from tbgen.games.settings import FiftyMoveRule, GameSettings
+from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.documents import Category, points_document
 from tbgen.probe.states import ProbeResult, read_chess
 from tbgen.probe.tablebase import Tablebase
@@ -43,7 +43,7 @@ from tbgen.web.stock import Stock
 
 
 class GameState(NamedTuple):
-    """A position of a game, and the move that led to it."""
+    """A position of a game, the move that led to it, and what is known of its worth."""
 
     uci: str
     """Empty for the first one, as is ``san``."""
@@ -53,6 +53,10 @@ class GameState(NamedTuple):
     position_score: GScore
     accrued: GScore
     clock: int
+    value: GScore | None = None
+    depth: int | None = None
+    missing: str | None = None
+    """The material whose table is missing."""
 
     @classmethod
     def of(cls, arbiter: Arbiter, uci: str = "", san: str = "", zeroing: bool = False) -> "GameState":
@@ -60,28 +64,30 @@ class GameState(NamedTuple):
         referee = arbiter.board, arbiter.position_score, arbiter.accrued, arbiter.clock
         return cls(uci, san, zeroing, *referee)
 
-
-class Worth(NamedTuple):
-    """What is known of the worth of a state."""
-
-    value: GScore | None = None
-    depth: int | None = None
-    missing: str | None = None
-    """The material whose table is missing."""
-
-    @classmethod
-    def of(cls, result: ProbeResult | TbgenError) -> "Worth":
-        """Return what tables say of a state.
+    def told_by(self, result: ProbeResult | TbgenError) -> "GameState":
+        """Return the state with what tables say of its worth.
 
         :raises TbgenError: if a table cannot be used.
         """
         match result:
             case MissingLayerError():
-                return cls()
+                return self
             case MissingTableError():
-                return cls(missing=result.material)
+                return self._replace(missing=result.material)
         found = require_answer(result)
-        return cls(found.value, found.depth)
+        return self._replace(value=found.value, depth=found.depth)
+
+    def fields(self, scoring: Scoring = EXPONENTIAL) -> dict[str, Any]:
+        """Return the fields of a :class:`StateDocument`."""
+        value = self.value
+        return {
+            "fen": self.board.fen(),
+            "accrued": str(self.accrued),
+            "value": value and str(value),
+            "depth": self.depth,
+            "points": value and points_document(scoring, value),
+            "category": value and Category.of(value, self.board.turn),
+        }
 
 
 def in_tables(board: chess.Board) -> bool:
@@ -89,27 +95,14 @@ def in_tables(board: chess.Board) -> bool:
     return board.occupied.bit_count() <= MAX_MEN and not board.castling_rights
 
 
-def worths(tables: Tablebase, states: Sequence[GameState]) -> list[Worth]:
-    """Return what tables say about states of games.
+def looked_up(tables: Tablebase, states: Sequence[GameState]) -> list[GameState]:
+    """Return states of games with what tables say about them.
 
     :raises TbgenError: if a table cannot be used.
     """
     inside = [state for state in states if in_tables(state.board)]
     results = tables.probe_many([state.board for state in inside], [state.accrued for state in inside])
-    return [Worth.of(next(results)) if in_tables(state.board) else Worth() for state in states]
-
-
-def worth_fields(state: GameState, worth: Worth, scoring: Scoring = EXPONENTIAL) -> dict[str, Any]:
-    """Return the fields of a :class:`StateDocument`."""
-    value = worth.value
-    return {
-        "fen": state.board.fen(),
-        "accrued": str(state.accrued),
-        "value": value and str(value),
-        "depth": worth.depth,
-        "points": value and points_document(scoring, value),
-        "category": value and Category.of(value, state.board.turn),
-    }
+    return [state.told_by(next(results)) if in_tables(state.board) else state for state in states]
 
 
 def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> LegalMovesDocument:
@@ -121,19 +114,18 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     asked = question_of(fen, accrued, stock.variant)
     board, _ = read_chess(asked.board, None, stock.variant)
     arbiter = Arbiter(board, accrued=asked.accrued, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE)
-    first, *after = states = [GameState.of(arbiter), *_successors(arbiter)]
-    own, *others = [
-        Worth(state.position_score, 0) if state.position_score.rank < 2 else said
-        for state, said in zip(states, worths(stock.tables, states), strict=True)
+    first, *after = [
+        state._replace(value=state.position_score, depth=0) if state.position_score.rank < 2 else state
+        for state in looked_up(stock.tables, [GameState.of(arbiter), *_successors(arbiter)])
     ]
 
-    def order(known: tuple[GameState, Worth]) -> tuple[Any, ...]:
+    def order(state: GameState) -> tuple[Any, ...]:
         """The best value for the mover first, what is not known last."""
-        state, (value, *_) = known
+        value = state.value
         return (True, state.san) if value is None else (False, -value if board.turn else value, state.san)
 
     return LegalMovesDocument(
-        **worth_fields(first, _by_moves(first, others) if own.value is None else own),
+        **(_told_by_moves(first, after) if first.value is None else first).fields(),
         rules=stock.variant,
         **end_of(first.position_score),
         insufficient_material=first.board.is_insufficient_material(),
@@ -145,9 +137,9 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
                 san=state.san,
                 zeroing=state.zeroing,
                 **end_of(state.position_score),
-                **worth_fields(state, worth),
+                **state.fields(),
             )
-            for state, worth in sorted(zip(after, others, strict=True), key=order)
+            for state in sorted(after, key=order)
         ],
     )
 
@@ -164,23 +156,25 @@ def _successors(arbiter: Arbiter) -> Iterator[GameState]:
         arbiter.pop()
 
 
-def _by_moves(state: GameState, after: Sequence[Worth]) -> Worth:
-    """Return what the moves of a state say of it: the best of them, if all are known.
+def _told_by_moves(state: GameState, after: Sequence[GameState]) -> GameState:
+    """Return a state with what its moves say of it: the best of them, if all are known.
 
     The mover hurries to what is better than what has accrued, and puts off what is worse.
+
+    :param after: where they lead.
     """
-    values = [worth.value for worth in after if worth.value is not None]
+    values = [each.value for each in after if each.value is not None]
     if not after or len(values) < len(after):
-        return Worth()
+        return state
     best = max(values) if state.board.turn else min(values)
     if best == state.accrued:
-        return Worth(best, 0)
-    depths = [worth.depth for worth in after if worth.value == best]
+        return state._replace(value=best, depth=0)
+    depths = [each.depth for each in after if each.value == best]
     plies = [depth for depth in depths if depth is not None]
     if len(plies) < len(depths):
-        return Worth(best)
+        return state._replace(value=best)
     hurries = (best > state.accrued) == state.board.turn
-    return Worth(best, 1 + (min(plies) if hurries else max(plies)))
+    return state._replace(value=best, depth=1 + (min(plies) if hurries else max(plies)))
 
 
 def game(stock: Stock, body: bytes) -> GameDocument:
@@ -194,16 +188,23 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     settings = GameOptions(stock.variant).settings(played.tags)
     arbiter = Arbiter.of(played.start, settings)
     main = [VariationMove(number, move) for number, move in enumerate(played.moves)]
-    states = _states(arbiter, [*main, *moves])
-    known = worths(stock.tables, states)
+    states = looked_up(stock.tables, _states(arbiter, [*main, *moves]))
     outcome = _outcome(stock, arbiter, played)
     depth = [0]
     for after, _ in (*main, *moves):
         depth.append(depth[after] + 1)
     fields = [
-        _fields(*each, settings=settings)
-        | {"comment": comments.get(number, ""), "nags": nags.get(number, [])}
-        for number, each in enumerate(zip(depth, states, known, strict=True))
+        {
+            "ply": ply,
+            "uci": state.uci or None,
+            "san": state.san or None,
+            "comment": comments.get(number, ""),
+            "nags": nags.get(number, []),
+            "position_score": str(state.position_score),
+            "clock": state.clock,
+            **state.fields(settings.scoring),
+        }
+        for number, (ply, state) in enumerate(zip(depth, states, strict=True))
     ]
     return GameDocument(
         rules=stock.variant,
@@ -215,20 +216,8 @@ def game(stock: Stock, body: bytes) -> GameDocument:
         ],
         cut_variations=cut,
         outcome=outcome,
-        missing_tables=sorted({worth.missing for worth in known if worth.missing}),
+        missing_tables=sorted({state.missing for state in states if state.missing}),
     )
-
-
-def _fields(ply: int, state: GameState, worth: Worth, *, settings: GameSettings) -> dict[str, Any]:
-    """Return what is said of a position of a game and of the move that led to it."""
-    return {
-        "ply": ply,
-        "uci": state.uci or None,
-        "san": state.san or None,
-        "position_score": str(state.position_score),
-        "clock": state.clock,
-        **worth_fields(state, worth, settings.scoring),
-    }
 
 
 def only_game(pgn: bytes) -> Game:
@@ -322,16 +311,16 @@ def games(stock: Stock, body: bytes) -> GamesDocument:
 
 def _listed(stock: Stock, raw: RawGame, played: Game) -> ListedGameDocument:
     """Return a game in short."""
-    outcome = None
-    error: UsageError | None = played.error
-    if error is None:
-        try:
-            arbiter = Arbiter.of(played.start, GameOptions(stock.variant).settings(played.tags))
-            for move in played.moves:
-                arbiter.push(move)
-            outcome = _outcome(stock, arbiter, played)
-        except UsageError as wrong:
-            error = wrong
+    outcome = error = None
+    try:
+        if played.error is not None:
+            raise played.error
+        arbiter = Arbiter.of(played.start, GameOptions(stock.variant).settings(played.tags))
+        for move in played.moves:
+            arbiter.push(move)
+        outcome = _outcome(stock, arbiter, played)
+    except UsageError as wrong:
+        error = str(wrong)
     return ListedGameDocument(
         number=played.number,
         tags=played.tags,
@@ -339,6 +328,6 @@ def _listed(stock: Stock, raw: RawGame, played: Game) -> ListedGameDocument:
         result=played.result,
         plies=len(played.moves),
         outcome=outcome,
-        error=None if error is None else str(error),
+        error=error,
         pgn=raw.data.decode("utf-8", "replace"),
     )

@@ -28,7 +28,7 @@ from tbgen.probe.states import read_chess
 from tbgen.probe.tablebase import View
 from tbgen.text import plies
 from tbgen.web.exchange import Endpoints, Refusal, answer_file
-from tbgen.web.games import GameState, Worth, worths
+from tbgen.web.games import GameState, looked_up
 from tbgen.web.limits import Bill, WorkerPool
 from tbgen.web.lookups import question_of
 from tbgen.web.page_files import Introduction
@@ -185,14 +185,15 @@ def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
     notes = f"{'White' if turn else 'Black'} to move. Accrued: {state.accrued}."
     if scene.in_view:
         return Caption("", "", notes)
-    worth = Worth(state.position_score)
-    if state.position_score.rank >= 2:
+    if state.position_score.rank < 2:
+        state = state._replace(value=state.position_score)
+    else:
         stock = next(each for each in stocks if each.variant is scene.variant)
-        (worth,) = worths(stock.tables, [state])
-    if worth.value is None:
+        (state,) = looked_up(stock.tables, [state])
+    if state.value is None:
         return Caption(str(state.accrued), unknown(state.accrued), notes)
-    said = sentence(turn, state.position_score, state.accrued, worth.value, worth.depth)
-    return Caption(str(worth.value), said, notes)
+    said = sentence(turn, state.position_score, state.accrued, state.value, state.depth)
+    return Caption(str(state.value), said, notes)
 
 
 def introduction_of(request: Request, said: Caption) -> Introduction:
