@@ -18,6 +18,7 @@ import tbgen
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import KernelsMissingError
 from tbgen.errors import TbgenError
+from tbgen.html.cards import Caption
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.web.endpoints import ENDPOINTS, Endpoint, openapi
 from tbgen.web.envelope import MEDIA_TYPE, Envelope, Monitor
@@ -36,8 +37,8 @@ from tbgen.web.exchange import (
 from tbgen.web.limits import Bill, Limiter, Queue, Result, WorkerPool, client_of
 from tbgen.web.live import LivePage
 from tbgen.web.opponent import Opponent
-from tbgen.web.page_files import Introduction, Page
-from tbgen.web.previews import caption, introduction_of, moving_picture, picture, report_endpoints
+from tbgen.web.page_files import Page
+from tbgen.web.previews import caption, moving_picture, picture, report_endpoints, tags_of
 from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import Solving
 from tbgen.web.stock import Stock
@@ -169,12 +170,13 @@ class _Service:
             query = dict(request.query_params)
             return await pool.run(partial(make, *self._stocks.values(), query=query), bill)
 
-    async def _introduction(self, request: Request) -> Introduction:
-        """Return what the page says at once; nothing if its address shows nothing."""
+    async def _introduction(self, request: Request) -> tuple[str, Caption]:
+        """Return what the page says at once, with tags for its head; nothing if its address shows nothing."""
         try:
-            return introduction_of(request, await self._made_of_address(caption, request, self._quick))
+            said = await self._made_of_address(caption, request, self._quick)
         except (TbgenError, Refusal, KernelsMissingError):
-            return Introduction()
+            return "", Caption("", "")
+        return tags_of(request, said), said
 
     def _drawing(self, draw: Callable[..., bytes], media_type: str) -> Handler:
         """Return what answers with a picture of what an address shows."""

@@ -5,10 +5,9 @@ import html
 import re
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from posixpath import dirname, join, normpath
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,6 +17,9 @@ from tbgen.board.named import named_men
 from tbgen.html.diagrams import picture_of_man
 from tbgen.html.style import men, scheme_script, style_sheet
 from tbgen.web.exchange import Endpoints, Handler, answer_file
+
+if TYPE_CHECKING:  # a site without a server has no pictures
+    from tbgen.html.cards import Caption
 
 _SCRIPT: Final = re.compile(rb'<script type="module" src="page/([^"]+)"></script>\n')
 _IMPORT: Final = re.compile(rb'\b(?:from|import) ?\(?"(\.[^"]+)"')
@@ -69,21 +71,11 @@ _WITHOUT_SERVER: Final = "static/"
 """The folder of what answers where there is no server."""
 
 
-class Introduction(NamedTuple):
-    """What the explorer says before it has asked for anything."""
-
-    tags: str = ""
-    """For its head: what other sites show of a link."""
-    value: str = ""
-    """The value of the position."""
-    sentence: str = ""
-    """The same in words."""
-
-
 class Page:
     """The page and the files that it asks for.
 
-    :param introduction: returns what the explorer says at once, by its address.
+    :param introduction: returns what the explorer says at once, by its address: tags for its head, by which
+        other sites show a link, and what is said of the position.
     :param offers: what the server has besides tables: ``report``, ``solve``, ``live``, ``engine``; the page
         shows what is named.
     :raises UsageError: if there is a file of men, and something is wrong with it.
@@ -91,7 +83,7 @@ class Page:
 
     def __init__(
         self,
-        introduction: Callable[[Request], Coroutine[Any, Any, Introduction]],
+        introduction: Callable[[Request], Coroutine[Any, Any, tuple[str, "Caption"]]],
         offers: Iterable[str] = (),
     ) -> None:
         self._introduction = introduction
@@ -111,9 +103,9 @@ class Page:
 
     async def _answer_index(self, request: Request) -> Response:
         """Answer with the explorer, which says at once what its address shows."""
-        said = await self._introduction(request)
-        content = self.files[_INDEX].replace(b"</head>", f"{said.tags}</head>".encode(), 1)
-        for name, text in (("value", said.value), ("sentence", said.sentence)):
+        tags, said = await self._introduction(request)
+        content = self.files[_INDEX].replace(b"</head>", f"{tags}</head>".encode(), 1)
+        for name, text in (("value", said.headline), ("sentence", said.sentence)):
             begin = f'<p id="{name}">'
             content = content.replace(begin.encode(), f"{begin}{html.escape(text)}".encode(), 1)
         return _answer(request, _INDEX, content, _MAY, _pack)
@@ -135,7 +127,10 @@ def page_files(offers: Sequence[str]) -> dict[str, bytes]:
 
     :param offers: what is said on the pages to be there; ``static`` stands for no server.
     """
-    found = dict(_read(files("tbgen.web").joinpath("page"), ""))
+    place = Path(__file__).with_name("page")
+    found = {
+        path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()
+    }
     if "static" not in offers:
         found = {name: data for name, data in found.items() if not name.startswith(_WITHOUT_SERVER)}
     named = "".join(f' data-{offer}=""' for offer in offers)
@@ -186,12 +181,3 @@ def _pack(content: bytes) -> bytes:
 
 _packed = cache(_pack)
 """For files, of which there are few."""
-
-
-def _read(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
-    """Yield names and contents of all files in a folder and those below it."""
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _read(entry, f"{prefix}{entry.name}/")
-        else:
-            yield prefix + entry.name, entry.read_bytes()

@@ -31,7 +31,6 @@ from tbgen.web.exchange import Endpoints, Refusal, answer_file
 from tbgen.web.games import GameState, looked_up
 from tbgen.web.limits import Bill, WorkerPool
 from tbgen.web.lookups import question_of
-from tbgen.web.page_files import Introduction
 from tbgen.web.settings import MOST_FRAMES
 from tbgen.web.stock import Stock
 
@@ -196,8 +195,8 @@ def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
     return Caption(str(state.value), said, notes)
 
 
-def introduction_of(request: Request, said: Caption) -> Introduction:
-    """Return what the page says at once, with the tags by which other sites preview a link to it."""
+def tags_of(request: Request, said: Caption) -> str:
+    """Return the tags for the head of the page, by which other sites preview a link to it."""
     place, width, height = place_of(request), *SIZE
     query = f"?{request.url.query}" if request.url.query else ""
     worth = f"{said.headline} in r-mobility chess. " if said.headline else ""
@@ -214,7 +213,7 @@ def introduction_of(request: Request, said: Caption) -> Introduction:
         "twitter:card": "summary_large_image",
     }
     tags = (f'<meta property="{name}" content="{html.escape(text)}">\n' for name, text in properties.items())
-    return Introduction("".join(tags), said.headline, said.sentence)
+    return "".join(tags)
 
 
 def place_of(request: Request) -> str:

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import asdict
@@ -75,19 +75,15 @@ class Archive:
         for key, place in self._state.places.items():
             text = self._files.text(place)
             yield f"games/{key}.pgn", text.strip() + b"\n"
-            yield f"games/{key}.json", _json(retold_game(text, self._files.options))
+            yield f"games/{key}.json", msgspec.json.encode(retold_game(text, self._files.options))
             yield f"games/{key}.html", _leading(f"../../{explorer_link(text, self._start.rules)}")
         document = self._state.document()
         listed = document["finished"]["games"]
         while listed and (before := listed[-1]["number"]) > 1:
             found = self._state.finished(before)
-            yield f"games-{before}.json", _json(found)
+            yield f"games-{before}.json", msgspec.json.encode(found)
             listed = found["games"]
-        yield FIRST, _json(document)
-
-
-def _json(document: dict[str, Any]) -> bytes:
-    return msgspec.json.encode(document)
+        yield FIRST, msgspec.json.encode(document)
 
 
 def _leading(address: str) -> bytes:
