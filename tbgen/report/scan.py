@@ -5,9 +5,12 @@ What becomes of accrued scores is counted from the runs of a table, or from its 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event, Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import partial
+from itertools import product
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +106,7 @@ positions the first in the table is the greatest."""
 
 
 class TableCounts:
-    """The counts of one table, all 0 at first. Codes and slots are the table's.
+    """The counts of one table, all 0 at first, to which threads may add. Codes and slots are the table's.
 
     The first axis of counts without en passant positions has all positions up to symmetry, then those that a
     symmetry of the board maps onto themselves.
@@ -127,11 +130,12 @@ class TableCounts:
         stored = not self.info.variant.layered or self.info.stores_runs
         self.has_accrued = stored or (layers and self.info.has_layers)
         """Whether accrued scores are counted."""
-        self.en_passant_rows: list[tuple[int, int]] = []
+        self.en_passant_rows: list[list[int]] = source.table.ep_config.tolist()
         """Pawn placement and target square of the rows of en passant positions."""
         self.longest: Longest = {}
         """By kind, side and code: depth, and less the slot, or, with an en passant right, less row times
         phase size and slot within the phase."""
+        self._lock = Lock()
 
     @property
     def material(self) -> Material:
@@ -150,13 +154,36 @@ class TableCounts:
             total[:, list(image)] += twice
         return total // 2
 
-    def merge(self, other: TableCounts) -> None:
-        """Add another part of the same table, without its en passant positions."""
-        self.counts += other.counts
-        self.king += other.king
-        self.states += other.states
-        for key, found in other.longest.items():
-            self.longest[key] = max(found, self.longest.get(key, found))
+    def add(self, total: Counts, keys: NDArray[Any], symmetric: NDArray[np.bool_], depths: int = 1) -> None:
+        """Count keys in one of the arrays, all and those of symmetric positions; the lowest byte of one,
+        divided by ``depths``, is a code."""
+        for numbers, these in zip(total, (keys, keys[symmetric]), strict=True):
+            present, counts = _counted(these, depths)
+            with self._lock:
+                numbers.reshape(-1)[present] += counts
+
+    def add_states(self, side: int, holder: int, states: Tally, symmetric: NDArray[np.bool_]) -> None:
+        """Add states, all and those of symmetric positions."""
+        for column, slots, counts in states:
+            rare = counts[symmetric if slots is None else symmetric[slots]]
+            sums = counts.sum(dtype=np.int64), rare.sum(dtype=np.int64)
+            with self._lock:
+                self.states[:, side, holder, column] += sums
+
+    def note(self, kind: int, side: int, keys: NDArray[Any], start: int) -> None:
+        """Note the longest ones of consecutive positions from a place on; keys are codes times the number of
+        depths, plus depths."""
+        present, _ = _counted(keys, self.depths)
+        with self._lock:
+            note_longest(self.longest, (kind, side), keys, present, self.depths, start)
+
+
+def _counted(keys: NDArray[Any], depths: int) -> tuple[Counts, Counts]:
+    """Return which keys there are, those of NONE aside, and how many of each."""
+    counts = np.bincount(keys)
+    present = np.flatnonzero(counts)
+    present = present[present // depths & 255 != NONE]
+    return present, counts[present]
 
 
 def images(layout: Layout, counts: Counts) -> Counts:
@@ -185,83 +212,6 @@ def note_longest(
             longest[*kind, code] = max(before, (depth, -start - int(np.argmax(keys == key))))
 
 
-_OF_LAYERS: Final = WORSENED, LOST_BY_RESET, FRESH_STATES
-"""What the layers say, and own scores and fresh values alone do not: columns of the numbers of states."""
-
-_PIECE: Final = 1 << 13
-"""Words of 64 slots that a thread looks at in one go."""
-
-
-class FreshSide(NamedTuple):
-    """What is known of all positions of a table with one side to move, without any layer."""
-
-    side: int
-    fresh: NDArray[np.uint8]
-    """Shape (size,): codes of W(P)."""
-    ranks: NDArray[np.uint8]
-    """Shape (size,): ranks of g(P)."""
-    fixed: NDArray[np.bool_]
-    """Shape (size,): whether a symmetry of the board maps the position onto itself."""
-
-
-def count_layers(
-    source: TableSource,
-    ranks: NDArray[np.uint8],
-    fixed: NDArray[np.int64],
-    found: TableCounts,
-    threads: int,
-    progress: Progress,
-) -> None:
-    """Make all layers of a table and add the states that only they tell of to ``found``.
-
-    :param ranks: shape (2, size): of the own score of every position.
-    :param fixed: slots of positions that a symmetry of the board maps onto themselves, ascending.
-    """
-    from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
-
-    size, top = source.layout.size, int(ranks.max())
-    symmetric = np.zeros(size, np.bool_)
-    symmetric[fixed] = True
-    known = [FreshSide(side, source.fresh(side, 0, size)[0], ranks[side], symmetric) for side in (0, 1)]
-    with source.layers(threads) as layers, ThreadPoolExecutor(threads) as pool:
-        windows = layers.windows
-        for number, window in enumerate(windows):
-            base = window[0] * source.layout.phase_size
-            for rank, pair in enumerate(layers.layers(window), start=FIRST_LAYER):
-                for holder, layer in enumerate(pair):
-                    for of_side in known:
-                        _add_layer(pool, layer, of_side, (holder, rank, base), found)
-                progress("accrued scores", number * top + min(rank, top), top * len(windows))
-
-
-def _add_layer(
-    pool: ThreadPoolExecutor, layer: Layer, known: FreshSide, held: tuple[int, int, int], found: TableCounts
-) -> None:
-    """Add the states of one layer with one side to move in which the accrued score is reset.
-
-    :param held: holder (0 if White) and rank of the accrued score A, and the first slot of the window.
-    """
-    side, (holder, rank, base) = known.side, held
-    kept = rank if holder == 0 else 255 - rank
-
-    def part(start: int) -> NDArray[np.int64]:
-        words = start + np.flatnonzero(layer.there[side, start : start + _PIECE])  # most are empty
-        bits = np.unpackbits(layer.there[side, words].view(np.uint8), bitorder="little")
-        code = layer.value[side].reshape(-1, 64)[words]
-        fresh, ranks, fixed = (each.reshape(-1, 64)[base // 64 + words] for each in known[1:])
-        # g(P) is held by the side that has moved: an A equal to it is no state of its own.
-        states = bits.view(np.bool_).reshape(-1, 64) & (code != kept)
-        if holder != side:
-            states &= ranks != rank
-        lost = states & ((code < NONE) != (holder == 0))
-        columns = [states & ~lost, lost, states & (code == fresh)]
-        both = columns, [column & fixed for column in columns]
-        return np.array([list(map(np.count_nonzero, each)) for each in both])
-
-    for numbers in pool.map(part, range(0, layer.there.shape[1], _PIECE)):
-        found.states[:, side, holder, _OF_LAYERS] += numbers
-
-
 def count_source(
     source: TableSource, *, threads: int = 2, layers: bool = False, progress: Progress = silent
 ) -> TableCounts:
@@ -272,34 +222,24 @@ def count_source(
     :param layers: whether to make the layers of a packed table, to count what becomes of accrued scores; that
         takes as long as its build, and twice as much memory.
     """
-    blocks, size = blocks_of(source.layout), source.layout.size
+    found, blocks, size = TableCounts(source, layers), blocks_of(source.layout), source.layout.size
     fixed = symmetric_slots(source.layout)
-    done, lock, stopped = 0, Lock(), Event()
     ranks = np.zeros((2, size), np.uint8) if layers and source.info.has_layers else None
 
-    def part(number: int) -> TableCounts:
-        nonlocal done
-        found = TableCounts(source, layers)
-        for start, count in blocks[number::threads]:
-            if stopped.is_set():
-                break
-            _scan_block(source, block_at(source.layout, start, count), fixed, found, ranks)
-            with lock:
-                done += count
-                progress("counted", done, size)
-        return found
+    def scan(block: tuple[int, int]) -> int:
+        _scan_block(source, block_at(source.layout, *block), fixed, found, ranks)
+        return sum(block)
 
     with ThreadPoolExecutor(threads) as pool:
         try:
-            total, *others = pool.map(part, range(threads))
+            for done in pool.map(scan, blocks):
+                progress("counted", done, size)
         finally:
-            stopped.set()
-    for other in others:
-        total.merge(other)
-    _scan_en_passant(source, total)
+            pool.shutdown(cancel_futures=True)
+    _scan_en_passant(source, found)
     if ranks is not None:
-        count_layers(source, ranks, fixed, total, threads, progress)
-    return total
+        count_layers(source, ranks, fixed, found, threads, progress)
+    return found
 
 
 def _scan_block(
@@ -325,52 +265,88 @@ def _scan_block(
         if like is not None:
             group = group + like.astype(np.uint32) * np.uint32(LIKE_BISHOPS)
         key, captures = value * np.uint32(depths) + depth, moves.captures.reshape(-1)
-        _add(found.counts[:, side], group.reshape(-1) * np.uint32(depths << 8) + key, symmetric, depths)
-        _add(found.king[:, side], kings | value, symmetric)
-        _note_longest(found, ANY, side, key, block.start)
-        _note_longest(found, QUIET, side, np.where(captures, np.uint32(NONE * depths), key), block.start)
+        found.add(found.counts[:, side], group.reshape(-1) * np.uint32(depths << 8) + key, symmetric, depths)
+        found.add(found.king[:, side], kings | value, symmetric)
+        found.note(ANY, side, key, block.start)
+        found.note(QUIET, side, np.where(captures, np.uint32(NONE * depths), key), block.start)
         rank = moves.rank.reshape(-1)
         if ranks is not None:
             ranks[side, block.start : block.start + block.size] = rank
         if found.has_accrued:
             for holder in (0, 1):
                 runs = source.runs(holder, side, block.start, block.size)
-                _add_states(found.states[:, side, holder], tally(holder, side, value, rank, runs), symmetric)
-
-
-def _add(total: Counts, keys: NDArray[Any], symmetric: NDArray[np.bool_], depths: int = 1) -> None:
-    """Count keys, all and those of symmetric positions; the lowest byte of one, divided by ``depths``, is a
-    code."""
-    for numbers, these in zip(total, (keys, keys[symmetric]), strict=True):
-        present, counts = _counted(these, depths)
-        numbers.reshape(-1)[present] += counts
-
-
-def _add_states(total: Counts, states: Tally, symmetric: NDArray[np.bool_]) -> None:
-    """Add states, all and those of symmetric positions."""
-    for column, slots, counts in states:
-        rare = counts[symmetric if slots is None else symmetric[slots]]
-        total[:, column] += counts.sum(dtype=np.int64), rare.sum(dtype=np.int64)
-
-
-def _counted(keys: NDArray[Any], depths: int) -> tuple[Counts, Counts]:
-    """Return which keys there are, those of NONE aside, and how many of each."""
-    counts = np.bincount(keys)
-    present = np.flatnonzero(counts)
-    present = present[present // depths & 255 != NONE]
-    return present, counts[present]
-
-
-def _note_longest(found: TableCounts, kind: int, side: int, keys: NDArray[Any], start: int) -> None:
-    present, _ = _counted(keys, found.depths)
-    note_longest(found.longest, (kind, side), keys, present, found.depths, start)
+                found.add_states(side, holder, tally(holder, side, value, rank, runs), symmetric)
 
 
 def _scan_en_passant(source: TableSource, found: TableCounts) -> None:
-    for (phase, square), (value, depth) in source.en_passant():
-        side, start = int(square < 32), len(found.en_passant_rows) * source.info.phase_size
-        keys = value.astype(np.int64) * found.depths + depth
+    table = source.table
+    for row, (_, square) in enumerate(found.en_passant_rows):
+        side = int(square < 32)
+        keys = table.ep_value[row].astype(np.int64) * found.depths + table.ep_depth[row]
         present, counts = _counted(keys, found.depths)
         found.en_passant[side].reshape(-1)[present] += counts
-        _note_longest(found, EN_PASSANT, side, keys, start)
-        found.en_passant_rows.append((phase, square))
+        found.note(EN_PASSANT, side, keys, row * source.info.phase_size)
+
+
+_PIECE: Final = 1 << 13
+"""Words of 64 slots that a thread looks at in one go."""
+
+_OF_LAYERS: Final = WORSENED, LOST_BY_RESET, FRESH_STATES
+"""What the layers say, and own scores and fresh values alone do not: columns of the numbers of states."""
+
+
+def count_layers(
+    source: TableSource,
+    ranks: NDArray[np.uint8],
+    fixed: NDArray[np.int64],
+    found: TableCounts,
+    threads: int,
+    progress: Progress,
+) -> None:
+    """Make all layers of a table and add the states that only they tell of to ``found``.
+
+    :param ranks: shape (2, size): of the own score of every position.
+    :param fixed: slots of positions that a symmetry of the board maps onto themselves, ascending.
+    """
+    from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
+
+    size, top = source.layout.size, int(ranks.max())
+    symmetric = np.zeros(size, np.bool_)
+    symmetric[fixed] = True
+    with source.layers(threads) as layers, ThreadPoolExecutor(threads) as pool:
+        windows = layers.windows
+        for number, window in enumerate(windows):
+            slots = slice(*(phase * source.layout.phase_size for phase in window))
+            for rank, pair in enumerate(layers.layers(window), start=FIRST_LAYER):
+                for (holder, layer), side in product(enumerate(pair), (0, 1)):
+                    fresh = source.table.value[side, slots]
+                    known = [each.reshape(-1, 64) for each in (fresh, ranks[side, slots], symmetric[slots])]
+                    count = partial(_count_words, layer, known, (holder, rank), side)
+                    for numbers in pool.map(count, range(0, layer.there.shape[1], _PIECE)):
+                        found.states[:, side, holder, _OF_LAYERS] += numbers
+                progress("accrued scores", number * top + min(rank, top), top * len(windows))
+
+
+def _count_words(
+    layer: Layer, known: Sequence[NDArray[Any]], accrued: tuple[int, int], side: int, start: int
+) -> Counts:
+    """Count the states of some words of a layer with one side to move in which the accrued score is reset.
+
+    :param known: of the slots of the layer, shape (words, 64) each: codes of W(P), ranks of g(P), and whether
+        a symmetry of the board maps the position onto itself.
+    :param accrued: holder (0 if White) and rank of the accrued score A.
+    :param start: the first word.
+    """
+    holder, rank = accrued
+    words = start + np.flatnonzero(layer.there[side, start : start + _PIECE])  # most are empty
+    bits = np.unpackbits(layer.there[side, words].view(np.uint8), bitorder="little")
+    code = layer.value[side].reshape(-1, 64)[words]
+    fresh, ranks, symmetric = (each[words] for each in known)
+    # g(P) is held by the side that has moved: an A equal to it is no state of its own.
+    states = bits.view(np.bool_).reshape(-1, 64) & (code != (rank if holder == 0 else 255 - rank))
+    if holder != side:
+        states &= ranks != rank
+    lost = states & ((code < NONE) != (holder == 0))
+    columns = [states & ~lost, lost, states & (code == fresh)]
+    both = columns, [column & symmetric for column in columns]
+    return np.array([list(map(np.count_nonzero, each)) for each in both])

@@ -56,7 +56,7 @@ class TableSource:
 
     def __init__(self, info: TableInfo, table: Table, sources: Sources | None = None) -> None:
         self.info, self.layout = info, table.layout
-        self._table, self._sources = table, sources
+        self.table, self._sources = table, sources
         counts = np.bitwise_count(table.run_mask)
         self._before = np.cumsum(counts, dtype=np.int64).reshape(counts.shape) - counts
         """How many slots have runs before those of each word of the mask."""
@@ -66,30 +66,23 @@ class TableSource:
     def fresh(self, side: int, start: int, size: int) -> Fresh:
         """Return what is known of consecutive slots."""
         part = slice(start, start + size)
-        return self._table.value[side, part], self._table.depth[side, part]
-
-    def en_passant(self) -> Iterator[tuple[tuple[int, int], Fresh]]:
-        """Yield pawn placement and target square of every row of en passant positions, and what is known of
-        them, as many as slots of a placement."""
-        rows = zip(self._table.ep_config.tolist(), self._table.ep_value, self._table.ep_depth, strict=True)
-        for (phase, square), value, depth in rows:
-            yield (phase, square), (value, depth)
+        return self.table.value[side, part], self.table.depth[side, part]
 
     def runs(self, holder: int, side: int, start: int, size: int) -> ScanRuns | None:
         """Return the runs of slots, None if the table has none.
 
         :param start: the first slot of a word, as the one behind the last slot is.
         """
-        if not self._table.run_mask.size:
+        if not self.table.run_mask.size:
             return None
-        words = self._table.run_mask[holder, side, start // _WORD : (start + size) // _WORD]
+        words = self.table.run_mask[holder, side, start // _WORD : (start + size) // _WORD]
         slots = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
         first = int(self._before[holder, side, start // _WORD])
         ends = self._ends[first : first + slots.size + 1]
         part = slice(*ends[[0, -1]].tolist())
-        rank = self._table.run_rank[part]
+        rank = self.table.run_rank[part]
         owner, first_rank = np.repeat(slots, np.diff(ends)), (rank % LAST_RUN).astype(np.int16)
-        return ScanRuns(owner, first_rank, rank >= LAST_RUN, self._table.run_value[part])
+        return ScanRuns(owner, first_rank, rank >= LAST_RUN, self.table.run_value[part])
 
     def layers(self, threads: int) -> EveryLayer:
         """Return what makes the layers of accrued scores, by solving the table again, to be used as a context
@@ -99,7 +92,7 @@ class TableSource:
 
         assert self._sources is not None
         ensure_compiled(_logger.warning)
-        return EveryLayer(self._table, self._sources.around(self._table.material), threads=threads)
+        return EveryLayer(self.table, self._sources.around(self.table.material), threads=threads)
 
 
 @contextmanager
