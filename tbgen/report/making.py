@@ -20,7 +20,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.packed.copies import passing_copies
 from tbgen.probe.tablebase import Tablebase
-from tbgen.progress import Progress, Reporter, SilentReporter, TimedProgress, silent
+from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.data import SavedData, overall_documents
 from tbgen.report.difference import Difference, difference
 from tbgen.report.endgames import by_score, endgame
@@ -46,19 +46,6 @@ from tbgen.store.table_file import StoredFile
 
 if TYPE_CHECKING:
     from tbgen.report.site import Site
-
-
-def report_source(
-    source: TableSource, *, threads: int = 2, layers: bool = False, progress: Progress = silent
-) -> TableReport:
-    """Read a table once and return its report, without lines.
-
-    :param layers: as :func:`tbgen.report.scan.count_source` takes it.
-    :param progress: told the steps.
-
-    :raises DamagedTableError: if the table cannot be used.
-    """
-    return table_report(count_source(source, threads=threads, layers=layers, progress=progress))
 
 
 def table_report(scanned: TableCounts) -> TableReport:
@@ -129,27 +116,14 @@ def read_material(
 ) -> MaterialReport:
     """Return the report of a material, of its tables or of saved data, as the plan has it.
 
+    Tables that have been read stay in memory until they are compared.
+
     :param depths: whether depths are made that lines need and tables do not store.
 
     :raises TbgenError: if a file of data cannot be used.
     :raises DamagedTableError: if a table cannot be used.
     """
-    if plan.saved:
-        return _of_data(plan, material, clock)
-    tables, compared = _of_tables(plan, material, clock, threads)
-    return [with_lines(plan.places, found, clock, depths) for found in tables], compared
-
-
-def _of_data(plan: ReportPlan, material: Material, clock: TimedProgress) -> MaterialReport:
-    data, tables = SavedData(plan.places[0]), []
-    for task in plan.tables(material):
-        clock.begin(material, task.cost.steps, str(task.variant))
-        tables.append(data.table(material, task.variant))
-    return tables, data.difference(material) if material in plan.compared else None
-
-
-def _of_tables(plan: ReportPlan, material: Material, clock: TimedProgress, threads: int) -> MaterialReport:
-    """Read the tables of a material; packed ones are held in memory until both are compared."""
+    data, tables, compared = SavedData(plan.places[0]), list[TableReport](), None
     with ExitStack() as stack:
 
         @cache
@@ -157,17 +131,25 @@ def _of_tables(plan: ReportPlan, material: Material, clock: TimedProgress, threa
             opened = open_source(plan.places, material, variant, threads=threads, progress=clock.progress)
             return stack.enter_context(opened)
 
-        tables, comparison = [], plan.compared.get(material)
         for task in plan.tables(material):
             clock.begin(material, task.cost.steps, str(task.variant))
-            table = source(task.variant)
-            report = report_source(table, threads=threads, layers=plan.layers, progress=clock.progress)
-            tables.append(report)
-        if comparison is None:
-            return tables, None
-        clock.begin(material, comparison.steps, "both")
-        r, wg = map(source, Variant)
-        return tables, difference(r, wg, clock.progress)
+            if plan.saved:
+                tables.append(data.table(material, task.variant))
+            else:
+                scanned = count_source(
+                    source(task.variant), threads=threads, layers=plan.layers, progress=clock.progress
+                )
+                tables.append(table_report(scanned))
+        if material in plan.compared:
+            clock.begin(material, plan.compared[material].steps, "both")
+            if plan.saved:
+                compared = data.difference(material)
+            else:
+                r, wg = map(source, Variant)
+                compared = difference(r, wg, clock.progress)
+    if not plan.saved:
+        tables = [with_lines(plan.places, table, clock, depths) for table in tables]
+    return tables, compared
 
 
 def with_lines(
@@ -328,10 +310,13 @@ def save_report(
     """
     whole = plan_report(directory, materials, men=men, rules=rules, layers=layers)
     data = SavedData(Path(out))
-    saved = [task for task in whole.tasks if _is_saved(data, whole, task)]
-    plan = whole.without(saved, data.differences())
+    left = tuple(task for task in whole.tasks if not _is_saved(data, whole, task))
+    new, compared = {task.material for task in left}, data.differences()
+    # A pair of tables has to be compared again if one of the two is read again.
+    again = {key: cost for key, cost in whole.compared.items() if key in new or key not in compared}
+    plan = replace(whole, tasks=left, compared=again)
     clock = TimedProgress(reporter or SilentReporter(), plan.seconds, whole.materials)
-    count = len(plan.tasks)
+    count = len(left)
     with passing_copies(plan.places[0]):
         for material in plan.materials:
             tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
@@ -340,12 +325,13 @@ def save_report(
                 data.save_difference(difference)
             for table in tables:
                 data.save_table(table)
-        for task in saved if depths else ():
-            before = data.table(task.material, task.variant)
-            after = with_lines(plan.places, before, clock, depths)
-            if after != before:
-                data.save_table(after)
-                count += 1
+        for task in whole.tasks if depths else ():
+            if task not in left:
+                before = data.table(task.material, task.variant)
+                after = with_lines(plan.places, before, clock, depths)
+                if after != before:
+                    data.save_table(after)
+                    count += 1
     return count
 
 

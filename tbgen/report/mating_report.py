@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 from tbgen.board.material import Material, men_of
 from tbgen.board.variant import Variant
@@ -17,8 +15,8 @@ from tbgen.errors import MissingTableError, UsageError, quote
 from tbgen.index.layout import layout_of
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.mating import MULLER, MatingMarks, mating_entry
-from tbgen.report.model import MatingEntry
-from tbgen.report.plan import NothingToReportError
+from tbgen.report.model import MatingReport
+from tbgen.report.plan import NothingToReportError, build_command
 from tbgen.report.scan import count_source
 from tbgen.report.source import open_source
 from tbgen.store.format import Directories, directories_of, tables_in
@@ -26,21 +24,6 @@ from tbgen.store.format import Directories, directories_of, tables_in
 _PIECES: Final = "QRBN"
 """The pieces of chess that every man is set against."""
 _MAN: Final = re.compile(rf"\[[^][]*\]|[{_PIECES}]", re.IGNORECASE | re.ASCII)
-
-
-@dataclass(frozen=True)
-class MatingReport:
-    """What tables tell about mating potential."""
-
-    entries: tuple[MatingEntry, ...]
-    """In build order."""
-    missing: tuple[Material, ...]
-    """The other materials of the same men, which have no table, in build order."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return the report as one document for JSON."""
-        entries = [entry.plain() for entry in self.entries]
-        return {"entries": entries, "missing": [material.name for material in self.missing]}
 
 
 def mating_materials(men: Iterable[str]) -> list[Material]:
@@ -113,11 +96,10 @@ def read_mating(
     wanted = {*mating_materials(men), *named}
     found, missing = sorted(wanted & there), tuple(sorted(wanted - there))
     if not found:
-        command = ["tbgen", "build", *(material.name for material in missing[: len(men)])]
-        command += [] if variant is Variant.R_MOBILITY else ["--rules", variant]
-        command += [] if directory is None else ["--dir", str(first)]
+        names = (material.name for material in missing[: len(men)])
+        command = build_command(names, variant, directory)
         place = " and ".join(map(str, places))
-        raise NothingToReportError(f"{place} has no table of these men; make some: {shlex.join(command)}")
+        raise NothingToReportError(f"{place} has no table of these men; make some: {command}")
     costs = {material: seconds_of("counted", layout_of(material).size) for material in found}
     clock = TimedProgress(reporter or SilentReporter(), sum(costs.values()), found)
     entries = []

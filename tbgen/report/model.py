@@ -410,6 +410,15 @@ class MatingEntry(ReportPart):
     """By side to move, the most frequent value of quiet positions; None without any."""
 
 
+class MatingReport(ReportPart):
+    """What tables tell about mating potential."""
+
+    entries: tuple[MatingEntry, ...]
+    """In build order."""
+    missing: tuple[Material, ...]
+    """The other materials of the same men, which have no table, in build order."""
+
+
 class TableReport(ReportPart, kw_only=True):
     """Everything about one table."""
 

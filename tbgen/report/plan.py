@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -92,16 +92,6 @@ class ReportPlan:
         """Return the tables of a material."""
         return [task for task in self.tasks if task.material == material]
 
-    def without(self, tasks: Container[Task], compared: Container[Material]) -> ReportPlan:
-        """Return the rest of a plan once some tables have been read, and those of some materials compared.
-
-        A pair of tables has to be compared again if one of the two has not been read.
-        """
-        left = tuple(task for task in self.tasks if task not in tasks)
-        new = {task.material for task in left}
-        again = {key: cost for key, cost in self.compared.items() if key in new or key not in compared}
-        return replace(self, tasks=left, compared=again)
-
 
 def plan_report(
     directory: Directories = None,
@@ -133,10 +123,13 @@ def plan_report(
     chosen = tuple(Variant) if rules is None else (Variant.parse(rules),)
     data = SavedData(first)
     there = {
-        variant: set(data.tables(variant) if saved else tables_in(first, variant, *others))
+        variant: {
+            material
+            for material in (data.tables(variant) if saved else tables_in(first, variant, *others))
+            if not material.is_described
+        }
         for variant in chosen
     }
-    there = {variant: {each for each in found if not each.is_described} for variant, found in there.items()}
     for material in named:
         if material.is_described:
             raise UsageError(f"{material} has described men: reports are about tables of chess")
@@ -150,10 +143,8 @@ def plan_report(
         if saved:
             sentence = f"{place} has no such data of tables; save some with: tbgen report --save"
             raise NothingToReportError(sentence)
-        words = ["tbgen", "build", "--men", str(men or 3)]
-        words += [] if chosen[0] is Variant.R_MOBILITY else ["--rules", chosen[0]]
-        words += [] if directory is None else ["--dir", str(first)]
-        raise NothingToReportError(f"{place} has no such table; make some with: {shlex.join(words)}")
+        command = build_command(["--men", str(men or 3)], chosen[0], directory)
+        raise NothingToReportError(f"{place} has no such table; make some with: {command}")
     tasks = tuple(
         Task(material, variant, Cost({"data": RATES.seconds.data}))
         if saved
@@ -167,3 +158,11 @@ def plan_report(
         for material in sorted(both.intersection(data.differences()) if saved else both)
     }
     return ReportPlan(places, tasks, compared, saved, layers)
+
+
+def build_command(words: Iterable[str], variant: Variant, directory: Directories) -> str:
+    """Return the command that builds what words say, where a report looks for it."""
+    command = ["tbgen", "build", *words]
+    command += [] if variant is Variant.R_MOBILITY else ["--rules", variant]
+    command += [] if directory is None else ["--dir", str(directories_of(directory)[0])]
+    return shlex.join(command)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
-from tbgen.report.making import report_source
+from tbgen.report.making import table_report
 from tbgen.report.model import TableReport
 from tbgen.report.records import overall_records, with_line
 from tbgen.report.scan import TableCounts, count_source
@@ -22,7 +22,7 @@ from tbgen.report.source import open_source
 def report_table(directory: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> TableReport:
     """Return the report of a table, without lines."""
     with open_source((directory,), Material.parse(name), variant) as source:
-        return report_source(source)
+        return table_report(count_source(source))
 
 
 @cache
