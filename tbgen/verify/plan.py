@@ -200,16 +200,12 @@ def plan_proofs(
     """
     proofs = proofs or Proofs()
     infos = {material: _info(directory, material, variant) for material in order}
-    earlier = {
-        material: None if info is None else proofs.of(material, variant, info.digest, sample)
-        for material, info in infos.items()
-    }
     later = list(infos)
     at_hand = {material for material, info in infos.items() if info is None or _is_at_hand(directory, info)}
     tasks = []
     for material, info in infos.items():
         later = [each for each in later if each != material]
-        done = earlier[material]
+        done = None if info is None else proofs.of(material, variant, info.digest, sample)
         if info is None or (done is not None and not info.packed):
             tasks.append(ProofTask(material, done))
             continue

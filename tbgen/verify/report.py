@@ -95,12 +95,11 @@ class VerifyResult:
 
 def describe(table: Table, rows: NDArray[np.int64], limit: int) -> list[Finding]:
     """Return findings for ``limit`` of the kernels' rows (n, 7), the likely causes of the others first."""
-    layout = table.layout
     contradicted = rows[rows[:, 0] == problems.WRONG]
     places = list(dict.fromkeys(_place(row) for row in contradicted))[:_MOST_POSITIONS]
     blamed = _blame(table, places)
     order = sorted(rows, key=lambda row: (-blamed[_place(row)], row[0] != problems.WRONG))
-    return [_finding(table, layout, row) for row in order[:limit]]
+    return [_finding(table, row) for row in order[:limit]]
 
 
 def _place(row: NDArray[np.int64]) -> Place:
@@ -152,7 +151,7 @@ def _fen(board: AnyBoard) -> str:
     return board.fen(en_passant="fen") if isinstance(board, chess.Board) else board.fen()
 
 
-def _finding(table: Table, layout: Layout, row: NDArray[np.int64]) -> Finding:
+def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
     problem, _, side, slot, level, stored, right = row.tolist()
     board = board_at(table, _place(row))
     mover = "Black" if side else "White"
