@@ -15,9 +15,9 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import KINDS, Kind, between, reach
+from tbgen.board.kinds import Kind, between, reach
 from tbgen.index.layout import IMAGE, TRANSPOSE, TRIANGLE, Layout
-from tbgen.retro.geometry import BETWEEN, BIT, PAWN_ATTACKS
+from tbgen.retro.geometry import BIT, PAWN_ATTACKS
 
 Boards = NDArray[np.uint64]
 
@@ -45,22 +45,19 @@ def _hidden(passed: Boards) -> Boards:
     return hidden
 
 
-_HIDDEN: Final = _hidden(BETWEEN)
-
-PAWNS: Final = tuple(ScanKind(attacks, BETWEEN, None, pawn=True) for attacks in PAWN_ATTACKS)
+PAWNS: Final = tuple(
+    ScanKind(attacks, np.zeros((64, 64), np.uint64), None, pawn=True) for attacks in PAWN_ATTACKS
+)
 """White's and Black's."""
 
 
 @cache
 def scan_kind(kind: Kind) -> ScanKind:
-    """Return what men of a kind attack; those of chess share what they pass, by lines."""
-    passed, hidden = BETWEEN, _HIDDEN
-    if kind not in KINDS:
-        squares = range(64)
-        passed = np.array([[between(kind, start, stop) for stop in squares] for start in squares], np.uint64)
-        hidden = _hidden(passed)
-    reached = np.array(reach(kind), np.uint64)
-    return ScanKind(reached, passed, hidden if kind.rides else None, kind.is_colour_bound)
+    """Return what men of a kind attack."""
+    squares = range(64)
+    passed = np.array([[between(kind, start, stop) for stop in squares] for start in squares], np.uint64)
+    reached, hidden = np.array(reach(kind), np.uint64), _hidden(passed) if kind.rides else None
+    return ScanKind(reached, passed, hidden, kind.is_colour_bound)
 
 
 BLOCK_SLOTS = 1 << 16
@@ -104,27 +101,19 @@ def blocks_of(layout: Layout) -> list[tuple[int, int]]:
 
 def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
     """Return a block of :func:`blocks_of`."""
-    phase, rest = divmod(start, layout.phase_size)
-    phases = max(1, size // layout.phase_size)
-    axes = 1 + layout.free
-    placements = np.array(layout.placements[phase : phase + phases], np.intp).reshape(phases, layout.pawns)
-    shape, squares = [phases], []
-    within = layout.phase_size
-    for man in range(layout.free):
-        values = np.arange(64) if man or layout.pawns else np.array(TRIANGLE)
-        width, within = within, within // len(values)
-        if size < width:
-            first = rest // within
-            values = values[first : first + max(1, size // within)]
-            rest %= within
-        squares.append(_along(values, 1 + man, axes))
-        shape.append(len(values))
-    pawns = [_along(column, 0, axes) for column in placements.T]
+    squares = [np.arange(64) if man or layout.pawns else np.array(TRIANGLE) for man in range(layout.free)]
+    every = len(layout.placements), *map(len, squares)
+    ends = (np.unravel_index(slot, every) for slot in (start, start + size - 1))
+    parts = [slice(int(first), int(last) + 1) for first, last in zip(*ends, strict=True)]
+    shape = tuple(part.stop - part.start for part in parts)
+    placements = np.array(layout.placements[parts[0]], np.intp).reshape(shape[0], layout.pawns)
+    free = [_along(squares[man][parts[1 + man]], 1 + man, len(shape)) for man in range(layout.free)]
+    pawns = [_along(column, 0, len(shape)) for column in placements.T]
     colours = [*layout.colours, *[0] * layout.white_pawns, *[1] * layout.black_pawns]
     kinds = [scan_kind(layout.material.kinds[number]) for number in layout.kinds]
     kinds += [PAWNS[colour] for colour in colours[layout.free :]]
-    men = zip(kinds, (not colour for colour in colours), [*squares, *pawns], strict=True)
-    return ScanBlock(start, tuple(shape), tuple(ScanMan(*man) for man in men))
+    men = zip(kinds, (not colour for colour in colours), [*free, *pawns], strict=True)
+    return ScanBlock(start, shape, tuple(ScanMan(*man) for man in men))
 
 
 def _along(values: NDArray[Any], axis: int, axes: int) -> NDArray[Any]:

@@ -96,10 +96,12 @@ CSV: Final[Mapping[str, tuple[str, Callable[[TableReport], Iterator[Row]]]]] = {
 }
 """By name of a file: its titles after material and rules, and what gives the rest of the rows of a report."""
 
-Files = dict[str, str]
-
 _TABLE: Final = ("material", "rules", "digest", "tbgen_version", "bytes", "max_depth")
 _HOLDER: Final = ("material", "value", "ties", "fen", "verified")
+
+
+Files = dict[str, str]
+"""Contents of files by their endings."""
 
 
 def table_files(report: TableReport) -> Files:
@@ -109,8 +111,7 @@ def table_files(report: TableReport) -> Files:
 
 def overview_files(reports: Sequence[TableReport]) -> Files:
     """Return what the tables are, and how their values are distributed."""
-    found = [summary(report) for report in reports]
-    return {"json": _json(found), "csv": _csv("distribution", reports)}
+    return {"json": _json(list(map(summary, reports))), "csv": _csv("distribution", reports)}
 
 
 def record_files(reports: Sequence[TableReport], records: Mapping[Variant, Sequence[OverallRecord]]) -> Files:
@@ -118,14 +119,10 @@ def record_files(reports: Sequence[TableReport], records: Mapping[Variant, Seque
     return {"json": _json(overall_documents(records)), "csv": _csv("records", reports)}
 
 
-def endgame_files(reports: Sequence[TableReport]) -> Files:
-    """Return what every endgame gives."""
-    return {"json": _json(_each(reports, "endgame")), "csv": _csv("endgames", reports)}
-
-
-def mating_files(reports: Sequence[TableReport]) -> Files:
-    """Return mating potentials."""
-    return {"json": _json(_each(reports, "mating")), "csv": _csv("mating", reports)}
+def part_files(part: str, csv: str, reports: Sequence[TableReport]) -> Files:
+    """Return one part of some reports, and the file of :data:`CSV` about it."""
+    found = [report.plain("material", "rules", part) for report in reports]
+    return {"json": _json(found), "csv": _csv(csv, reports)}
 
 
 def difference_files(differences: Sequence[Difference]) -> Files:
@@ -170,10 +167,6 @@ def _csv(name: str, reports: Iterable[TableReport]) -> str:
     titles, rows_of = CSV[name]
     rows = ((report.material, report.variant, *row) for report in reports for row in rows_of(report))
     return csv_text(("material", "rules", *titles.split()), rows)
-
-
-def _each(reports: Iterable[TableReport], part: str) -> list[dict[str, Any]]:
-    return [report.plain("material", "rules", part) for report in reports]
 
 
 def _json(found: Any) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import structs
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.packed.copies import passing_copies
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
@@ -32,7 +30,6 @@ from tbgen.report.model import (
     Depths,
     Distribution,
     OverallRecord,
-    Record,
     Sides,
     TableReport,
     Totals,
@@ -41,8 +38,7 @@ from tbgen.report.plan import LINES, ReportPlan, Task, plan_report
 from tbgen.report.records import lines_left_out, overall_records, records_of, with_line
 from tbgen.report.scan import Counts, TableCounts, count_source, images
 from tbgen.report.source import TableSource, open_source
-from tbgen.store.format import Directories, find_table
-from tbgen.store.table_file import StoredFile
+from tbgen.store.format import Directories
 
 if TYPE_CHECKING:
     from tbgen.report.site import Site
@@ -102,9 +98,6 @@ def _counts(
     wiped_out = worsened + lost_by_reset
     survives = states - improved - lost - wiped_out
     return AccruedCounts(states, stored, survives, improved, worsened, lost, lost_by_reset, wiped_out, fresh)
-
-
-_logger: Final = logging.getLogger(__name__)
 
 
 MaterialReport = tuple[list[TableReport], Difference | None]
@@ -171,18 +164,8 @@ def with_lines(
             clock.begin(report.material, {}, str(report.variant))
             for number, record in enumerate(records):
                 clock.progress(LINES, number, len(records))
-                records[number] = record if record.line else _with_line(record, tables)
+                records[number] = record if record.line else with_line(record, tables)
     return structs.replace(report, records=tuple(records))
-
-
-def _with_line(record: Record, tables: Tablebase) -> Record:
-    try:
-        return with_line(record, tables)
-    except DamagedTableError:
-        raise
-    except TbgenError as error:  # no room for a layer, say: everything else is there
-        _logger.warning("the line of %s to %s is left out: %s", record.material, record.value, error)
-        return record
 
 
 @dataclass(frozen=True)
@@ -310,7 +293,7 @@ def save_report(
     """
     whole = plan_report(directory, materials, men=men, rules=rules, layers=layers)
     data = SavedData(Path(out))
-    left = tuple(task for task in whole.tasks if not _is_saved(data, whole, task))
+    left = tuple(task for task in whole.tasks if not _is_saved(data, task))
     new, compared = {task.material for task in left}, data.differences()
     # A pair of tables has to be compared again if one of the two is read again.
     again = {key: cost for key, cost in whole.compared.items() if key in new or key not in compared}
@@ -335,15 +318,11 @@ def save_report(
     return count
 
 
-def _is_saved(data: SavedData, plan: ReportPlan, task: Task) -> bool:
+def _is_saved(data: SavedData, task: Task) -> bool:
     """Whether the data of a table are there, accrued scores included if these are to be counted."""
-    path = find_table(plan.places, task.material.name, task.variant)
-    with StoredFile(path, material=task.material) as file:
-        info = file.info
-    if data.digest(task.material, task.variant) != info.digest:
+    if data.digest(task.material, task.variant) != task.digest:
         return False
-    counts = plan.layers and info.has_layers
-    return not counts or data.table(task.material, task.variant).accrued is not None
+    return not task.layers or data.table(task.material, task.variant).accrued is not None
 
 
 def report_document(report: Report) -> dict[str, Any]:

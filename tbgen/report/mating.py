@@ -87,63 +87,53 @@ def mating_rule(
     >>> mating_rule(Material.parse("KRvKB")).divisor, mating_rule(Material.parse("K[WD]vK")).divisor
     (8, 1)
     """
-    rule = _Rule(values, marks)
     sides = Sides(*(_without(side, "K") for side in material.sides))
-    white, black = map(rule.worth, sides)
+    white, black = (_worth(side, values) for side in sides)
     if white == black:
         return MatingRule(None, 0.0, 1, None, "nobody is ahead")
     leader = int(white < black)
-    divisor, reason = rule.divisor(sides[leader], sides[1 - leader])
+    divisor, reason = _divisor(sides[leader], sides[1 - leader], values, marks)
     wins = divisor <= 2 if divisor > 1 or "P" not in sides[leader] else None
     return MatingRule(SIDES[leader], round(abs(white - black), 2), divisor, wins, reason)
 
 
-class _Rule:
-    """The rule for some values and marks."""
+def _divisor(own: Men, other: Men, values: Mapping[str, float], marks: MatingMarks) -> tuple[int, str]:
+    """Return by what the lead of a side is divided, and why."""
+    pieces, defenders = _without(own, "P"), _without(other, "P")
+    if "P" not in own:
+        if reason := _why_no_mate(pieces, defenders, values, marks):
+            return 8, reason
+        if defenders:
+            return 2, "the leader has no pawns, and the defender has a piece"
+        return 1, "enough against a bare king, or king and pawns"
+    if own.count("P") == 1 and pieces and defenders and len(defenders) <= _FEW:
+        at = min(range(len(defenders)), key=lambda man: value_of(defenders[man], values))
+        if _why_no_mate(pieces, defenders[:at] + defenders[at + 1 :], values, marks):
+            return 4, "the defender can give his least valuable piece for the last pawn"
+    return 1, "pawns may promote"
 
-    def __init__(self, values: Mapping[str, float], marks: MatingMarks) -> None:
-        self._values, self._marks = values, marks
 
-    def worth(self, men: Men) -> float:
-        """Return what men are worth together."""
-        pairs = (man for man, number in Counter(men).items() if number > 1 and is_bound(man))
-        return sum(map(self._value, men)) + _PAIR * sum(map(self._value, pairs))
-
-    def _value(self, man: str) -> float:
-        return value_of(man, self._values)
-
-    def divisor(self, own: Men, other: Men) -> tuple[int, str]:
-        """Return by what the lead of a side is divided, and why."""
-        pieces, defenders = _without(own, "P"), _without(other, "P")
-        if "P" not in own:
-            if reason := self._why_no_mate(pieces, defenders):
-                return 8, reason
-            if defenders:
-                return 2, "the leader has no pawns, and the defender has a piece"
-            return 1, "enough against a bare king, or king and pawns"
-        if own.count("P") == 1 and pieces and defenders and len(defenders) <= _FEW:
-            given = min(defenders, key=self._value)
-            at = defenders.index(given)
-            if self._why_no_mate(pieces, defenders[:at] + defenders[at + 1 :]):
-                return 4, "the defender can give his least valuable piece for the last pawn"
-        return 1, "pawns may promote"
-
-    def _why_no_mate(self, pieces: Men, defenders: Men) -> str | None:
-        """Return why pieces do not mate without pawns, None if they may."""
-        marks = self._marks
-        if len(pieces) > _FEW or len(defenders) >= _FEW:
-            return None
-        if len(pieces) == 1:
-            if is_bound(pieces[0]):
-                return f"a single {_called(pieces[0])}, bound to one colour, does not mate"
-            if marks.tough.intersection(defenders):
-                return f"a {_called(defenders[0])} holds out against a single piece"
-        elif pieces[0] == pieces[1] in marks.no_pair:
-            return f"two {_called(pieces[0])}{'' if len(pieces[0]) > 1 else 's'} do not mate"
-        can_mate = len(pieces) > len(defenders) and marks.mating.intersection(pieces)
-        if self.worth(pieces) - self.worth(defenders) < ENOUGH and not can_mate:
-            return f"without pawns a lead in pieces under {ENOUGH} pawns does not mate"
+def _why_no_mate(pieces: Men, defenders: Men, values: Mapping[str, float], marks: MatingMarks) -> str | None:
+    """Return why pieces do not mate without pawns, None if they may."""
+    if len(pieces) > _FEW or len(defenders) >= _FEW:
         return None
+    if len(pieces) == 1:
+        if is_bound(pieces[0]):
+            return f"a single {_called(pieces[0])}, bound to one colour, does not mate"
+        if marks.tough.intersection(defenders):
+            return f"a {_called(defenders[0])} holds out against a single piece"
+    elif pieces[0] == pieces[1] in marks.no_pair:
+        return f"two {_called(pieces[0])}{'' if len(pieces[0]) > 1 else 's'} do not mate"
+    can_mate = len(pieces) > len(defenders) and marks.mating.intersection(pieces)
+    if _worth(pieces, values) - _worth(defenders, values) < ENOUGH and not can_mate:
+        return f"without pawns a lead in pieces under {ENOUGH} pawns does not mate"
+    return None
+
+
+def _worth(men: Men, values: Mapping[str, float]) -> float:
+    """Return what men are worth together."""
+    pairs = (man for man, number in Counter(men).items() if number > 1 and is_bound(man))
+    return sum(value_of(man, values) for man in men) + _PAIR * sum(value_of(man, values) for man in pairs)
 
 
 def value_of(man: str, values: Mapping[str, float]) -> float:
@@ -252,9 +242,12 @@ def count_directory(material: Material, directory: Directories, rules: Variant |
 def truths(scanned: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth] | None]:
     """Return what the mates of both sides are, and the same where a side has its men that are bound to a
     colour on one colour, None if no side has two."""
-    counts = scanned.on_board()
-    unlike, like = counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:]
-    return _truths(scanned.material, unlike), _truths(scanned.material, like) if like.any() else None
+    counts, pawns = scanned.on_board(), ["P" in side for side in scanned.material.sides]
+    unlike, like = (
+        Sides(*(_truth(part, attacker, pawns[attacker]) for attacker in (0, 1)))
+        for part in (counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:])
+    )
+    return unlike, like if counts[:, LIKE_BISHOPS:].any() else None
 
 
 def mating_facts(
@@ -293,15 +286,11 @@ def _longest_mate(scanned: TableCounts, mate: int) -> int | None:
     return max(depths, default=None)
 
 
-def _truths(material: Material, counts: Counts) -> Sides[MatingTruth]:
-    """Return what the mates of both sides are.
+def _truth(counts: Counts, attacker: int, pawns: bool) -> MatingTruth:
+    """Return what the mates of a side are, which may have pawns.
 
     :param counts: shape (2 sides, 2 for captures, codes, depths).
     """
-    return Sides(_truth(counts, 0, "P" in material.white), _truth(counts, 1, "P" in material.black))
-
-
-def _truth(counts: Counts, attacker: int, pawns: bool) -> MatingTruth:
     mate = GScore(0, attacker == 0).code
     chances = [_chance(counts[side, 0], side, attacker) for side in (attacker, 1 - attacker)]
     mates = int(counts[1 - attacker, :, mate, 0].sum())
@@ -379,26 +368,18 @@ def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
     in which its men stand on one colour, if that is told apart."""
     potential, rule = entry.potential, entry.potential.rule
     attacker = rule.leader or "white"
-    truth = potential.truth[attacker]
-    yield (
-        entry.material.name,
-        attacker.capitalize(),
-        *_shares(truth),
-        *_longest(entry, attacker),
-        *(
-            "-" if rule.wins is None else "wins" if rule.wins else f"no: / {rule.divisor}",
-            str(truth.verdict),
-            "" if potential.agrees is not False else "wrong",
-        ),
-    )
+    truth, agrees = potential.truth[attacker], "wrong" if potential.agrees is False else ""
+    predicted = "-" if rule.wins is None else "wins" if rule.wins else f"no: / {rule.divisor}"
+    found = *_shares(truth), *_longest(entry, attacker), predicted, str(truth.verdict), agrees
+    yield entry.material.name, attacker.capitalize(), *found
     if potential.like_bishops is not None:
         alike = potential.like_bishops[attacker]
         yield ONE_COLOUR, attacker.capitalize(), *_shares(alike), "", "", "", str(alike.verdict), ""
 
 
-def _shares(truth: MatingTruth) -> tuple[str, str]:
-    first, second = (share(chance.share, 2) for chance in (truth.to_move, truth.waiting))
-    return first.replace("\N{NO-BREAK SPACE}", " "), second.replace("\N{NO-BREAK SPACE}", " ")
+def _shares(truth: MatingTruth) -> Iterator[str]:
+    for chance in (truth.to_move, truth.waiting):
+        yield share(chance.share, 2).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _longest(entry: MatingEntry, attacker: str) -> tuple[str, str]:

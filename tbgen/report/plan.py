@@ -30,6 +30,10 @@ class Task:
     variant: Variant
     cost: Cost
     """Memory is that of the table, none for saved data."""
+    digest: str = ""
+    """That of the table, none for saved data."""
+    layers: bool = False
+    """Whether layers are made, to count what becomes of accrued scores."""
 
 
 class NothingToReportError(TbgenError):
@@ -43,14 +47,15 @@ def _task(places: Sequence[Path], material: Material, variant: Variant, layers: 
     """Return the task of reading a table."""
     with StoredFile(find_table(places, material.name, variant), material=material) as file:
         info = file.info
+    layers = layers and info.has_layers
     steps, memory = ["counted"], fresh_bytes(info.size) + memory_of("runs", info.runs)
     if info.packed:
         steps, memory = [UNPACKING, *steps], memory_of(UNPACKING, info.size)
-        if layers and info.has_layers:
-            steps.append("accrued scores")
-            memory = max(memory, fresh_bytes(info.size) + layers_memory(layout_of(material)))
+    if layers:
+        steps.append("accrued scores")
+        memory = max(memory, fresh_bytes(info.size) + layers_memory(layout_of(material)))
     seconds = {name: seconds_of(name, info.size) for name in steps} | {LINES: RATES.seconds.lines}
-    return Task(material, variant, Cost(seconds, memory))
+    return Task(material, variant, Cost(seconds, memory), info.digest, layers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +128,10 @@ def plan_report(
     chosen = tuple(Variant) if rules is None else (Variant.parse(rules),)
     data = SavedData(first)
     there = {
-        variant: {
-            material
-            for material in (data.tables(variant) if saved else tables_in(first, variant, *others))
-            if not material.is_described
-        }
+        variant: set(data.tables(variant) if saved else tables_in(first, variant, *others))
         for variant in chosen
     }
+    there = {variant: {each for each in found if not each.is_described} for variant, found in there.items()}
     for material in named:
         if material.is_described:
             raise UsageError(f"{material} has described men: reports are about tables of chess")

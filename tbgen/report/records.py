@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import chess
 import chess.pgn
@@ -10,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tbgen.board.score import GScore
-from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
+from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError, TbgenError
 from tbgen.games.outcome import classical
 from tbgen.games.pgn import tags
 from tbgen.games.referee import Arbiter
@@ -19,6 +21,8 @@ from tbgen.index.position import board_of, en_passant_board
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.model import LinePoint, OverallRecord, Record
 from tbgen.report.scan import ANY, EN_PASSANT, Counts, TableCounts
+
+_logger: Final = logging.getLogger(__name__)
 
 
 def records_of(scanned: TableCounts) -> list[Record]:
@@ -51,14 +55,19 @@ def lines_left_out(records: Iterable[Record]) -> int:
 def with_line(record: Record, tables: Tablebase) -> Record:
     """Return a record with best play from its example, replayed by the arbiter.
 
-    It comes back unchanged if a table is missing for the line, or a depth that none stores.
+    It comes back unchanged if a table is missing for the line, or a depth that none stores or that cannot be
+    made.
 
     :raises DamagedTableError: if a table cannot be used, or the arbiter does not come to the record's value.
-    :raises TbgenError: if the tables are to make depths, and cannot.
     """
     try:
         line = tables.line(chess.Board(record.fen))
+    except DamagedTableError:
+        raise
     except (MissingLayerError, MissingTableError):
+        return record
+    except TbgenError as error:  # no room for a layer, say: everything else is there
+        _logger.warning("the line of %s to %s is left out: %s", record.material, record.value, error)
         return record
     points = tuple(LinePoint(ply.san, ply.uci, ply.accrued, ply.depth) for ply in line)
     found = with_moves(record, [ply.uci for ply in line])
@@ -90,22 +99,19 @@ def with_moves(record: Record, moves: Sequence[str]) -> Record | None:
     return replace(record, line=tuple(line), pgn=_pgn(record, line), verified=True)
 
 
-def _pgn(record: Record, line: Iterable[LinePoint]) -> str:
+def _pgn(record: Record, line: Sequence[LinePoint]) -> str:
     """Return the line as a game; comments say where the accrued score changes."""
     board = chess.Board(record.fen)
-    game = chess.pgn.Game()
-    game.setup(board)
+    scores = [GScore.of_board(board), *(ply.accrued for ply in line)]
+    for ply in line:
+        board.push_uci(ply.uci)
+    game = chess.pgn.Game.from_board(board)
     game.headers["Event"] = f"{record.material}: longest way to {record.value}, {record.depth} plies"
     game.headers["Result"] = classical(record.value)
     game.headers[tags.RESULT[record.variant].result] = str(record.value)
-    node: chess.pgn.GameNode = game
-    accrued = GScore.of_board(board)
-    game.comment = str(accrued)
-    for ply in line:
-        node = node.add_variation(chess.Move.from_uci(ply.uci))
-        if ply.accrued != accrued:
-            accrued = ply.accrued
-            node.comment = str(accrued)
+    game.comment = str(scores[0])
+    for node, before, accrued in zip(game.mainline(), scores, scores[1:], strict=False):
+        node.comment = "" if accrued == before else str(accrued)
     return f"{game}\n"
 
 

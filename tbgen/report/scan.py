@@ -130,7 +130,7 @@ class TableCounts:
         stored = not self.info.variant.layered or self.info.stores_runs
         self.has_accrued = stored or (layers and self.info.has_layers)
         """Whether accrued scores are counted."""
-        self.en_passant_rows: list[list[int]] = source.table.ep_config.tolist()
+        self.en_passant_rows = [(phase, square) for phase, square in source.table.ep_config.tolist()]
         """Pawn placement and target square of the rows of en passant positions."""
         self.longest: Longest = {}
         """By kind, side and code: depth, and less the slot, or, with an en passant right, less row times

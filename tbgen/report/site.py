@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -150,20 +151,19 @@ class Site:
         explorer: str | None = None,
         address: str | None = None,
     ) -> None:
-        self._directory = directory
-        self._version = version
-        self._explorer = explorer
-        self._address = address and f"{address.rstrip('/')}/"
+        self._directory, self._explorer = directory, explorer
         self._picture = ""
         """That of the pages about all tables."""
-        links = [(name, label) for name, (label, _) in PAGES.items()]
-        self.pages = links if compares else links[:-1]
         self.written: list[Path] = []
         """The pages that are there."""
+        links = [(name, label) for name, (label, _) in PAGES.items()]
         self._environment = environment("tbgen.report")
-        for each in (diagram, *FILTERS):
-            self._environment.filters[each.__name__] = each
+        self._environment.filters |= {each.__name__: each for each in (diagram, *FILTERS)}
         self._environment.globals |= {
+            "pages": links if compares else links[:-1],
+            "address": address and f"{address.rstrip('/')}/",
+            "version": version,
+            "picture_size": SIZE,
             "sides": TO_MOVE,
             "sprites": sprites(),
             "variants": list(Variant),
@@ -201,7 +201,7 @@ class Site:
         own = report.distribution
         self._write_page(
             name,
-            "material",
+            template="material",
             title=f"{report.material}: {against(report.material)}, by {report.variant.label}",
             description=(*report.highlights, report.endgame.sentence)[0],
             picture=f"{name}.png" if pictured else "",
@@ -216,29 +216,27 @@ class Site:
         )
 
     def write_overview(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
-        """Write the pages about all tables.
+        """Write the pages about all tables; the first begins with a line and facts about the first variant.
 
         :param records: what :func:`tbgen.report.records.overall_records` has found, by variant.
         """
-        every = _all(groups)
-        pawnless = {
-            variant: [report for report in reports if not report.material.pawns]
-            for variant, reports in groups.items()
-        }
-        self._write_front(groups, records)
-        self._write_overview("records", records, record_highlights, data.record_files(every, records))
-        self._write_overview("endgames", groups, endgame_highlights, data.endgame_files(every))
-        self._write_overview("mating", pawnless, mating_highlights, data.mating_files(_all(pawnless)))
-
-    def _write_front(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
-        """Write the first page, which begins with a line and with facts about the first variant."""
         variant, reports = next(iter(groups.items()))
         facts = front_facts(reports, records[variant])
         for number, fact in enumerate(facts, 1):
             self._write(f"fact-{number}.png", fact.picture())
         self._picture = "fact-1.png" if facts else ""
         begin = {"hero": strangest(reports), "facts": facts}
-        self._write_overview("index", groups, index_highlights, data.overview_files(_all(groups)), **begin)
+        pawnless = {
+            variant: [report for report in reports if not report.material.pawns]
+            for variant, reports in groups.items()
+        }
+        every, few = (list(chain.from_iterable(each.values())) for each in (groups, pawnless))
+        self._write_overview("index", groups, index_highlights, data.overview_files(every), **begin)
+        self._write_overview("records", records, record_highlights, data.record_files(every, records))
+        gives = data.part_files("endgame", "endgames", every)
+        mating = data.part_files("mating", "mating", few)
+        self._write_overview("endgames", groups, endgame_highlights, gives)
+        self._write_overview("mating", pawnless, mating_highlights, mating)
 
     def _write_overview(
         self,
@@ -249,46 +247,33 @@ class Site:
         **context: Any,
     ) -> None:
         """Write a page about all tables, which begins with what stands out by each variant."""
-        self._write_page(
-            name,
-            name,
-            groups=groups,
-            highlights={variant: highlights(found) for variant, found in groups.items()},
-            files=self._write_data(name, contents),
-            **context,
-        )
+        found = {variant: highlights(of_variant) for variant, of_variant in groups.items()}
+        links = self._write_data(name, contents)
+        self._write_page(name, files=links, groups=groups, highlights=found, **context)
 
     def write_differences(self, differences: Sequence[Difference]) -> None:
         """Write the page about where the rules differ."""
-        self._write_page(
-            "differences",
-            "differences",
-            files=self._write_data("differences", data.difference_files(differences)),
-            differences=differences,
-            highlights=difference_highlights(differences),
-        )
+        links = self._write_data("differences", data.difference_files(differences))
+        found = difference_highlights(differences)
+        self._write_page("differences", files=links, differences=differences, highlights=found)
 
     def _write_page(
         self,
         name: str,
-        template: str,
         *,
+        template: str = "",
         title: str = "",
         description: str = "Exact results of every position in r-mobility chess",
         picture: str | None = None,
         **context: Any,
     ) -> None:
         top = "../" * name.count("/")
-        html = self._environment.get_template(f"{template}.html.jinja").render(
+        html = self._environment.get_template(f"{template or name}.html.jinja").render(
             title=title or ": ".join(PAGES[name]),
             page=name,
-            pages=self.pages,
             top=top,
             description=description,
-            address=self._address,
             picture=self._picture if picture is None else picture,
-            picture_size=SIZE,
-            version=self._version,
             **context,
         )
         if self._explorer:
@@ -310,10 +295,6 @@ class Site:
 def _from(top: str, place: str) -> str:
     """Return the way to a place from a page, of which ``top`` leads to the first one."""
     return place if place.startswith("/") or ":" in place else top + place
-
-
-def _all(groups: Groups) -> list[TableReport]:
-    return [report for reports in groups.values() for report in reports]
 
 
 def _depth_rows(distribution: Distribution) -> Iterator[tuple[int, list[list[int]]]]:

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.report.model import Record, Sides, TableReport, Verdict
-from tbgen.text import number
+from tbgen.text import number, share
 
 NAMES: Final = ("White", "Black")
 
@@ -41,17 +41,14 @@ def counted_pawns(advantage: float) -> str:
     return f"{advantage:g} {'pawn' if advantage == 1 else 'pawns'}"
 
 
-def percent(share: float) -> str:
-    """Return a share, 0 to 1, in percent, never rounded to all or nothing if it is neither.
+def percent(part: float) -> str:
+    """Return a part of one in words and per cent, never rounded to all or nothing if it is neither.
 
     >>> percent(0.99999), percent(1.0), percent(0.123)
     ('more than 99.9 %', '100 %', '12.3 %')
     """
-    if 0 < share < 0.0005:
-        return "less than 0.1 %"
-    if 0.9995 <= share < 1:
-        return "more than 99.9 %"
-    return f"{100 * share:.1f} %" if 0 < share < 1 else f"{100 * share:.0f} %"
+    text = share(part).replace("\N{NO-BREAK SPACE}", " ")
+    return text.replace("<", "less than ").replace(">", "more than ")
 
 
 def enumerated(words: Sequence[str]) -> str:
