@@ -35,7 +35,7 @@ from tbgen.beyond.cluster import solve_cell, tasks_below
 from tbgen.beyond.jobs import job_of, roots_of
 from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.results import open_results
-from tbgen.beyond.structures import Structures
+from tbgen.beyond.structures import cells_below
 from tbgen.beyond.table_source import Tables
 from tbgen.board.fen import parse_fen
 from tbgen.board.material import all_materials
@@ -97,7 +97,7 @@ def agree(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
 def cells_of(text: str) -> Iterable[Cell]:
     """Return all cells that solving a position may come to."""
     root, *_ = roots_of(parse_fen(text).board, MEMORY)
-    return Structures.of(root, lambda cell: cell.men <= MEN, promotions=True).below
+    return cells_below(root, lambda cell: cell.men <= MEN, promotions=True)
 
 
 def files_in(directory: Path) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from tbgen.beyond.knowledge import Known
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.play import Play
 from tbgen.beyond.solved_cells import end_of
-from tbgen.beyond.structures import cells_ahead, cells_below, height, homes_below, is_to_queen, wholes_of
+from tbgen.beyond.structures import cells_ahead, each_cell_below, height, homes_below, is_to_queen, wholes_of
 from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.index.layout import MIRROR_RANKS, SIDES
@@ -100,7 +100,7 @@ class Chooser:
         """Return the choice of a cell after all that it rests on, if there is time for all of them; what is
         won after promotions is found out before, if it takes no longer than they do, and there is time for
         both."""
-        cells = self._in_time(ToSolve(below) for below, _ in cells_below(cell, self._ledger.is_held))
+        cells = self._in_time(ToSolve(below) for below, _ in each_cell_below(cell, self._ledger.is_held))
         if cells is None:
             return None
         below = {home for each in cells for home in homes_below(each.cell, promotions=True)}

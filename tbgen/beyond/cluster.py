@@ -27,7 +27,7 @@ from tbgen.beyond.budget import memory_needed
 from tbgen.beyond.kept import LEAST_SLOTS, KeptCells
 from tbgen.beyond.knowledge import Known
 from tbgen.beyond.solved_cells import SolvedCells
-from tbgen.beyond.structures import Structures, homes_below
+from tbgen.beyond.structures import cells_below, homes_below
 from tbgen.beyond.table_source import Tables
 from tbgen.cells.bounds import NoCodeError
 from tbgen.cells.cell import Cell
@@ -63,7 +63,7 @@ def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cel
     roots = [root for root in dict.fromkeys(roots) if not held(root)]
     found: dict[Cell, None] = {}
     for root in roots:
-        found |= dict.fromkeys(Structures.of(root, held).below)
+        found |= dict.fromkeys(cells_below(root, held))
     wanted = [cell for cell in found if cell.size >= LEAST_SLOTS and cell not in roots]
 
     @cache
@@ -88,7 +88,7 @@ def solved_with(cell: Cell, held: Callable[[Cell], bool]) -> tuple[Cell, ...]:
 
     :param held: as for :func:`tasks_below`.
     """
-    return tuple(Structures.of(cell, lambda home: home.size >= LEAST_SLOTS or held(home)).below)
+    return tuple(cells_below(cell, lambda home: home.size >= LEAST_SLOTS or held(home)))
 
 
 _APPEARANCE: Final = 90.0

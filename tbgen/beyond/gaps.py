@@ -19,7 +19,7 @@ from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import UnmadeLayerError, best_of, carried
 from tbgen.beyond.play import followed
 from tbgen.beyond.search import Search
-from tbgen.beyond.structures import Structures, values_take
+from tbgen.beyond.structures import cells_below, seconds_to_solve, values_take
 from tbgen.board.score import Code
 from tbgen.cells.bounds import WORST
 from tbgen.cells.cell import MOST_MOBILE, Cell, CellPosition, Step
@@ -132,12 +132,11 @@ class Gaps:
         """Return what the cells take that could be solved; None if there are none."""
         cells: dict[Cell, None] = {}
         for home in self._homes:
-            cells |= dict.fromkeys(Structures.of(home, self._is_held, most=_CELLS - len(cells)).below)
+            cells |= dict.fromkeys(cells_below(home, self._is_held, most=_CELLS - len(cells)))
         if not cells:
             return None
-        all_of_them = Structures(next(iter(cells)), dict.fromkeys(cells, ()))
         memory = memory_needed(max(cell.size for cell in cells))
-        return Narrowing(len(cells), all_of_them.seconds(self._threads), memory)
+        return Narrowing(len(cells), seconds_to_solve(cells, self._threads), memory)
 
     def _is_held(self, cell: Cell) -> bool:
         return cell in self._search.known.cells or self._search.known.tables.has_cell(cell)

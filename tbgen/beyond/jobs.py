@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -17,14 +16,13 @@ import chess
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
 from tbgen.beyond.results import Effort, SolveResults, StateName
-from tbgen.beyond.structures import Mobile, Structures, sets_to_try
+from tbgen.beyond.structures import Mobile, cells_below, seconds_to_solve, sets_to_try
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.rules import validate
 from tbgen.board.score import GScore, to_gscore
 from tbgen.board.scoring import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
-from tbgen.costs import seconds_of
 from tbgen.errors import TbgenError, UsageError
 from tbgen.probe.states import accrued_in_r, read_chess
 from tbgen.probe.syzygy import Syzygy
@@ -131,28 +129,28 @@ class JobCosts:
 
     def __init__(self, memory: int, solved: Callable[[Cell], bool]) -> None:
         self._memory, self._solved = memory, solved
-        self._structures: dict[StateName, Structures | None] = {}
+        self._cells: dict[StateName, tuple[Cell | None, list[Cell]]] = {}
+        """The cell of each position, and those that are counted of the ones it rests on."""
 
     def of(self, job: Job) -> JobCost:
         """Return what a position takes now."""
-        if job.state not in self._structures:
-            self._structures[job.state] = self._structures_of(job)
-        found = self._structures[job.state]
+        if job.state not in self._cells:
+            self._cells[job.state] = self._cells_of(job)
+        root, cells = self._cells[job.state]
         men = chess.popcount(job.board.occupied)
-        if found is None:
+        if root is None:
             return JobCost(0.0, men, 0)
-        unsolved = Counter(cell.size for cell in found.below if not self._solved(cell))
-        seconds = sum(number * seconds_of("cell", size) for size, number in unsolved.items())
-        return JobCost(seconds if found.complete else math.inf, men, found.root.size)
+        seconds = seconds_to_solve(cell for cell in cells if not self._solved(cell))
+        return JobCost(seconds if root in cells else math.inf, men, root.size)
 
-    def _structures_of(self, job: Job) -> Structures | None:
-        """Return the cells that a position rests on; None for one that takes none, or cannot be solved."""
+    def _cells_of(self, job: Job) -> tuple[Cell | None, list[Cell]]:
+        """Return the cells that a position rests on; none for one that takes none, or cannot be solved."""
         try:
             root, *_ = roots_of(job.board, self._memory)
         except UsageError:
             return None
         held = held_by(job.tables)
-        return None if held(root) else Structures.of(root, held, most=_MOST_CELLS)
+        return (None, []) if held(root) else (root, list(cells_below(root, held, most=_MOST_CELLS)))
 
 
 def roots_of(board: chess.Board, memory: int, mobile: Mobile = None) -> list[Cell]:

@@ -14,9 +14,8 @@ which leaves the cell for what is mostly unknown: so all of them that have somew
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, islice
-from typing import Final, Literal, Self, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import chess
 
@@ -33,60 +32,34 @@ from tbgen.text import counted, size_text
 _Node = TypeVar("_Node")
 
 
-@dataclass(frozen=True)
-class Structures:
-    """A cell and those below it; all are canonical.
-
-    :ivar root: the cell that all the others lie below.
-    :ivar below: the cells that captures and pawn moves lead to directly, by cell: small ones first. A cell
-        comes after all that it rests on, so the root is last.
-    """
-
-    root: Cell
-    below: dict[Cell, tuple[Cell, ...]]
-
-    @classmethod
-    def of(
-        cls, root: Cell, held: Callable[[Cell], bool], *, promotions: bool = False, most: int | None = None
-    ) -> Self:
-        """Return the cells below one that need solving, itself among them.
-
-        :param root: a canonical cell.
-        :param held: whether something else says what a cell's positions are worth, such as tables: neither
-            it nor what it alone rests on is among the cells. It is not asked about the root.
-        :param promotions: whether to include the cells that promotions lead to.
-        :param most: stop after so many cells; without the root then.
-        """
-        return cls(root, dict(islice(cells_below(root, held, promotions=promotions), most)))
-
-    @property
-    def complete(self) -> bool:
-        """Whether all cells below the root are there."""
-        return self.root in self.below
-
-    @property
-    def sizes(self) -> Counter[int]:
-        """How many cells there are, by slots for one side to move."""
-        return Counter(cell.size for cell in self.below)
-
-    def seconds(self, threads: int = 2) -> float:
-        """Return the wall time in which all of them are solved, by the rates of :mod:`tbgen.costs`."""
-        return sum(count * seconds_of("cell", size, threads) for size, count in self.sizes.items())
-
-    @property
-    def memory(self) -> int:
-        """Bytes of memory that the largest of them takes while it is solved."""
-        return memory_of("cell", max(self.sizes, default=0))
-
-
 def cells_below(
+    root: Cell, held: Callable[[Cell], bool], *, promotions: bool = False, most: int | None = None
+) -> dict[Cell, tuple[Cell, ...]]:
+    """Return the canonical cells below one that need solving, itself last: each after all that it rests on,
+    and with those that captures and pawn moves lead to directly, small ones first.
+
+    :param root: a canonical cell.
+    :param held: whether something else says what a cell's positions are worth, such as tables: neither it
+        nor what it alone rests on is among the cells. It is not asked about the root.
+    :param promotions: whether to include the cells that promotions lead to.
+    :param most: stop after so many cells; without the root then.
+    """
+    return dict(islice(each_cell_below(root, held, promotions=promotions), most))
+
+
+def each_cell_below(
     root: Cell, held: Callable[[Cell], bool], *, promotions: bool = False
 ) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
-    """Yield the cells of :class:`Structures` one by one, each with those directly below it: each after all
-    that it rests on, the root last."""
-    return _each_after_its_own(
+    """Yield what :func:`cells_below` returns, one by one."""
+    return each_after_its_own(
         root, lambda cell: tuple(home for home in homes_below(cell, promotions=promotions) if not held(home))
     )
+
+
+def seconds_to_solve(cells: Iterable[Cell], threads: int = 2) -> float:
+    """Return the wall time in which cells are solved once, by the rates of :mod:`tbgen.costs`."""
+    sizes = Counter(cell.size for cell in cells)
+    return sum(count * seconds_of("cell", size, threads) for size, count in sizes.items())
 
 
 def cells_ahead(root: Cell, side: Side, held: Callable[[Cell], bool]) -> Iterator[tuple[Cell, Side]]:
@@ -96,13 +69,13 @@ def cells_ahead(root: Cell, side: Side, held: Callable[[Cell], bool]) -> Iterato
 
     They tell what the other side is sure of without moves of its pawns.
     """
-    ordered = _each_after_its_own(
+    ordered = each_after_its_own(
         (root, side), lambda node: tuple(home for home in _homes_ahead(*node) if not held(home[0]))
     )
     return (node for node, _ in ordered)
 
 
-def _each_after_its_own(
+def each_after_its_own(
     root: _Node, below: Callable[[_Node], tuple[_Node, ...]]
 ) -> Iterator[tuple[_Node, tuple[_Node, ...]]]:
     """Yield the nodes of a graph without circles, each with those directly below it, and after them."""

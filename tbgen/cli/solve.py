@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import chess
 
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.beyond.estimate import MOST_CELLS, SolveEstimate, squares_of
+from tbgen.beyond.estimate import MOST_CELLS, EstimateDocument, estimate
 from tbgen.beyond.jobs import Job, Solver, job_of, roots_of
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
 from tbgen.beyond.results import SolveResults, StateName, open_results
@@ -268,39 +268,38 @@ def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
                 errors.append(error_document(text, error))
                 if not options.json:
                     say(f"tbgen: {text}: {error}")
-        estimate = SolveEstimate.of(roots, tables, options.threads, MOST_CELLS)
+        found = estimate(roots, tables, options.threads, MOST_CELLS)
     if options.json:
-        print_json(estimate.document().plain() | ({"errors": errors} if errors else {}))
+        print_json(found.plain() | ({"errors": errors} if errors else {}))
     else:
-        print("\n".join(_text(estimate)))
+        print("\n".join(_text(found)))
     return worst
 
 
-def _text(estimate: SolveEstimate) -> Iterator[str]:
+def _text(found: EstimateDocument) -> Iterator[str]:
     """Yield the lines for a reader."""
-    structures, sizes = estimate.structures, sorted(estimate.sizes, reverse=True)
+    structures = found.structures
     if not structures:
-        yield "cells     none: tables hold the position" + "s" * (estimate.positions > 1)
+        yield "cells     none: tables hold the position" + "s" * (found.positions > 1)
         return
-    more = "" if estimate.complete else f"more than {number(MOST_CELLS)}: of these "
-    yield f"cells     {more}{number(len(estimate.cells))}, in {counted(len(structures), 'pawn structure')}"
-    if promoted := estimate.promoted.total():
+    more = "" if found.complete else f"more than {number(MOST_CELLS)}: of these "
+    yield f"cells     {more}{number(found.cells)}, in {counted(len(structures), 'pawn structure')}"
+    if promoted := sum(found.promoted.values()):
         yield f"          promotions lead to {number(promoted)} others, solved as far as the play needs them"
-    if estimate.wholes:
-        seconds, memory = estimate.wholes_take()
-        takes = f"{size_text(memory)}, {duration(seconds / len(estimate.wholes))} each"
-        yield f"          and at last to {number(len(estimate.wholes))} of five mobile men: {takes}"
-    least = "" if estimate.complete else "more than "
-    time = duration(estimate.seconds_of(estimate.sizes))
-    yield f"time      {least}{time} on {counted(estimate.threads, 'thread')}"
-    yield f"memory    {size_text(estimate.memory)} for a cell"
-    yield f"disk      {least}{size_text(estimate.disk)} with --cells"
+    if (wholes := found.wholes) is not None:
+        takes = f"{size_text(wholes.memory)}, {duration(wholes.seconds / wholes.cells)} each"
+        yield f"          and at last to {number(wholes.cells)} of five mobile men: {takes}"
+    least = "" if found.complete else "more than "
+    yield f"time      {least}{duration(found.seconds)} on {counted(found.threads, 'thread')}"
+    yield f"memory    {size_text(found.memory)} for a cell"
+    yield f"disk      {least}{size_text(found.disk)} with --cells"
     yield ""
-    rows = [["pawns of White", "of Black", *(f"{_mobile_men(size)} mobile" for size in sizes), "time"]]
-    for (white, black), counts in list(structures.items())[:_SHOWN]:
-        pawns = (" ".join(squares_of(squares)) or "-" for squares in (white, black))
-        cells = (number(counts[size]) if counts[size] else "" for size in sizes)
-        rows.append([*pawns, *cells, duration(estimate.seconds_of(counts))])
+    sizes = sorted({size for each in structures for size in each.cells}, key=int, reverse=True)
+    rows = [["pawns of White", "of Black", *(f"{_mobile_men(int(size))} mobile" for size in sizes), "time"]]
+    for each in structures[:_SHOWN]:
+        pawns = (" ".join(squares) or "-" for squares in (each.white, each.black))
+        cells = (number(each.cells[size]) if size in each.cells else "" for size in sizes)
+        rows.append([*pawns, *cells, duration(each.seconds)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         pairs = list(zip(row, widths, strict=True))

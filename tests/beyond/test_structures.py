@@ -1,12 +1,13 @@
 """The cells below a cell, compared with all moves of all its positions by python-chess."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 
 import chess
 import pytest
 
-from tbgen.beyond.structures import Structures, cells_ahead, height, homes_below
+from tbgen.beyond.structures import cells_ahead, cells_below, height, homes_below, seconds_to_solve
 from tbgen.board.material import MAX_MEN
 from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
@@ -70,13 +71,13 @@ def below_by_moves(cell: Cell, is_held: Callable[[Cell], bool]) -> set[Cell]:
 def test_all_cells_below_one_come_after_what_they_rest_on(with_held: bool) -> None:
     root = cell_of("4k3/8/8/2p5/1P6/8/8/4K3 w - - 0 1", chess.E1)
     held = set(homes_below(root)[:2]) if with_held else set()
-    structures = Structures.of(root, held.__contains__)
-    cells = list(structures.below)
+    structures = cells_below(root, held.__contains__)
+    cells = list(structures)
     assert set(cells) == below_by_moves(root, held.__contains__)
-    assert structures.complete
+    assert cells[-1] == root
     for number, cell in enumerate(cells):
-        assert structures.below[cell] == tuple(home for home in homes_below(cell) if home not in held)
-        assert set(structures.below[cell]) <= set(cells[:number])
+        assert structures[cell] == tuple(home for home in homes_below(cell) if home not in held)
+        assert set(structures[cell]) <= set(cells[:number])
         assert all(height(home) < height(cell) for home in homes_below(cell, promotions=True))
 
 
@@ -110,28 +111,27 @@ def test_cells_ahead_are_those_of_the_pawn_moves_of_one_side(side: Side, with_he
     assert len(ahead) == len(expected)
     for number, (cell, own) in enumerate(ahead):
         assert {home for home, _ in homes_ahead(cell, own)} - held <= {home for home, _ in ahead[:number]}
-    assert len(expected) < len(Structures.of(root, held.__contains__).below)
+    assert len(expected) < len(cells_below(root, held.__contains__))
 
 
 def test_what_they_take() -> None:
     """A pawn that two kings may take: 5 more squares for it, or none; a table has the kings alone."""
     root = cell_of("4k3/8/8/8/8/8/P7/4K3 w - - 0 1", chess.E1, chess.E8)
-    structures = Structures.of(root, lambda cell: cell.men == 2)
-    assert structures.sizes == {64**2: 6}
-    assert structures.seconds(threads=1) > structures.seconds(threads=2) > 0
-    assert structures.memory == Structures.of(root, lambda cell: True).memory > 0
-    with_promotions = Structures.of(root, lambda cell: cell.men == 2, promotions=True)
-    assert with_promotions.sizes == {64**2: 6, 64**3: 4}
-    assert Structures.of(root, lambda cell: cell.men <= MAX_MEN, promotions=True).sizes == {64**2: 1}
+    cells = cells_below(root, lambda cell: cell.men == 2)
+    assert [cell.size for cell in cells] == [64**2] * 6
+    assert seconds_to_solve(cells, threads=1) > seconds_to_solve(cells, threads=2) > 0
+    with_promotions = cells_below(root, lambda cell: cell.men == 2, promotions=True)
+    assert Counter(cell.size for cell in with_promotions) == {64**2: 6, 64**3: 4}
+    assert list(cells_below(root, lambda cell: cell.men <= MAX_MEN, promotions=True)) == [root]
 
 
 def test_a_graph_that_is_too_large() -> None:
     """What there is of it is in order all the same."""
     root = cell_of("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1", chess.E1, chess.E8)
-    structures = Structures.of(root, lambda cell: False, most=50)
-    assert len(structures.below) == 50
-    assert not structures.complete
+    structures = cells_below(root, lambda cell: False, most=50)
+    assert len(structures) == 50
+    assert root not in structures
     seen: set[Cell] = set()
-    for cell, below in structures.below.items():
+    for cell, below in structures.items():
         assert set(below) <= seen
         seen.add(cell)
