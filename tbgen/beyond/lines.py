@@ -46,6 +46,11 @@ class PlanMove(NamedTuple):
     san: str
     accrued: GScore
 
+    @property
+    def uci(self) -> str:
+        """The move in UCI notation."""
+        return self.move.uci()
+
 
 Plan = tuple[PlanMove, ...]
 """How a line begins."""

@@ -1,21 +1,21 @@
 """What is proved about a position, and what keeps it from being more: in plain words and as JSON."""
 
 from collections.abc import Iterable
+from typing import Any, Self
 
 import chess
 
 from tbgen.beyond.budget import Stop
 from tbgen.beyond.gaps import Gap, Narrowing, Need
 from tbgen.beyond.ledger import SHARE, ForwardProof
-from tbgen.beyond.lines import Hold, Line, Plan, PlanMove
-from tbgen.beyond.solution import Solution, SolvedMove
+from tbgen.beyond.lines import Hold, Line, Plan
+from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING, Scoring
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import MOST_MOBILE
 from tbgen.documents import UNSET, Count, Document, EndsDocument, Plies, ScoreText, Share, SideName, UnsetType
 from tbgen.probe.documents import PlyDocument, PointsDocument, points_document
-from tbgen.progress import SolveStage
 from tbgen.text import counted, duration, size_text
 
 
@@ -78,7 +78,21 @@ def narrowing_text(narrowing: Narrowing) -> str:
     return f"{cells} or more, about {duration(narrowing.seconds)} and {size_text(narrowing.memory)}"
 
 
-class StageDocument(Document):
+class _Mirror(Document):
+    """A document of an object with attributes of the same names."""
+
+    @classmethod
+    def of(cls, source: object, **others: Any) -> Self:
+        """Return the document of an object; its scores become texts.
+
+        :param others: what other fields say than attributes of the object.
+        """
+        own = {name: getattr(source, name) for name in cls.__struct_fields__ if name not in others}
+        texts = {name: str(value) for name, value in own.items() if isinstance(value, GScore)}
+        return cls(**own | texts | others)
+
+
+class StageDocument(_Mirror):
     """How far it is to a solution."""
 
     lower: ScoreText
@@ -87,13 +101,8 @@ class StageDocument(Document):
     left: Count | None
     seconds_left: float | None
 
-    @classmethod
-    def of(cls, stage: SolveStage) -> "StageDocument":
-        """Return the document of a stage."""
-        return cls(str(stage.lower), str(stage.upper), *stage[2:])
 
-
-class SolvedMoveDocument(Document):
+class SolvedMoveDocument(_Mirror):
     """A legal move, and what is proved of the state after it."""
 
     uci: str
@@ -103,13 +112,8 @@ class SolvedMoveDocument(Document):
     depth: Plies | None
     zeroing: bool
 
-    @classmethod
-    def of(cls, move: SolvedMove) -> "SolvedMoveDocument":
-        """Return the document of a move."""
-        return cls(move.uci, move.san, str(move.lower), str(move.upper), move.depth, move.zeroing)
 
-
-class HoldDocument(Document):
+class HoldDocument(_Mirror):
     """How one man holds another."""
 
     holder: SideName
@@ -119,17 +123,17 @@ class HoldDocument(Document):
     squares: dict[str, list[str]]
     distances: dict[str, Plies]
 
-    @classmethod
-    def of(cls, hold: Hold) -> "HoldDocument":
-        """Return the document of a hold."""
-        return cls(
-            chess.COLOR_NAMES[hold.holder],
-            str(hold.value),
-            chess.square_name(hold.blocker),
-            chess.square_name(hold.changer),
-            {chess.square_name(square): _names(stood) for square, stood in hold.squares.items()},
-            {chess.square_name(square): depth for square, depth in hold.distances.items()},
-        )
+
+def _hold_document(hold: Hold) -> HoldDocument:
+    name = chess.square_name
+    return HoldDocument.of(
+        hold,
+        holder=chess.COLOR_NAMES[hold.holder],
+        blocker=name(hold.blocker),
+        changer=name(hold.changer),
+        squares={name(square): _names(stood) for square, stood in hold.squares.items()},
+        distances={name(square): depth for square, depth in hold.distances.items()},
+    )
 
 
 class ProvedShareDocument(Document):
@@ -139,34 +143,28 @@ class ProvedShareDocument(Document):
     share: Share
 
 
-class ForwardProofDocument(Document):
+class ForwardProofDocument(_Mirror):
     """What has been proved forward."""
 
     cells: Count
     states: Count
     sampled: ProvedShareDocument | None
 
-    @classmethod
-    def of(cls, proof: ForwardProof) -> "ForwardProofDocument":
-        """Return the document of a proof."""
-        sampled = ProvedShareDocument(proof.sampled, 1 / SHARE) if proof.sampled else None
-        return cls(proof.cells, proof.states, sampled)
+
+def _proof_document(proof: ForwardProof) -> ForwardProofDocument:
+    sampled = ProvedShareDocument(proof.sampled, 1 / SHARE) if proof.sampled else None
+    return ForwardProofDocument.of(proof, sampled=sampled)
 
 
-class PlanMoveDocument(Document):
+class PlanMoveDocument(_Mirror):
     """A move of a plan."""
 
     uci: str
     san: str
     accrued: ScoreText
 
-    @classmethod
-    def of(cls, ply: PlanMove) -> "PlanMoveDocument":
-        """Return the document of a move."""
-        return cls(ply.move.uci(), ply.san, str(ply.accrued))
 
-
-class GapDocument(Document):
+class GapDocument(_Mirror):
     """Moves that keep the ends apart."""
 
     side: SideName
@@ -179,23 +177,14 @@ class GapDocument(Document):
     seconds: float | None
     text: str
 
-    @classmethod
-    def of(cls, gap: Gap) -> "GapDocument":
-        """Return the document of a gap."""
-        return cls(
-            chess.COLOR_NAMES[gap.side],
-            gap.man,
-            gap.deed,
-            gap.positions,
-            gap.need,
-            gap.mobile,
-            gap.memory,
-            None if gap.seconds is None else round(gap.seconds, 1),
-            gap_text(gap),
-        )
+
+def _gap_document(gap: Gap) -> GapDocument:
+    seconds = None if gap.seconds is None else round(gap.seconds, 1)
+    side = chess.COLOR_NAMES[gap.side]
+    return GapDocument.of(gap, side=side, mobile_men=gap.mobile, seconds=seconds, text=gap_text(gap))
 
 
-class NarrowingDocument(Document):
+class NarrowingDocument(_Mirror):
     """What would tell more of the gaps."""
 
     cells: Count
@@ -203,18 +192,13 @@ class NarrowingDocument(Document):
     memory: Count
     text: str
 
-    @classmethod
-    def of(cls, narrowing: Narrowing) -> "NarrowingDocument":
-        """Return the document of it."""
-        return cls(
-            narrowing.cells,
-            round(narrowing.seconds, 1),
-            narrowing.memory,
-            narrowing_text(narrowing),
-        )
+
+def _narrowing_document(narrowing: Narrowing) -> NarrowingDocument:
+    seconds = round(narrowing.seconds, 1)
+    return NarrowingDocument.of(narrowing, seconds=seconds, text=narrowing_text(narrowing))
 
 
-class SolutionDocument(Document, kw_only=True):
+class SolutionDocument(_Mirror, kw_only=True):
     """What is proved about a state; the proof and the lines only if they were asked for."""
 
     fen: str
@@ -242,39 +226,32 @@ class SolutionDocument(Document, kw_only=True):
     line: list[PlyDocument] | UnsetType = UNSET
     lines: EndsDocument[list[PlyDocument]] | UnsetType = UNSET
 
-    @classmethod
-    def of(cls, fen: str, solution: Solution, scoring: Scoring) -> "SolutionDocument":
-        """Return the document of a solution.
 
-        :param fen: as it was asked about.
-        """
-        ends = solution.lower, solution.upper
-        return cls(
-            fen=fen,
-            rules=Variant.R_MOBILITY,
-            position_score=str(solution.position_score),
-            accrued=str(solution.accrued),
-            value=None if solution.value is None else str(solution.value),
-            lower=str(solution.lower),
-            upper=str(solution.upper),
-            depth=solution.depth,
-            points=EndsDocument(*(points_document(scoring, score) for score in ends)),
-            mobile=EndsDocument(*map(_names, solution.mobile)),
-            forcing=EndsDocument(*solution.forcing),
-            holds=list(map(HoldDocument.of, solution.holds)),
-            claims=EndsDocument(*(claim or None for claim in claims(solution))),
-            plans=EndsDocument(*(list(map(PlanMoveDocument.of, plan)) for plan in solution.plans)),
-            cells=solution.cells,
-            stopped_by=solution.stopped_by,
-            gaps=list(map(GapDocument.of, solution.gaps)),
-            narrowing=None if solution.narrowing is None else NarrowingDocument.of(solution.narrowing),
-            missing_tables=list(solution.missing),
-            build=solution.build or None,
-            proof=UNSET if solution.proof is None else ForwardProofDocument.of(solution.proof),
-            moves=list(map(SolvedMoveDocument.of, solution.moves)),
-            line=UNSET if solution.line is None else _plies(solution.line),
-            lines=UNSET if solution.lines is None else EndsDocument(*map(_plies, solution.lines)),
-        )
+def solution_document(fen: str, solution: Solution, scoring: Scoring) -> SolutionDocument:
+    """Return the document of a solution.
+
+    :param fen: as it was asked about.
+    """
+    ends = solution.lower, solution.upper
+    return SolutionDocument.of(
+        solution,
+        fen=fen,
+        rules=Variant.R_MOBILITY,
+        points=EndsDocument(*(points_document(scoring, score) for score in ends)),
+        mobile=EndsDocument(*map(_names, solution.mobile)),
+        forcing=EndsDocument(*solution.forcing),
+        holds=list(map(_hold_document, solution.holds)),
+        claims=EndsDocument(*(claim or None for claim in claims(solution))),
+        plans=EndsDocument(*(list(map(PlanMoveDocument.of, plan)) for plan in solution.plans)),
+        gaps=list(map(_gap_document, solution.gaps)),
+        narrowing=None if solution.narrowing is None else _narrowing_document(solution.narrowing),
+        missing_tables=list(solution.missing),
+        build=solution.build or None,
+        proof=UNSET if solution.proof is None else _proof_document(solution.proof),
+        moves=list(map(SolvedMoveDocument.of, solution.moves)),
+        line=UNSET if solution.line is None else _plies(solution.line),
+        lines=UNSET if solution.lines is None else EndsDocument(*map(_plies, solution.lines)),
+    )
 
 
 def _names(squares: Iterable[chess.Square]) -> list[str]:

@@ -378,7 +378,7 @@ def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | Tbgen
     """
     # What takes compiled code is imported now, for an estimate does without.
     from tbgen.beyond.solver import solve
-    from tbgen.beyond.statements import SolutionDocument
+    from tbgen.beyond.statements import solution_document
     from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
 
     fen, means, scoring = parse_fen(text), options.means, options.points.scoring
@@ -404,7 +404,7 @@ def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | Tbgen
     if halt is not None and solution.value is None:
         solution = replace(solution, stopped_by=Stop.INTERRUPT)
     if options.json:
-        document = SolutionDocument.of(text, solution, scoring)
+        document = solution_document(text, solution, scoring)
         print_json(document.plain(), indent=None if options.stream else 2)
     else:
         print("\n".join(solution_text(fen, solution, scoring)))
