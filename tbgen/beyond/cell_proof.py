@@ -155,6 +155,8 @@ _LESS: Final = (1, -1)
 """``ProofGame.allowed`` for each end, where claims may be less than what follows."""
 
 
+REMEDY: Final = "prove the tables with tbgen verify, and report this if they are in order"
+
 _Prove: TypeAlias = Callable[[StateProof, int], int]
 """Proves one of the games of a cell, and returns the number of states."""
 
@@ -163,14 +165,6 @@ class WrongBoundError(TbgenError):
     """A bound that does not follow from what the moves lead to."""
 
     code = "wrong_bound"
-
-    def __init__(self, cell: Cell, end: int, side: Side, slot: int, what: str) -> None:
-        board = cell.board_of(side, slot)
-        where = f"slot {slot}" if board is None else board.fen()
-        super().__init__(
-            f"{where}: the {_NAMES[end]} bound is not proved, {what}; prove the tables with tbgen verify, "
-            "and report this if they are in order"
-        )
 
 
 class CellProof:
@@ -328,7 +322,9 @@ def _check(cell: Cell, end: int, threads: ProofThreads) -> None:
         what = f"{claim} with {accrued} accrued is not between that and the bound without it"
     else:
         what = f"with {accrued} accrued it is said to be {claim}, and {entry_of(right, level)} follows"
-    raise WrongBoundError(cell, end, Side(side), slot, what)
+    board = cell.board_of(Side(side), slot)
+    where = f"slot {slot}" if board is None else board.fen()
+    raise WrongBoundError(f"{where}: the {_NAMES[end]} bound is not proved, {what}; {REMEDY}")
 
 
 def _men_of(cell: Cell) -> ProofMen:

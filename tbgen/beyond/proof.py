@@ -13,7 +13,6 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Final, TypeAlias
 
@@ -21,7 +20,7 @@ import chess
 import numpy as np
 
 from tbgen.beyond.budget import Meter
-from tbgen.beyond.cell_proof import CellProof, prove_by_ply
+from tbgen.beyond.cell_proof import REMEDY, CellProof, WrongBoundError, prove_by_ply
 from tbgen.beyond.forcing import ForcingProof
 from tbgen.beyond.knowledge import Known
 from tbgen.beyond.ledger import SHARE, ForwardProof
@@ -34,7 +33,7 @@ from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.window import Interval
 from tbgen.cells.wins import Wins
-from tbgen.errors import MissingTableError, TbgenError
+from tbgen.errors import MissingTableError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES
 from tbgen.probe.tablebase import Tablebase
 
@@ -46,23 +45,11 @@ _MATE: Final = Code(0)
 """White's."""
 
 
-class WrongWinError(TbgenError):
-    """A position was taken for a forced mate that does not follow from what its moves lead to."""
-
-    code = "wrong_bound"
-
-    def __init__(self, board: chess.Board, move: chess.Move) -> None:
-        super().__init__(
-            f"{board.fen()}: the forced mate is not proved, since nothing is known against "
-            f"{board.san(move)}; prove the tables with tbgen verify, and report this if they are in order"
-        )
-
-
 def prove_wins(wins: Wins, known: Known, chance: random.Random) -> int:
     """Prove some lost positions of a cell, and return how many.
 
     :param wins: with levels.
-    :raises WrongWinError: if one is wrong.
+    :raises WrongBoundError: if one is wrong.
     """
     proved = 0
     for _ in range(POSITIONS * _TRIES):
@@ -81,9 +68,16 @@ def _prove(wins: Wins, known: Known, board: chess.Board, level: int) -> None:
     for move in board.legal_moves:
         then = _board_after(board, move)
         if not (_is_known(known, then) if board.is_zeroing(move) else _goes_on(wins, known, then, level)):
-            raise WrongWinError(board, move)
+            raise _wrong_win(board, move)
     if not any(board.legal_moves) and not board.is_check():
-        raise WrongWinError(board, chess.Move.null())
+        raise _wrong_win(board, chess.Move.null())
+
+
+def _wrong_win(board: chess.Board, move: chess.Move) -> WrongBoundError:
+    return WrongBoundError(
+        f"{board.fen()}: the forced mate is not proved, since nothing is known against {board.san(move)}; "
+        f"{REMEDY}"
+    )
 
 
 def _goes_on(wins: Wins, known: Known, board: chess.Board, level: int) -> bool:
@@ -120,74 +114,63 @@ _Name: TypeAlias = tuple[str, GScore]
 """What tells it from others."""
 
 
-class WrongForcingError(TbgenError):
-    """A bound that does not follow from the moves that are to prove it."""
-
-    code = "wrong_bound"
-
-    def __init__(self, fen: str, what: str) -> None:
-        super().__init__(f"{fen}: the bound by forcing moves is not proved, {what}; please report this")
-
-
-class ForcingProver:
-    """Proves bounds of one state by forcing moves.
+def prove_forcing(board: chess.Board, accrued: GScore, tables: Tablebase, proof: ForcingProof) -> int:
+    """Prove a bound of a state by the forcing moves that its proof chooses; return the number of states.
 
     Play ends with a score that is enough, or it goes on for ever; then states come about again, and the
     accrued score does not change from one time to the next. So it is enough that no such circle leads through
     states in which less has accrued.
+
+    :param accrued: the state's accrued score, with the position's own folded in.
+    :raises WrongBoundError: if it does not follow.
     """
+    bound = GScore.from_code(proof.bound)
+    chosen = {_name((board, score)): move for board, score, move in proof.choices()}
 
-    def __init__(self, board: chess.Board, accrued: GScore, tables: Tablebase) -> None:
-        """Prepare a proof about a state, its own score being folded into the accrued one."""
-        self._board, self._accrued, self._tables = board.copy(stack=False), accrued, tables
+    def is_enough(score: GScore) -> bool:
+        return score >= bound if proof.white else score <= bound
 
-    def prove(self, proof: ForcingProof) -> int:
-        """Prove a bound from the moves that its proof chooses; return the number of states.
+    between: dict[_Name, list[_Name]] = {}
+    """States in which less has accrued, with those of them that moves lead to."""
+    waiting = [(board.copy(stack=False), accrued)]
+    seen = {_name(waiting[0])}
+    for here, held in waiting:
+        ended = _end(here, held, tables)
+        if ended is not None:
+            if not is_enough(ended):
+                raise _wrong_forcing(here.fen(), f"it is worth {ended}")
+            continue
+        moves = list(here.legal_moves)
+        if here.turn == proof.white:
+            moves = [move for move in moves if move == chosen.get(_name((here, held)))]
+        if not moves:
+            raise _wrong_forcing(here.fen(), f"no move is chosen with {held}")
+        after = [_state_after(here, held, move) for move in moves]
+        if not is_enough(held):
+            between[_name((here, held))] = [_name(each) for each in after if not is_enough(each[1])]
+        new = {_name(each): each for each in after if _name(each) not in seen}
+        seen |= new.keys()
+        waiting += new.values()
+    try:
+        TopologicalSorter(between).prepare()
+    except CycleError as error:
+        fen, score = error.args[1][0]
+        raise _wrong_forcing(fen, f"{score} may stay for ever") from None
+    return len(seen)
 
-        :raises WrongForcingError: if it does not follow.
-        """
-        bound = GScore.from_code(proof.bound)
-        chosen = {_name((board, score)): move for board, score, move in proof.choices()}
 
-        def is_enough(score: GScore) -> bool:
-            return score >= bound if proof.white else score <= bound
+def _wrong_forcing(fen: str, what: str) -> WrongBoundError:
+    return WrongBoundError(f"{fen}: the bound by forcing moves is not proved, {what}; please report this")
 
-        between: dict[_Name, list[_Name]] = {}
-        """States in which less has accrued, with those of them that moves lead to."""
-        waiting = [(self._board, self._accrued)]
-        seen = {_name(waiting[0])}
-        for board, accrued in waiting:
-            ended = self._end(board, accrued)
-            if ended is not None:
-                if not is_enough(ended):
-                    raise WrongForcingError(board.fen(), f"it is worth {ended}")
-                continue
-            moves = list(board.legal_moves)
-            if board.turn == proof.white:
-                moves = [move for move in moves if move == chosen.get(_name((board, accrued)))]
-            if not moves:
-                raise WrongForcingError(board.fen(), f"no move is chosen with {accrued}")
-            after = [_state_after(board, accrued, move) for move in moves]
-            if not is_enough(accrued):
-                between[_name((board, accrued))] = [_name(each) for each in after if not is_enough(each[1])]
-            new = {_name(each): each for each in after if _name(each) not in seen}
-            seen |= new.keys()
-            waiting += new.values()
-        try:
-            TopologicalSorter(between).prepare()
-        except CycleError as error:
-            fen, score = error.args[1][0]
-            raise WrongForcingError(fen, f"{score} may stay for ever") from None
-        return len(seen)
 
-    def _end(self, board: chess.Board, accrued: GScore) -> GScore | None:
-        """Return what a state is worth where play ends or tables go on, None elsewhere."""
-        if not any(board.legal_moves):
-            return accrued
-        if chess.popcount(board.occupied) <= MAX_MEN and accrued == GScore.of_board(board):
-            with suppress(MissingTableError):
-                return self._tables.probe(board, FRESH).value
-        return None
+def _end(board: chess.Board, accrued: GScore, tables: Tablebase) -> GScore | None:
+    """Return what a state is worth where play ends or tables go on, None elsewhere."""
+    if not any(board.legal_moves):
+        return accrued
+    if chess.popcount(board.occupied) <= MAX_MEN and accrued == GScore.of_board(board):
+        with suppress(MissingTableError):
+            return tables.probe(board, FRESH).value
+    return None
 
 
 def _name(state: _State) -> _Name:
@@ -197,8 +180,7 @@ def _name(state: _State) -> _Name:
 
 def _state_after(board: chess.Board, accrued: GScore, move: chess.Move) -> _State:
     """Return the state after a move."""
-    after = board.copy(stack=False)
-    after.push(move)
+    after = _board_after(board, move)
     own = GScore.of_board(after)
     return after, own if board.is_zeroing(move) or own.rank < accrued.rank else accrued
 
@@ -211,21 +193,10 @@ _SURE: Final = (Code(254), Code(1))
 """What is sure against a bare king, which cannot mate: -G0.5 for White, G0.5 for Black."""
 
 
-class WrongExitError(TbgenError):
-    """The value of a move out of a cell was taken for more than is known."""
-
-    code = "wrong_bound"
-
-    def __init__(self, position: CellPosition, claimed: Code, known: Interval) -> None:
-        lower, upper, taken = map(GScore.from_code, (*known, claimed))
-        super().__init__(
-            f"{position.board.fen()}: a cell that leads here took {taken} for proved, and "
-            f"what is known is {lower} to {upper}; please report this"
-        )
-
-
 class Prover:
     """Proves what is found, in time that does not count, and counts what it has proved.
+
+    What is wrong is a :class:`tbgen.beyond.cell_proof.WrongBoundError`.
 
     :param meter: what is left of the budget.
     """
@@ -238,56 +209,46 @@ class Prover:
         """What has been proved up to now."""
 
     def cell(self, bounds: Bounds) -> None:
-        """Prove a solution of a cell from what is known now.
-
-        :raises WrongBoundError: if a state is wrong.
-        :raises WrongExitError: if what is known of an exit is.
-        """
-        self._count(bounds.cell, lambda proof, exits: proof.fresh(bounds, exits))
-        large = bounds.cell.size > _WHOLE
-        self.proof = replace(self.proof, cells=self.proof.cells + 1, sampled=self.proof.sampled + large)
+        """Prove a solution of a cell from what is known now."""
+        cell = bounds.cell
+        self._prove(
+            lambda: self._of_cell(cell, lambda proof, exits: proof.fresh(bounds, exits)),
+            cells=1,
+            sampled=int(cell.size > _WHOLE),
+        )
 
     def wins(self, wins: Wins) -> None:
-        """Prove some of the positions of a cell that are said to be won, from what is known now.
-
-        :raises WrongWinError: if one does not follow from what its moves lead to.
-        """
-        began = time.perf_counter()
-        states = prove_wins(wins, self._known, self._random)
-        self.proof = replace(
-            self.proof,
-            cells=self.proof.cells + 1,
-            states=self.proof.states + states,
-            sampled=self.proof.sampled + 1,
-        )
-        self._meter.prolong(time.perf_counter() - began)
+        """Prove some of the positions of a cell that are said to be won, from what is known now."""
+        self._prove(lambda: prove_wins(wins, self._known, self._random), cells=1, sampled=1)
 
     def forcing(self, board: chess.Board, accrued: GScore, proof: ForcingProof) -> None:
         """Prove a bound by forcing moves.
 
         :param accrued: of the given state.
-        :raises WrongForcingError: if it does not follow from the moves.
         """
-        began = time.perf_counter()
-        prover = ForcingProver(board, accrued, self._known.tables.tablebase)
-        self.proof = replace(self.proof, states=self.proof.states + prover.prove(proof))
-        self._meter.prolong(time.perf_counter() - began)
+        self._prove(lambda: prove_forcing(board, accrued, self._known.tables.tablebase, proof))
 
     def layer(self, bounds: Bounds, layer: Bounds, accrued: GScore) -> None:
-        """Prove a layer of a cell from its bounds and from what is known now.
+        """Prove a layer of a cell from its bounds and from what is known now."""
+        self._prove(
+            lambda: self._of_cell(
+                bounds.cell, lambda proof, exits: proof.accrued(bounds, layer, accrued, exits)
+            )
+        )
 
-        Raises as :meth:`cell` does.
-        """
-        self._count(bounds.cell, lambda proof, exits: proof.accrued(bounds, layer, accrued, exits))
-
-    def _count(self, cell: Cell, prove: Callable[[CellProof, Knowledge], int]) -> None:
-        """Prove something about a cell, by the proof of the last time if it was the same."""
-        began = time.perf_counter()
+    def _of_cell(self, cell: Cell, prove: Callable[[CellProof, Knowledge], int]) -> int:
+        """Prove something about a cell, by the proof of the last time if it was the same; return the number
+        of states."""
         if self._last is None or self._last.cell != cell:
             self._last = CellProof(cell, _share(cell), self._meter.threads)
         exits = _ProvedExits(self._known, self._random)
-        states = prove(self._last, exits) + sum(exits.proved)
-        self.proof = replace(self.proof, states=self.proof.states + states)
+        return prove(self._last, exits) + sum(exits.proved)
+
+    def _prove(self, prove: Callable[[], int], cells: int = 0, sampled: int = 0) -> None:
+        """Prove some states, as many as the function returns."""
+        began, before = time.perf_counter(), self.proof
+        states = prove()
+        self.proof = ForwardProof(before.cells + cells, before.states + states, before.sampled + sampled)
         self._meter.prolong(time.perf_counter() - began)
 
 
@@ -354,7 +315,11 @@ class _ProvedExits:
             if value is not None:
                 known = known.within(Interval(code_of(value), code_of(value)))
             if not _bears_out(known, end, claimed):
-                raise WrongExitError(position, claimed, known)
+                lower, upper, taken = map(GScore.from_code, (*known, claimed))
+                raise WrongBoundError(
+                    f"{board.fen()}: a cell that leads here took {taken} for proved, and what is known is "
+                    f"{lower} to {upper}; please report this"
+                )
 
 
 def _bears_out(known: Interval, end: int, claimed: Code) -> bool:

@@ -85,7 +85,6 @@ def solve(
     :param progress: called with how far it has come.
     :raises SolvingInterruptedError: if it is interrupted (Ctrl-C), with the solution by then.
     :raises WrongBoundError: if the proof finds something wrong.
-    :raises WrongForcingError: likewise, of what forcing moves prove.
     :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
         nothing, or there are more men to be mobile than memory allows.
     :raises DamagedTableError: if a table cannot be used.

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import chess
@@ -10,8 +11,9 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError, Stop
+from tbgen.beyond.cell_proof import WrongBoundError
 from tbgen.beyond.forcing import Attackers, ForcingProof, ForcingSearch
-from tbgen.beyond.proof import ForcingProver, WrongForcingError
+from tbgen.beyond.proof import prove_forcing
 from tbgen.beyond.solver import solve
 from tbgen.beyond.statements import claims
 from tbgen.board.score import Code, GScore, Signed, of_gscore
@@ -114,12 +116,12 @@ def test_bounds_contain_the_values_of_tables(four_men: Path, monkeypatch: pytest
         assert bounds >= len(FEW)
 
 
-def proved(fen: str, accrued: str, white: bool) -> tuple[ForcingProver, ForcingProof]:
-    """A proof, and what proves it forward."""
+def proved(fen: str, accrued: str, white: bool) -> tuple[Callable[[ForcingProof], int], ForcingProof]:
+    """What proves a bound forward, and a proof of one."""
     board = chess.Board(fen)
     proof = best_of(board, GScore(accrued), white)
     assert proof is not None
-    return ForcingProver(board, GScore(accrued), Tablebase("no tables")), proof
+    return partial(prove_forcing, board, GScore(accrued), Tablebase("no tables")), proof
 
 
 @pytest.mark.parametrize(
@@ -127,20 +129,20 @@ def proved(fen: str, accrued: str, white: bool) -> tuple[ForcingProver, ForcingP
     [(PERPETUAL, "G1.0", True), (STAYS, "G4.0", False), (BEATEN, "-G3.0", True)],
 )
 def test_a_proof_notices_a_bound_that_is_too_good(fen: str, accrued: str, white: bool) -> None:
-    prover, proof = proved(fen, accrued, white)
-    assert prover.prove(proof) > 2
+    prove, proof = proved(fen, accrued, white)
+    assert prove(proof) > 2
     better = Code(proof.bound - 1 if white else proof.bound + 1)
-    with pytest.raises(WrongForcingError, match=r"(may stay for ever|it is worth|no move is chosen)"):
-        prover.prove(replace(proof, bound=better))
+    with pytest.raises(WrongBoundError, match=r"(may stay for ever|it is worth|no move is chosen)"):
+        prove(replace(proof, bound=better))
 
 
 def test_a_proof_notices_a_move_that_is_missing() -> None:
-    prover, proof = proved(BEATEN, "-G3.0", True)
+    prove, proof = proved(BEATEN, "-G3.0", True)
     attack = proof.roots[0].after
     for _, after in attack.best.answers:
         after.moves, after.value = [], Signed(0)
-    with pytest.raises(WrongForcingError, match="no move is chosen"):
-        prover.prove(proof)
+    with pytest.raises(WrongBoundError, match="no move is chosen"):
+        prove(proof)
 
 
 def test_a_search_goes_on_where_it_was() -> None:

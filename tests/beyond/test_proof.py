@@ -12,7 +12,6 @@ import pytest
 from tbgen.beyond import knowledge, proof, solved_cells
 from tbgen.beyond.cell_proof import WrongBoundError
 from tbgen.beyond.ledger import ForwardProof
-from tbgen.beyond.proof import WrongExitError
 from tbgen.beyond.solver import solve
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
@@ -114,5 +113,5 @@ def test_exits_that_are_read_wrongly_are_found(small: Path, monkeypatch: pytest.
         return Block(np.roll(block.value, 1), np.roll(block.depth, 1))
 
     monkeypatch.setattr(solved_cells, "gathered", wrong)
-    with pytest.raises(WrongExitError, match=r"took .* for proved, and what is known is"):
+    with pytest.raises(WrongBoundError, match=r"took .* for proved, and what is known is"):
         solve(LOCKED, "G4.5", tables=small, budget=of_cells(60), verify=True)

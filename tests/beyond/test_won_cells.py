@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import tbgen
+from tbgen.beyond.cell_proof import WrongBoundError
 from tbgen.beyond.knowledge import Known
 from tbgen.beyond.promoted_cells import WonCells
-from tbgen.beyond.proof import POSITIONS, WrongWinError, prove_wins
+from tbgen.beyond.proof import POSITIONS, prove_wins
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import QUEEN
 from tbgen.beyond.table_source import Tables
@@ -130,7 +131,7 @@ def test_a_wrong_win_does_not_pass_the_proof(small: Path) -> None:
         wins.won[BLACK_TO_MOVE] |= legal_words_of(wins)
         wins.level[wins.level == 0] = 200
         with pytest.raises(
-            WrongWinError, match="the forced mate is not proved, since nothing is known against"
+            WrongBoundError, match="the forced mate is not proved, since nothing is known against"
         ):
             prove_wins(wins, known, random.Random(1))
 
