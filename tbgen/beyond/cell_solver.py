@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.choices import SMALL, TINY, ToSolve
 from tbgen.beyond.knowledge import CellLayers, Known
-from tbgen.beyond.ledger import Focus, Ledger
+from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.structures import homes_below
 from tbgen.cells.bounds import ENDS, Block, NoCodeError, SomeKnowledge
 from tbgen.cells.cell import Cell
@@ -28,29 +28,21 @@ class CellSolver:
     """Solves canonical cells, and keeps what is found among all that is known.
 
     :param root: the cell of the given position, without which there is no answer.
-    :param focus: tells between which scores it matters what cells are worth.
-    :param ledger: is told what is solved and what is given up.
     :param prover: proves each solution, in time that does not count; None for no proofs.
+    :ivar layers: of what is solved.
+    :ivar ledger: knows what is asked, what is solved and what is given up.
     """
 
-    def __init__(
-        self,
-        known: Known,
-        root: Cell,
-        meter: Meter,
-        layers: CellLayers,
-        focus: Focus,
-        ledger: Ledger,
-        prover: "Prover | None",
-    ) -> None:
-        self._known, self._root, self._budget, self._layers = known, root, meter, layers
-        self._focus, self._ledger, self._prover = focus, ledger, prover
+    def __init__(self, known: Known, root: Cell, meter: Meter, prover: "Prover | None" = None) -> None:
+        self._known, self._root, self._budget, self._prover = known, root, meter, prover
+        self.layers = CellLayers(known, meter, root, None if prover is None else prover.layer)
+        self.ledger = Ledger(known, root, narrow=prover is None)
 
     def is_complete(self, cell: Cell) -> bool:
         """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
         it alone."""
         small = min(SMALL, cell.size)
-        solved = self._ledger.is_solved(cell)
+        solved = self.ledger.is_solved(cell)
         return solved and all(home.size > small for home in self._unknown_homes(cell))
 
     def complete(self, wanted: ToSolve) -> None:
@@ -66,7 +58,7 @@ class CellSolver:
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_below(cell, _SLOTS_BELOW)
                 self._solve_replies(cell, _SLOTS_BELOW)
-        self._layers.make_room(cell)
+        self.layers.make_room(cell)
         self._solve_granted(wanted)
 
     def solve_wins(self, home: Cell) -> Stop | None:
@@ -74,13 +66,13 @@ class CellSolver:
 
         :returns: what there was too little of; it is given up then.
         """
-        if home in self._ledger.refused_wins:
+        if home in self.ledger.refused_wins:
             return None
         try:
             for whole in list(self._known.won.unsolved(home)):
                 self._find_wins(whole, home)
         except OutOfBudgetError as error:
-            self._ledger.refused_wins.add(home)
+            self.ledger.refused_wins.add(home)
             return error.stop
         return None
 
@@ -90,12 +82,12 @@ class CellSolver:
         :raises OutOfBudgetError: if there is no time or memory for it.
         """
         self._budget.ask_for(self._budget.seconds_of_wins(whole.size))
-        if not self._budget.allows(self._layers.make_room(home) + memory_of("wins", whole.size)):
+        if not self._budget.allows(self.layers.make_room(home) + memory_of("wins", whole.size)):
             raise OutOfBudgetError(Stop.MEMORY)
         began, levels = time.perf_counter(), self._prover is not None
         wins = self._known.won.solve(whole, self._known, levels=levels, threads=self._budget.threads)
         self._budget.learn_wins(whole.size, time.perf_counter() - began)
-        self._ledger.add_wins(whole)
+        self.ledger.add_wins(whole)
         if self._prover is not None:
             self._prover.wins(wins)
 
@@ -119,7 +111,7 @@ class CellSolver:
 
     def _unknown_homes(self, cell: Cell) -> list[Cell]:
         """Return the cells that a cell rests on and that might be solved, small ones first."""
-        return [home for home in homes_below(cell, promotions=True) if not self._ledger.is_held(home)]
+        return [home for home in homes_below(cell, promotions=True) if not self.ledger.is_held(home)]
 
     def solve(self, wanted: ToSolve) -> bool:
         """Solve a canonical cell, or solve it again; return whether values have room for its scores.
@@ -132,7 +124,7 @@ class CellSolver:
 
     def _ask(self, cell: Cell) -> None:
         self._budget.ask(cell.size, cell in self._known.cells)
-        if not self._budget.fits(cell.size, self._layers.make_room(cell)):
+        if not self._budget.fits(cell.size, self.layers.make_room(cell)):
             raise OutOfBudgetError(Stop.MEMORY)
         # To close cells may have taken some time.
         self._budget.ask(cell.size, cell in self._known.cells)
@@ -149,16 +141,16 @@ class CellSolver:
         except NoCodeError:
             if cell == self._root and not again:
                 raise
-            self._ledger.refused.add(cell)
+            self.ledger.refused.add(cell)
             return False
         now = time.perf_counter()
         share = len(wanted.ends) / len(ENDS)
         self._budget.learn(cell.size, again, (now - began) / share, (now - ready) / share)
         if self._prover is not None:
             self._prover.cell(bounds)
-        self._known.cells.add(bounds, self._focus.told(cell))
-        self._ledger.add([bounds])
-        self._layers.renew(games)
+        self._known.cells.add(bounds, self.ledger.told(cell))
+        self.ledger.add([bounds])
+        self.layers.renew(games)
         return True
 
     def _games_of(self, wanted: ToSolve) -> Games:
@@ -169,11 +161,11 @@ class CellSolver:
         """
         cell, threads = wanted.cell, self._budget.threads
         if cell == self._root and cell not in self._known.cells:
-            return Games(cell, self._known, threads, wanted.ends, self._focus.window(cell))
+            return Games(cell, self._known, threads, wanted.ends, self.ledger.window(cell))
 
         def block(route: Route, end: int) -> Block | None:
             self._budget.ask_again(cell.size)
             return self._known.block(route, end)
 
         knowledge = SomeKnowledge(block, self._known.bound, self._known.same_ends)
-        return Games(cell, knowledge, threads, wanted.ends, self._focus.window(cell))
+        return Games(cell, knowledge, threads, wanted.ends, self.ledger.window(cell))

@@ -23,7 +23,6 @@ from tbgen.beyond.structures import cells_below, seconds_to_solve, values_take
 from tbgen.board.score import Code
 from tbgen.cells.bounds import WORST
 from tbgen.cells.cell import MOST_MOBILE, Cell, CellPosition, Step
-from tbgen.cells.window import Interval
 from tbgen.costs import seconds_of
 
 _STATES: Final = 200
@@ -165,7 +164,7 @@ class Gaps:
         if step.zeroing:
             return own, Answer(self._search.known.worth(step.after))
         if not step.inside:
-            return accrued, Answer(Interval(*WORST))
+            return accrued, Answer(WORST)
         with suppress(UnmadeLayerError):
             return carried(step, accrued), self._search.state(step.after, carried(step, accrued))
         return own, self._search.state(step.after, own)

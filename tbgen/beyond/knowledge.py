@@ -138,7 +138,7 @@ class Known:
 
     def sure(self, position: CellPosition) -> Interval:
         """Return what is known of a position with any accrued score."""
-        found = Interval(*WORST)
+        found = WORST
         for source in () if position.over else self._sources:
             found = found.within(source.sure(position) or found)
         return found
@@ -326,7 +326,7 @@ class States:
         cell, side, slot = position.cell, side_of(position.board), position.slot
         fresh = self._known.cells.get(cell)
         if fresh is None:
-            return Answer(self._known.worth(position) if accrued == own else Interval(*WORST))
+            return Answer(self._known.worth(position) if accrued == own else WORST)
         ends, depths = [], []
         for end in ENDS:
             bounds = fresh
@@ -347,7 +347,7 @@ class States:
         if step.zeroing:
             return Answer(self._known.worth(step.after))
         if not step.inside:
-            return Answer(Interval(*WORST))
+            return Answer(WORST)
         return self.of(step.after, carried(step, accrued))
 
 

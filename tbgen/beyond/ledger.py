@@ -13,12 +13,11 @@ from itertools import product
 from typing import Final
 
 from tbgen.beyond.knowledge import Known
-from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import colours_below, homes_below, wholes_of
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, Bounds
 from tbgen.cells.cell import Cell
-from tbgen.cells.window import EVERYTHING, Interval, Window
+from tbgen.cells.window import EVERYTHING, Interval
 from tbgen.index.layout import MIRROR_FILES
 
 _WORTH_ASKING: Final = 64**4
@@ -43,27 +42,44 @@ class ForwardProof:
     sampled: int = 0
 
 
-class Focus:
-    """Between which scores it matters what a state is worth, and so what cells are.
+class Ledger:
+    """What a search asks, and its solutions, numbered from 1 on, by the ends of canonical cells that they
+    found.
 
     Cells are canonical, and so are scores those of the state's canonical cell.
 
+    :param known: tells what tables hold, and what earlier searches found.
     :param root: the state's cell.
-    :param cells: tell between which scores they were solved before.
-    :param narrow: whether it ever is less than all scores: a proof has all of them.
+    :param narrow: whether ever less than all scores is asked about: a proof has all of them.
+    :ivar solved: how many solutions there are, those of what is won and of whole cells counted.
+    :ivar refused: cells for which there was no time or memory, or no code for their scores.
+    :ivar refused_wins: homes of promotions for which there was none to find out what is won there.
+    :ivar refused_promotions: homes for which there was none to find out the values after a promotion.
     """
 
-    def __init__(self, root: Cell, cells: SolvedCells, *, narrow: bool) -> None:
-        self._root, self._cells, self._narrow = root, cells, narrow
+    def __init__(self, known: Known, root: Cell, *, narrow: bool) -> None:
+        self._known, self._root, self._narrow = known, root, narrow
         self._now = EVERYTHING
-        self._asked: dict[Cell, Window] = {}
+        self._asked: dict[Cell, Interval] = {}
         """What is asked of cells now."""
         self._tried: Interval | None = None
         """What the state might be worth when a close window about its accrued score was asked for."""
+        self.solved = 0
+        self._numbers: dict[tuple[Cell, int], int] = {}
+        """The solution by which an end became known better last."""
+        self._windows: dict[tuple[Cell, int], Interval] = {}
+        """The windows of these solutions."""
+        self._won: dict[Cell, int] = {}
+        """The solutions by which it was found what is won in whole cells, and with their files mirrored."""
+        self._ahead: set[tuple[Cell, int]] = set()
+        """Ends of cells that have been solved ahead only."""
+        self.refused: set[Cell] = set()
+        self.refused_wins: set[Cell] = set()
+        self.refused_promotions: set[Cell] = set()
 
     def ask(self, interval: Interval) -> None:
         """Ask from now on where in an interval the value of the state lies."""
-        self._now = Window(*interval) if self._narrow else EVERYTHING
+        self._now = interval if self._narrow else EVERYTHING
         self._asked.clear()
 
     def intervals(self, interval: Interval, accrued: Code | None) -> Iterator[Interval]:
@@ -74,60 +90,33 @@ class Focus:
         :param accrued: the accrued score, where it is not the position's own.
         """
         if accrued is not None and interval != self._tried and self._narrow:
-            if (close := Window(*interval).about(accrued)) != interval:
+            if (close := interval.about(accrued)) != interval:
                 yield close
             self._tried = interval
         yield interval
 
-    def of(self, cell: Cell) -> Window:
+    def asked(self, cell: Cell) -> Interval:
         """Return between which scores it matters what positions of a cell are worth."""
         if cell not in self._asked:
             colours = {False} if cell == self._root else colours_below(self._root, cell)
             sides = [self._now.swapped if swapped else self._now for swapped in colours]
-            self._asked[cell] = reduce(Window.hull, sides) if sides else EVERYTHING
+            self._asked[cell] = reduce(Interval.hull, sides) if sides else EVERYTHING
         return self._asked[cell]
 
-    def window(self, cell: Cell) -> Window:
+    def window(self, cell: Cell) -> Interval:
         """Return between which scores values of a cell are to be found out."""
-        return self.of(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
+        return self.asked(cell) if cell.size >= _WORTH_ASKING else EVERYTHING
 
-    def told(self, cell: Cell) -> Window:
+    def told(self, cell: Cell) -> Interval:
         """Return between which scores a solution of a cell tells all that can be known now: no more than
         those of cells below it do."""
         told = self.window(cell)
         for home in homes_below(cell, promotions=True):
-            window = self._cells.window(home) if home in self._cells else EVERYTHING
+            window = self._known.cells.window(home) if home in self._known.cells else EVERYTHING
             if window != EVERYTHING:
                 for swapped in colours_below(cell, home):
                     told = told.within(window.swapped if swapped else window)
         return told
-
-
-class Ledger:
-    """The solutions of a search, numbered from 1 on, by the ends of canonical cells that they found.
-
-    :param known: tells what tables hold, and what earlier searches found.
-    :param focus: tells between which scores it matters what cells are worth.
-    :ivar solved: how many solutions there are, those of what is won and of whole cells counted.
-    :ivar refused: cells for which there was no time or memory, or no code for their scores.
-    :ivar refused_wins: homes of promotions for which there was none to find out what is won there.
-    :ivar refused_promotions: homes for which there was none to find out the values after a promotion.
-    """
-
-    def __init__(self, known: Known, focus: Focus) -> None:
-        self._known, self._focus = known, focus
-        self.solved = 0
-        self._numbers: dict[tuple[Cell, int], int] = {}
-        """The solution by which an end became known better last."""
-        self._windows: dict[tuple[Cell, int], Window] = {}
-        """The windows of these solutions."""
-        self._won: dict[Cell, int] = {}
-        """The solutions by which it was found what is won in whole cells, and with their files mirrored."""
-        self._ahead: set[tuple[Cell, int]] = set()
-        """Ends of cells that have been solved ahead only."""
-        self.refused: set[Cell] = set()
-        self.refused_wins: set[Cell] = set()
-        self.refused_promotions: set[Cell] = set()
 
     def add(self, found: Iterable[Bounds], solutions: int = 1) -> None:
         """Enter bounds as they are found, and then the solutions that found them."""
@@ -170,7 +159,7 @@ class Ledger:
             if (cell, 1 - end) not in self._windows and end not in self._known.cells.ends(cell):
                 return False
             found = self._known.cells.window(cell)
-        return found.covers(self._focus.window(cell))
+        return found.covers(self.window(cell))
 
     def is_solved(self, cell: Cell) -> bool:
         """Whether a canonical cell has been solved as far as it matters, and not only ahead."""

@@ -24,7 +24,7 @@ from tbgen.beyond.knowledge import States, best_of, carried
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
 from tbgen.cells.cell import Cell, CellPlace, CellPosition, Step
-from tbgen.cells.window import FAR, Interval, Window
+from tbgen.cells.window import FAR, Interval
 from tbgen.index.layout import MIRROR_RANKS
 
 State: TypeAlias = tuple[CellPosition, Code]
@@ -87,7 +87,7 @@ class Follower:
         accrued: Code,
         enters: Callable[[Cell], bool],
         wide: bool,
-        window_of: Callable[[Cell], Window],
+        window_of: Callable[[Cell], Interval],
     ) -> None:
         self._states, self._enters, self._wide, self._window_of = states, enters, wide, window_of
         self._play = Play(states)
@@ -204,7 +204,7 @@ def followed(
     return sorted((move for move in moves if is_followed(move[1].value)), key=lambda move: order(move[1]))
 
 
-def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window: Window) -> set[int]:
+def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window: Interval) -> set[int]:
     """Return the ends at which a solution of its cell may narrow what is known of a state of a canonical
     cell: its moves are known to be worth more to one side than its own bounds say, or nothing is known, so
     that moves inside the cell do not show anything either.

@@ -39,7 +39,7 @@ from tbgen.cells.cell import MOST_MOBILE, PAWN, Cell, CellPosition, lineup_of_ce
 from tbgen.cells.games import solve_values
 from tbgen.cells.packing import slots_there
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.window import EVERYTHING, FAR, Interval, Window
+from tbgen.cells.window import EVERYTHING, FAR, Interval
 from tbgen.cells.wins import Wins, after_step, solve_wins, without_man, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
 from tbgen.retro.kernels.words import Codes, Words
@@ -209,7 +209,7 @@ _CHUNK: Final = 1 << 20
 """Words of 64 positions that are looked at at a time."""
 
 
-def _all_scores(_: Cell) -> Window:
+def _all_scores(_: Cell) -> Interval:
     return EVERYTHING
 
 
@@ -222,14 +222,14 @@ class PromotedCells:
 
     def __init__(self, tables: Tables, won: WonCells) -> None:
         self._tables, self._won, self._mobile = tables, won, won.mobile
-        self._solved: dict[tuple[Cell, int, int], Window] = {}
+        self._solved: dict[tuple[Cell, int, int], Interval] = {}
         """Whole cells, with the kinds of men whose promotions are known, at which ends, and in which
         window."""
 
     def unsolved(
         self,
         home: Cell,
-        window_of: Callable[[Cell], Window] = _all_scores,
+        window_of: Callable[[Cell], Interval] = _all_scores,
         ends: Sequence[int] = ENDS,
     ) -> list[Cell]:
         """Return the whole cells to solve for what is known after a promotion that leads to a home, each
@@ -256,7 +256,11 @@ class PromotedCells:
                 walk(whole)
         return list(cells)
 
-    def _is_solved(self, whole: Cell, kind: int, end: int, window: Window) -> bool:
+    def _below(self, cell: Cell) -> tuple[Cell, ...]:
+        routes = (route for route in large_routes(cell, self._mobile) if route.promoted is None)
+        return tuple(route.destination for route in routes if not self._tables.knows(route))
+
+    def _is_solved(self, whole: Cell, kind: int, end: int, window: Interval) -> bool:
         images = (self._solved.get((whole.image(each), kind, end)) for each in symmetries(SIDES[0]))
         return any(solved is not None and solved.covers(window) for solved in images)
 
@@ -267,7 +271,7 @@ class PromotedCells:
         known: Knowledge,
         threads: int = 1,
         between: Callable[[], object] = lambda: None,
-        window_of: Callable[[Cell], Window] = _all_scores,
+        window_of: Callable[[Cell], Interval] = _all_scores,
         ends: Sequence[int] = ENDS,
     ) -> Iterator[Bounds]:
         """Solve whole cells, in the order of :meth:`unsolved`; yield the bounds of the homes, which are
@@ -313,7 +317,7 @@ class PromotedCells:
 
 
 def _bounds_of_home(
-    whole: Cell, kind: int, square: int, found: Mapping[int, Codes], window: Window
+    whole: Cell, kind: int, square: int, found: Mapping[int, Codes], window: Interval
 ) -> Bounds:
     """Return bounds of the canonical cell in which a man of a kind is frozen on a square of the last rank.
 

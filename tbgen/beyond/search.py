@@ -18,8 +18,7 @@ from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.choices import SMALL, Choice, Chooser, ToSolve, effort
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.knowledge import CellLayers, Known, States, seen_score, settled_play
-from tbgen.beyond.ledger import Focus, Ledger
+from tbgen.beyond.knowledge import Known, States, seen_score, settled_play
 from tbgen.beyond.play import Follower, Play, ends_to_narrow
 from tbgen.beyond.structures import height, is_to_queen, values_take
 from tbgen.board.score import Code
@@ -65,20 +64,18 @@ class Search:
         self.known, self._budget, self._progress, self._prover = known, meter, progress, prover
         self.given, self.accrued = given, accrued
         self._cell, self._symmetry = given.cell.canonical()
-        self.layers = CellLayers(known, meter, self._cell, None if prover is None else prover.layer)
+        self._solver = CellSolver(known, self._cell, meter, prover)
+        self.layers, self._ledger = self._solver.layers, self._solver.ledger
         self._score = seen_score(accrued, self._symmetry)
         """The accrued score in the canonical cell."""
         self._states = States(known, self.layers)
         self._guesses = States(known, self.layers, guess=True)
         """Play is followed by these first: to make layers takes longer than all the rest of it."""
-        self.focus = Focus(self._cell, known.cells, narrow=prover is None)
         self._settled: tuple[int, frozenset[CellPlace]] | None = None
         """The number of solutions, and the play that was settled by them."""
         self._best: dict[chess.Move | None, Answer] = {}
         """What has been known of the state, by None, and of those after its moves."""
-        self._ledger = Ledger(known, self.focus)
         self._chooser = Chooser(known, meter, self._cell, self._ledger)
-        self._solver = CellSolver(known, self._cell, meter, self.layers, self.focus, self._ledger, prover)
         self._refused: Stop | None = None
         """What a cell took too much of that was given up last."""
         self._plays: dict[bool, Play] = {}
@@ -97,13 +94,13 @@ class Search:
             if self._cell not in self.known.cells and self._cell.size <= SMALL:  # it takes next to no time
                 self._solver.solve(ToSolve(self._cell))
             elif self._cell in self.known.cells:
-                self.focus.ask(self._interval)
+                self._ledger.ask(self._interval)
             if not self.answer().value.exact and not self._solver.is_complete(self._cell):
                 self._solver.complete(ToSolve(self._cell))
             accrued = None if self.accrued == self.given.own else self._score
             while not self.answer().value.exact:
                 self.tell()
-                if not any(map(self._narrow_within, self.focus.intervals(self._interval, accrued))):
+                if not any(map(self._narrow_within, self._ledger.intervals(self._interval, accrued))):
                     left = self._budget.left > 0
                     return (self._refused or Stop.NOTHING_LEFT) if left else self._budget.shortage
         except OutOfBudgetError as error:
@@ -166,14 +163,14 @@ class Search:
     def _narrow_within(self, interval: Interval) -> bool:
         """Solve something that may tell where in an interval the value of the state lies, promotions last;
         return whether there was anything."""
-        self.focus.ask(interval)
+        self._ledger.ask(interval)
         return self._narrow() or self._narrow_promotions()
 
     def _narrow(self) -> bool:
         """Solve something that may narrow the bounds of the state; return whether there was anything."""
         root = self.given.seen_by(self._symmetry)
         for wide, states in product((False, True), (self._guesses, self._states)):
-            follower = Follower(states, root, self._score, self._ledger.is_solved, wide, self.focus.of)
+            follower = Follower(states, root, self._score, self._ledger.is_solved, wide, self._ledger.asked)
             most, complete = 0, False
             while not complete and self._has_time():
                 most = most * 2 or _STATES
@@ -239,7 +236,7 @@ class Search:
         """Return the whole cells to solve next for what is known after a promotion that leads to a home, and
         at which end: first how much the side may hope for that has promoted. Nothing if all is known."""
         for end in (UPPER, LOWER):
-            if cells := self.known.promoted.unsolved(home, self.focus.window, [end]):
+            if cells := self.known.promoted.unsolved(home, self._ledger.window, [end]):
                 return cells, (end,)
         return [], ()
 
@@ -254,7 +251,7 @@ class Search:
                 raise OutOfBudgetError(Stop.MEMORY)
             self._progress(self.answer().value, self.solved, len(cells), seconds)
             given = cells, home.frozen[0].man.kind, self.known, budget.threads, lambda: budget.ask_for(0)
-            found = self.known.promoted.solve(*given, self.focus.window, ends)
+            found = self.known.promoted.solve(*given, self._ledger.window, ends)
             self._ledger.add(map(self._kept, found), len(cells))
         except (OutOfBudgetError, NoCodeError, MemoryError) as error:
             if not isinstance(error, NoCodeError):
@@ -330,7 +327,7 @@ class Search:
         for state in play.states[cell] if stale else ():
             if found == stale:
                 break
-            found |= stale & ends_to_narrow(play.seen_by, *state, self.focus.of(cell))
+            found |= stale & ends_to_narrow(play.seen_by, *state, self._ledger.asked(cell))
         return tuple(sorted(found))
 
     def _refuse(self, cell: Cell, stop: Stop) -> None:

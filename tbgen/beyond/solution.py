@@ -141,7 +141,7 @@ class Collection:
         self._stops = {Stop.NOTHING_LEFT if all_fit else Stop.MEMORY}
         self.interrupt: KeyboardInterrupt | None = None
         """What has interrupted a search."""
-        self.answer = Answer(Interval(*WORST))
+        self.answer = Answer(WORST)
         self._moves: dict[chess.Move, Answer] = {}
         self._holds: list[tuple[Hold, ...]] = [(), ()]
         self.found: list[Search] = []

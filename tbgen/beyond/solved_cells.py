@@ -29,7 +29,7 @@ from tbgen.cells.file import PackedBounds
 from tbgen.cells.frames import WORTH_THREADS
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.routes import Route, home_of_route
-from tbgen.cells.window import EVERYTHING, Interval, Window
+from tbgen.cells.window import EVERYTHING, Interval
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.store.cache import Recent
 
@@ -69,7 +69,7 @@ class SolvedCells(ExitSource):
         self._at_work: Future[None] | None = None
         """What packs the large one among these."""
         self._versions = Counter[Cell]()
-        self._found: dict[Cell, tuple[Window, tuple[int, ...]]] = {}
+        self._found: dict[Cell, tuple[Interval, tuple[int, ...]]] = {}
         """The windows and ends that cells have been found to have."""
 
     @property
@@ -91,7 +91,7 @@ class SolvedCells(ExitSource):
         self.settle()
         return bool(closed)
 
-    def add(self, bounds: Bounds, told: Window = EVERYTHING) -> None:
+    def add(self, bounds: Bounds, told: Interval = EVERYTHING) -> None:
         """Keep the bounds of a canonical cell, and what was known before where that is better: it is put into
         their arrays.
 
@@ -191,7 +191,7 @@ class SolvedCells(ExitSource):
             return True
         return self._open.get(home) is not None or home in self._packed or self._is_kept(home)
 
-    def window(self, cell: Cell) -> Window:
+    def window(self, cell: Cell) -> Interval:
         """Return between which scores the solution of a canonical cell tells all that could be known."""
         return self._found_of(cell)[0]
 
@@ -199,7 +199,7 @@ class SolvedCells(ExitSource):
         """Return the ends at which a canonical cell is solved."""
         return self._found_of(cell)[1]
 
-    def _found_of(self, cell: Cell) -> tuple[Window, tuple[int, ...]]:
+    def _found_of(self, cell: Cell) -> tuple[Interval, tuple[int, ...]]:
         if cell not in self._found:
             self.get(cell)
         return self._found.get(cell, (EVERYTHING, ()))

@@ -171,7 +171,7 @@ def _by_cells(
         lower, upper = scores(collection.answer.value.within(interval))
         progress(SolveStage(lower, upper, collection.cells + cells, left, seconds))
 
-    attackers, tell = None, partial(report, Interval(*WORST), 0)
+    attackers, tell = None, partial(report, WORST, 0)
     if mobile in (None, "auto") and own_score(board).rank > 1:
         # Where all men are mobile, cells mostly tell as much, and depths as well; else they may tell little.
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))

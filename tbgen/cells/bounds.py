@@ -22,7 +22,7 @@ from tbgen.cells.cell import PAWN, Cell, Man, man_of
 from tbgen.cells.frames import MEMORY, ROOMS, CellFrame, pools_of, shared_map
 from tbgen.cells.kernels.values import best_block, gather
 from tbgen.cells.routes import Route
-from tbgen.cells.window import EVERYTHING, Window
+from tbgen.cells.window import EVERYTHING, Interval
 from tbgen.errors import UsageError
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
@@ -40,7 +40,7 @@ LOWER, UPPER = range(2)
 ENDS: Final = (LOWER, UPPER)
 NO_RANK: Final = 255
 """Rank where there is no position."""
-WORST: Final = (Code(255), Code(0))
+WORST: Final = EVERYTHING
 """What is known of everything: it is worth -G0.0 at least and G0.0 at most."""
 
 
@@ -115,7 +115,7 @@ class Bounds:
     value: NDArray[np.uint8]
     depth: NDArray[np.uint16]
     ends: tuple[int, ...] = tuple(ENDS)
-    window: Window = EVERYTHING
+    window: Interval = EVERYTHING
 
     @property
     def lie_once(self) -> bool:
@@ -279,7 +279,7 @@ def pools_of_ends(
     knowledge: Knowledge,
     ends: Sequence[int],
     threads: int = 1,
-    window: Window = EVERYTHING,
+    window: Interval = EVERYTHING,
 ) -> list[Pool]:
     """Return what the exits of a cell are worth at some ends.
 

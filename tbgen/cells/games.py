@@ -27,7 +27,7 @@ from tbgen.cells.bounds import (
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell, shared_map
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.window import EVERYTHING, Window
+from tbgen.cells.window import EVERYTHING, Interval
 from tbgen.index.layout import SIDES
 from tbgen.retro.ranks import MAX_PARTS, Crew, Stages, ValuesSolver, find_moves, room_for_values
 
@@ -55,7 +55,7 @@ class Games:
         knowledge: Knowledge,
         threads: int = len(ENDS),
         ends: Sequence[int] = ENDS,
-        window: Window = EVERYTHING,
+        window: Interval = EVERYTHING,
     ) -> None:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
@@ -166,7 +166,7 @@ def solve_values(
     end: int,
     threads: int = 1,
     between: Callable[[], object] = lambda: None,
-    window: Window = EVERYTHING,
+    window: Interval = EVERYTHING,
 ) -> NDArray[np.uint8]:
     """Return fresh values of all positions in one game of a cell without frozen men: codes, uint8 (2, slots),
     ``NONE`` where there is no position.

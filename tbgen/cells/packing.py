@@ -22,7 +22,7 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, PackedSide
 from tbgen.cells.frames import frame_of_cell, shared_map
 from tbgen.cells.kernels.values import Flags, Numbers, number_states, renumber, spread_states
-from tbgen.cells.window import EVERYTHING, Window
+from tbgen.cells.window import EVERYTHING, Interval
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
 
@@ -57,7 +57,7 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
     with shared_map(len(SIDES), cell.size) as shared:
         if not all(shared(spread, SIDES)):
             raise ValueError(f"a state of {cell} is missing")
-    return Bounds(cell, value, depth, _ends_known(packed), Window(*map(Code, packed.window)))
+    return Bounds(cell, value, depth, _ends_known(packed), Interval(*map(Code, packed.window)))
 
 
 def tells_all(packed: PackedBounds) -> bool:

@@ -17,9 +17,13 @@ from tbgen.board.score import NONE, Code
 from tbgen.cells.kernels.values import seen_exits, tell_proved
 from tbgen.retro.kernels.words import Codes, Plies
 
+FAR: Final = 60_000
+"""Plies that no value takes: nothing says how many it does."""
+
 
 class Interval(NamedTuple):
-    """Two scores, codes, seen by White."""
+    """Two scores, codes, seen by White: what something is worth, or a window, beyond whose ends scores are
+    not told apart."""
 
     lower: Code
     """The worse one for White."""
@@ -68,22 +72,12 @@ class Interval(NamedTuple):
         """Return the interval as far as a window tells scores apart."""
         return type(self)(window.nearest(self.lower), window.nearest(self.upper))
 
-
-FAR: Final = 60_000
-"""Plies that no value takes: nothing says how many it does."""
-
-
-class Window(Interval):
-    """An interval; scores beyond its ends are not told apart."""
-
-    __slots__ = ()
-
     def about(self, code: Code) -> Self:
         """Return the closest window within this one that tells whether a state is worth a score that lies in
         it; this one if the score does not.
 
-        >>> Window(Code(255), Code(0)).about(Code(245)), Window(Code(245), Code(0)).about(Code(245))
-        (Window(lower=246, upper=244), Window(lower=245, upper=244))
+        >>> Interval(Code(255), Code(0)).about(Code(245)), Interval(Code(245), Code(0)).about(Code(245))
+        (Interval(lower=246, upper=244), Interval(lower=245, upper=244))
         """
         if not self.lower >= code >= self.upper:
             return self
@@ -123,7 +117,7 @@ class Window(Interval):
         return blurred if self[1 - end] != EVERYTHING[1 - end] else np.zeros_like(blurred)
 
 
-EVERYTHING: Final = Window(Code(255), Code(0))
+EVERYTHING: Final = Interval(Code(255), Code(0))
 """All scores are told apart."""
 
 
@@ -143,7 +137,7 @@ class _Lookups(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _lookups(window: Window) -> _Lookups:
+def _lookups(window: Interval) -> _Lookups:
     lower, upper = window
     codes = np.arange(256)
     worse = (codes >= lower) & (codes != NONE) & (lower < EVERYTHING.lower)

@@ -14,7 +14,7 @@ from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.choices import Choice, Chooser, ToSolve, effort
 from tbgen.beyond.knowledge import CellLayers, Known, States
-from tbgen.beyond.ledger import Focus, Ledger
+from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.play import Play
 from tbgen.beyond.promoted_cells import WonCells
 from tbgen.beyond.solution import Solution
@@ -54,7 +54,7 @@ def test_what_a_side_is_sure_of_without_its_pawn_is_known_soon(
     right = CellSolver._solve_granted
 
     def until_ten(solver: CellSolver, each: ToSolve) -> bool:
-        if solver._ledger.solved == 10:
+        if solver.ledger.solved == 10:
             raise KeyboardInterrupt
         return right(solver, each)
 
@@ -82,7 +82,7 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
             meter = Meter(budget)
             before = chess.Board("8/P7/8/5p2/8/8/1k6/6K1 w - - 0 1")
             root = CellPosition(before, int(before.kings)).cell.canonical()[0]
-            ledger = Ledger(known, Focus(root, known.cells, narrow=True))
+            ledger = Ledger(known, root, narrow=True)
             ledger.refused_wins |= set(given_up)
             chooser = Chooser(known, meter, root, ledger)
             play = Play(States(known, CellLayers(known, meter, root, None)))

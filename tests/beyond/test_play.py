@@ -10,10 +10,10 @@ from tbgen.beyond.knowledge import States
 from tbgen.beyond.play import Follower, Play, followed
 from tbgen.board.score import Code
 from tbgen.cells.cell import Cell, CellPosition
-from tbgen.cells.window import EVERYTHING, Interval, Window
+from tbgen.cells.window import EVERYTHING, Interval
 
 KINGS = chess.Board("8/8/3k4/8/8/3K4/8/8 w - - 0 1")
-CLOSE = Window(Code(247), Code(12))
+CLOSE = Interval(Code(247), Code(12))
 
 
 def position(board: chess.Board) -> CellPosition:

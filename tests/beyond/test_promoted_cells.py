@@ -24,7 +24,7 @@ from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, side_after
 from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, mobile_squares
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.window import Window
+from tbgen.cells.window import Interval
 from tbgen.index.layout import MIRROR_RANKS
 from tbgen.probe.tablebase import Tablebase
 from tests.support.exhaustive import exhaustive
@@ -139,7 +139,7 @@ def test_bounds_contain_what_tables_say(
 @pytest.mark.parametrize("codes", [(5, 3), (250, 244), *exhaustive([((11, 0),), ((255, 252),)])])
 def test_a_window_leaves_what_matters(codes: tuple[int, int], known: Known, truth: Tables) -> None:
     """White has promoted, and wins soon or later, or is mated."""
-    route, window = promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")), Window(*map(Code, codes))
+    route, window = promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")), Interval(*map(Code, codes))
     home, seen = route.destination, np.vectorize(window.nearest, otypes=[np.uint8])
     cells = known.promoted.unsolved(home, lambda _: window)
     for bounds in known.promoted.solve(cells, QUEEN, known, 2, window_of=lambda _: window):

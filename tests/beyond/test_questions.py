@@ -8,13 +8,13 @@ import chess
 import pytest
 
 import tbgen
-from tbgen.beyond.ledger import Focus
+from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.solver import solve
 from tbgen.beyond.structures import colours_below
 from tbgen.board.material import Material
 from tbgen.board.scoring import ScoreInterval
 from tbgen.cells.cell import Cell
-from tbgen.cells.window import EVERYTHING, Window
+from tbgen.cells.window import EVERYTHING, Interval
 from tbgen.index.layout import MIRROR_RANKS
 from tbgen.progress import SolveStage
 from tests.beyond.test_solver import DEARER, MATERIALS, check, score
@@ -26,23 +26,23 @@ RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Window]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Interval]:
     """The windows in which cells are solved; small cells, too, are solved for what matters only."""
-    windows: list[Window] = []
-    right = Focus.window
+    windows: list[Interval] = []
+    right = Ledger.window
 
-    def noted(focus: Focus, cell: Cell) -> Window:
-        windows.append(right(focus, cell))
+    def noted(ledger: Ledger, cell: Cell) -> Interval:
+        windows.append(right(ledger, cell))
         return windows[-1]
 
-    monkeypatch.setattr(Focus, "window", noted)
+    monkeypatch.setattr(Ledger, "window", noted)
     monkeypatch.setattr("tbgen.beyond.ledger._WORTH_ASKING", 0)
     return windows
 
 
 @pytest.mark.parametrize("material", [*MATERIALS[1:3], *exhaustive(["KPPvK", *MATERIALS[3:], *DEARER])])
 def test_intervals_contain_what_tables_say(
-    material: str, tables: Path, small: Path, asked: list[Window]
+    material: str, tables: Path, small: Path, asked: list[Interval]
 ) -> None:
     rng = random.Random(material + "?")
     with tbgen.open_tablebase(tables) as full:
@@ -60,7 +60,7 @@ def test_intervals_contain_what_tables_say(
     ],
 )
 def test_intervals_only_narrow(
-    fen: str, accrued: str, tmp_path: Path, asked: list[Window], monkeypatch: pytest.MonkeyPatch
+    fen: str, accrued: str, tmp_path: Path, asked: list[Interval], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In whichever windows the layers of the state's cell are made."""
     for name in (
@@ -81,7 +81,7 @@ def test_intervals_only_narrow(
     assert {window.upper for window in asked} - {EVERYTHING.upper}
 
 
-def test_a_proof_has_all_values(small: Path, asked: list[Window]) -> None:
+def test_a_proof_has_all_values(small: Path, asked: list[Interval]) -> None:
     assert solve(RACE, "G9.0", tables=small, budget=of_cells(sample(8, 30)), verify=True).proof is not None
     assert set(asked) == {EVERYTHING}
 

@@ -11,7 +11,7 @@ from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Bounds
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
-from tbgen.cells.window import EVERYTHING, FAR, Window
+from tbgen.cells.window import EVERYTHING, FAR, Interval
 from tests.cells.test_cells import Exact
 from tests.support.exhaustive import sample
 from tests.support.made_up_exits import MadeUp, cells
@@ -19,14 +19,14 @@ from tests.support.made_up_exits import MadeUp, cells
 CODES = [Code(code) for code in (*range(NONE), *range(NONE + 2, 256))]
 
 
-def windows(seed: int, count: int) -> list[Window]:
+def windows(seed: int, count: int) -> list[Interval]:
     rng = random.Random(seed)
-    made = [Window(*sorted(rng.sample(CODES, 2), reverse=True)) for _ in range(count)]
-    near = [Window(CODES[place + 1], CODES[place]) for place in rng.sample(range(0, 40), count)]
-    return [*made, *near, *(window.swapped for window in near), Window(Code(255), Code(11))]
+    made = [Interval(*sorted(rng.sample(CODES, 2), reverse=True)) for _ in range(count)]
+    near = [Interval(CODES[place + 1], CODES[place]) for place in rng.sample(range(0, 40), count)]
+    return [*made, *near, *(window.swapped for window in near), Interval(Code(255), Code(11))]
 
 
-def seen(value: NDArray[np.uint8], window: Window) -> NDArray[np.uint8]:
+def seen(value: NDArray[np.uint8], window: Interval) -> NDArray[np.uint8]:
     """The values as far as a window tells them apart, one by one."""
     return np.array([NONE if code == NONE else window.nearest(Code(code)) for code in range(256)], np.uint8)[
         value
@@ -82,9 +82,9 @@ def test_accrued_scores_in_a_window() -> None:
 
 def test_windows_are_packed() -> None:
     (cell,) = cells(3, 1)
-    found = Games(cell, MadeUp(), window=Window(Code(250), Code(5))).solve()
+    found = Games(cell, MadeUp(), window=Interval(Code(250), Code(5))).solve()
     again = unpack(pack(found), cell)
-    assert again.window == Window(Code(250), Code(5))
+    assert again.window == Interval(Code(250), Code(5))
     assert np.array_equal(again.value, found.value)
     assert unpack(pack(Games(cell, MadeUp()).solve()), cell).window == EVERYTHING
 
@@ -93,7 +93,7 @@ def test_close_windows() -> None:
     """The scores next to one that are told apart from it, and no others."""
     for place in range(1, len(CODES) - 1):
         better, code, worse = CODES[place - 1 : place + 2]
-        assert EVERYTHING.about(code) == Window(worse, better)
-        assert Window(code, better).about(code) == Window(code, better)
-        assert Window(better, Code(0)).about(code) == Window(better, Code(0))
+        assert EVERYTHING.about(code) == Interval(worse, better)
+        assert Interval(code, better).about(code) == Interval(code, better)
+        assert Interval(better, Code(0)).about(code) == Interval(better, Code(0))
         assert EVERYTHING.about(code).swapped.swapped == EVERYTHING.about(code)
