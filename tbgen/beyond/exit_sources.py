@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import LOWER, UPPER, Block, side_after
+from tbgen.cells.bounds import LOWER, UPPER, WORST, Block, side_after
 from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.routes import Route
 from tbgen.cells.window import FAR, Interval
@@ -45,8 +45,9 @@ class ExitSource(ABC):
     """One source: tables, cells solved before, files of others. Safe for threads.
 
     It answers for every image of a cell, whichever it has itself. Blocks and ``worth`` are about positions
-    with their own scores, ``sure`` about any accrued score. A depth that is not known is the one that claims
-    least: ``FAR`` at the end of the side that forces the score, 0 at that of the side that is held to it.
+    with their own scores, and say the same; ``sure`` is about any accrued score, and says no more. A depth
+    that is not known is the one that claims least: ``FAR`` at the end of the side that forces the score, 0 at
+    that of the side that is held to it. ``tests/support/exit_contract.py`` tries a source against this.
     """
 
     proved: bool = False
@@ -66,12 +67,9 @@ class ExitSource(ABC):
         """Whether anything is known of the positions that a zeroing route leads to."""
 
     @abstractmethod
-    def block(self, route: Route, end: int, bound: Code) -> Block | None:
+    def block(self, route: Route, end: int) -> Block | None:
         """Return one end of the intervals of all positions that a route leads to, if it is one that the
-        source :meth:`knows`.
-
-        :param bound: holds for all of them.
-        """
+        source :meth:`knows`; None where it says nothing at this end."""
 
     def same_ends(self, route: Route) -> bool:
         """Whether it knows the values of all positions that a zeroing route leads to."""
@@ -84,6 +82,17 @@ class ExitSource(ABC):
     def sure(self, position: CellPosition) -> Interval | None:
         """Return the interval of a position that holds with any accrued score."""
         return None
+
+
+_BARE: Final = (Code(254), Code(1))
+"""What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
+G0.5 at most."""
+
+
+def bound_of(cell: Cell, end: int) -> Code:
+    """Return what holds at one end for all positions of a cell: the worst, unless a king is bare."""
+    white, black = cell.sides()
+    return _BARE[end] if (black if end == LOWER else white) == "K" else WORST[end]
 
 
 def both(one: Block | None, other: Block | None, end: int) -> Block | None:
@@ -100,17 +109,14 @@ _SLOTS: Final = 64**2
 """Slots of a cell all of whose positions are asked for: python-chess takes some 70 microseconds for each."""
 _NOTHING: Final = len(Winner)
 """Stands for the winner where there is no position."""
-# What both ends can claim of a mate: a side that is held to it may be mated at once, and one that forces it
-# may take longer than the files say.
-_DEPTHS: Final = {Winner.WHITE: (FAR, 0), Winner.BLACK: (0, FAR)}
-_ANSWERS: Final = (
-    *(
-        Answer(Interval(winner.bounds.lower.code, winner.bounds.upper.code), _DEPTHS.get(winner, (0, 0)))
-        for winner in Winner
-    ),
-    Answer(Interval(NONE, NONE), (0, 0)),
+_WORTH: Final = (
+    *(Interval(winner.bounds.lower.code, winner.bounds.upper.code) for winner in Winner),
+    Interval(NONE, NONE),
 )
-"""What is known of a position by its winner."""
+"""What is known of a position by its winner..."""
+_DEPTHS: Final = {Winner.WHITE: (FAR, 0), Winner.BLACK: (0, FAR)}
+"""...and what both ends can claim of a mate: a side that is held to it may be mated at once, and one that
+forces it may take longer than the files say."""
 
 
 class SyzygyExits(ExitSource):
@@ -140,15 +146,15 @@ class SyzygyExits(ExitSource):
         :raises DamagedTableError: if a file cannot be used.
         """
         winner = self._files.winner(position.board)
-        return None if winner is Winner.UNKNOWN else _ANSWERS[winner].value
+        return None if winner is Winner.UNKNOWN else _WORTH[winner]
 
     def _has_cell(self, cell: Cell) -> bool:
         white, black = cell.sides()
         return cell.size <= _SLOTS and self._files.has_material(f"{white}v{black}")
 
-    def block(self, route: Route, end: int, bound: Code) -> Block:
-        """Return one end of the intervals of the positions that a route leads to; ``bound`` where files are
-        missing that captures lead to.
+    def block(self, route: Route, end: int) -> Block:
+        """Return one end of the intervals of the positions that a route leads to; what holds for all of them
+        where files are missing that captures lead to.
 
         :raises DamagedTableError: if a file cannot be used.
         """
@@ -157,9 +163,11 @@ class SyzygyExits(ExitSource):
             if key not in self._found:
                 self._found[key] = self._winners(*key)
             winners = self._found[key]
-        value = np.array([answer.value[end] for answer in _ANSWERS], np.uint8)
-        value[Winner.UNKNOWN] = bound
-        depth = np.array([answer.depths[end] for answer in _ANSWERS if answer.depths], np.uint16)
+        value = np.array([worth[end] for worth in _WORTH], np.uint8)
+        value[Winner.UNKNOWN] = bound_of(route.destination, end)
+        depth = np.zeros(len(_WORTH), np.uint16)
+        for winner, depths in _DEPTHS.items():
+            depth[winner] = depths[end]
         return Block(value[winners], depth[winners])
 
     def _winners(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:

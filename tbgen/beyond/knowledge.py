@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import chess
 
 from tbgen.beyond.budget import Meter
-from tbgen.beyond.exit_sources import Answer, ExitSource, both
+from tbgen.beyond.exit_sources import Answer, ExitSource, both, bound_of
 from tbgen.beyond.promoted_cells import PromotedCells, WonCells
 from tbgen.beyond.solved_cells import SolvedCells, end_of
 from tbgen.beyond.table_source import Tables
@@ -40,9 +40,6 @@ from tbgen.index.layout import MIRROR_RANKS
 from tbgen.machine import give_back, held
 from tbgen.store.cache import Recent
 
-_BARE: Final = (Code(254), Code(1))
-"""What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
-G0.5 at most."""
 _Sources: TypeAlias = tuple[tuple[int, int], ...]
 """Ways out that a block was decided by: the numbers of their routes, and how often bounds of their
 destinations were added."""
@@ -90,7 +87,7 @@ class Known:
         block = None
         for source in () if route.quiet else self._sources:
             if source.knows(route):
-                found = source.block(route, end, self.bound(route, end))
+                found = source.block(route, end)
                 block = block if found is None else both(block, part_of(found, route), end)
                 if source.exact:
                     break
@@ -98,7 +95,7 @@ class Known:
 
     def bound(self, route: Route, end: int) -> Code:
         """Return one end that holds for all positions that a route leads to."""
-        return WORST[end] if route.quiet else _bare(route.destination, end)
+        return WORST[end] if route.quiet else bound_of(route.destination, end)
 
     def same_ends(self, route: Route) -> bool:
         """Whether the blocks of both ends are the same, and have the values of all positions."""
@@ -126,7 +123,7 @@ class Known:
     def _best_exits(self, frame: CellFrame, routes: Sequence[Route], end: int) -> Block:
         """Return what the best of some ways out of a cell, all of one side, is worth to that side."""
         (pool,) = pools_of_ends(frame, routes, SomeKnowledge(self.stored, self.bound), [end])
-        return BoundsGame(frame, pool).best_exits(routes[0].side, _bare(frame.cell, end))
+        return BoundsGame(frame, pool).best_exits(routes[0].side, bound_of(frame.cell, end))
 
     def worth(self, position: CellPosition) -> Interval:
         """Return what is known of a position, fresh: the accrued score being its own. Blocks say the same."""
@@ -145,13 +142,13 @@ class Known:
 
     def _worth_by_ply(self, position: CellPosition) -> Interval:
         """Return what the best capture or pawn move is worth to the side to move."""
-        found = [_bare(position.cell, end) for end in ENDS]
+        found = [bound_of(position.cell, end) for end in ENDS]
         end = end_of(side_of(position.board))
         better = max if end == UPPER else min
         for step in position.moves():
             if step.zeroing and not position.board.is_en_passant(step.move):
                 after = self._final_worth(step.after)
-                worth = _bare(step.after.cell, end) if after is None else after[end]
+                worth = bound_of(step.after.cell, end) if after is None else after[end]
                 found[end] = better(found[end], worth)
         return Interval(*found)
 
@@ -161,12 +158,6 @@ class Known:
             return Interval(position.own, position.own)
         found = (source.worth(position) for source in self._sources if source.final)
         return next((worth for worth in found if worth is not None), None)
-
-
-def _bare(cell: Cell, end: int) -> Code:
-    """Return the bound that holds because a side has a bare king, or the worst."""
-    white, black = cell.sides()
-    return _BARE[end] if (black if end == LOWER else white) == "K" else WORST[end]
 
 
 class UnmadeLayerError(Exception):

@@ -25,17 +25,36 @@ from tbgen.beyond.exit_sources import ExitSource
 from tbgen.beyond.solved_cells import end_of
 from tbgen.beyond.structures import (
     QUEEN,
+    each_after_its_own,
     is_to_queen,
     large_routes,
-    promoted_man,
     symmetries,
     whole_cell,
     wholes_of,
 )
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, Knowledge, gathered, side_after
-from tbgen.cells.cell import MOST_MOBILE, PAWN, Cell, CellPosition, lineup_of_cell, mobile_squares, side_of
+from tbgen.cells.bounds import (
+    ENDS,
+    LOWER,
+    WORST,
+    Block,
+    Bounds,
+    Knowledge,
+    SomeKnowledge,
+    gathered,
+    side_after,
+)
+from tbgen.cells.cell import (
+    MOST_MOBILE,
+    PAWN,
+    Cell,
+    CellPosition,
+    lineup_of_cell,
+    man_of,
+    mobile_squares,
+    side_of,
+)
 from tbgen.cells.games import solve_values
 from tbgen.cells.packing import slots_there
 from tbgen.cells.routes import Route, routes_of
@@ -103,14 +122,14 @@ class WonCells(ExitSource):
         """Whether anything is known of the positions that a route leads to."""
         return self._found(route) is not None
 
-    def block(self, route: Route, end: int, bound: Code) -> Block | None:
+    def block(self, route: Route, end: int) -> Block | None:
         """Return the forced mates among the positions that a route leads to, at the end that they decide."""
         found = self._found(route)
         if found is None or end != route.side:  # LOWER is White's end, UPPER Black's
             return None
         wins, symmetry = found
         assert route.promoted is not None, "only promotions are known"
-        place = wins.cell.mobile.index(promoted_man(QUEEN))
+        place = wins.cell.mobile.index(man_of(WHITE_TO_MOVE, QUEEN))
         won = _with_man_on(wins, place, IMAGE[symmetry][route.promoted])
         stored = Block(
             np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(FAR), np.uint16(0))
@@ -143,25 +162,24 @@ class WonCells(ExitSource):
             if is_to_queen(home) and whole not in self:
                 yield from self.with_those_below(whole)
 
-    def with_those_below(self, cell: Cell, seen: set[Cell] | None = None) -> Iterator[Cell]:
-        """Yield a cell after those that steps or captures of the other side's pawns lead to, and captures
-        that leave it pawns: tables may hold these, but to decode them takes longer, many times as long if
-        pawns are about to be promoted.
+    def with_those_below(self, cell: Cell) -> Iterator[Cell]:
+        """Yield a cell after those that are to be solved before, unless they have been solved."""
+        ordered = each_after_its_own(cell, self._unsolved_below)
+        return (each for each, _ in ordered if each not in self._wins)
 
-        :param seen: cells that have been yielded; this adds more.
-        """
-        seen = set() if seen is None else seen
-        if cell in seen or cell in self._wins:
-            return
-        seen.add(cell)
+    def _unsolved_below(self, cell: Cell) -> tuple[Cell, ...]:
+        """Return the cells that steps or captures of the other side's pawns lead to, and captures that leave
+        it pawns, unless they have been solved: tables may hold these, but to decode them takes longer, many
+        times as long if pawns are about to be promoted."""
+        below = list[Cell]()
         for pawn in chess.scan_forward(cell.black_pawns):
-            yield from self.with_those_below(without_pawn(cell, pawn), seen)
+            below.append(without_pawn(cell, pawn))
             if pawn >= 16 and pawn - 8 not in cell.standing:
-                yield from self.with_those_below(after_step(cell, pawn, pawn - 8, PAWN), seen)
+                below.append(after_step(cell, pawn, pawn - 8, PAWN))
         for number, man in enumerate(cell.mobile if cell.black_pawns else ()):
             if man.piece and man.colour == BLACK_TO_MOVE:
-                yield from self.with_those_below(without_man(cell, number), seen)
-        yield cell
+                below.append(without_man(cell, number))
+        return tuple(each for each in below if each not in self._wins)
 
     def is_won(self, board: chess.Board) -> bool:
         """Whether a position of a cell that has been solved, as it is, is won by White."""
@@ -238,22 +256,11 @@ class PromotedCells:
         :param window_of: tells between which scores it matters what positions of a cell are worth.
         :param ends: those that are wanted: of whole cells, White having promoted.
         """
-        cells: dict[Cell, None] = {}
-
-        def walk(cell: Cell) -> None:
-            for route in large_routes(cell, self._mobile):
-                if (
-                    route.promoted is None
-                    and route.destination not in cells
-                    and not self._tables.knows(route)
-                ):
-                    walk(route.destination)
-            cells[cell] = None
-
+        cells: dict[Cell, tuple[Cell, ...]] = {}
         for whole in wholes_of(home, self._mobile):
             kind, window = home.frozen[0].man.kind, window_of(whole)
             if not all(self._is_solved(whole, kind, end, window) for end in ends):
-                walk(whole)
+                cells |= each_after_its_own(whole, self._below)
         return list(cells)
 
     def _below(self, cell: Cell) -> tuple[Cell, ...]:
@@ -291,7 +298,7 @@ class PromotedCells:
             for route in large_routes(cell, self._mobile)
         }
         for cell in cells:
-            around = _Around(known, self._tables, wholes, self._mobile)
+            around = self._around(known, wholes)
             exact = all(map(around.same_ends, routes_of(lineup_of_cell(cell))))
             window = EVERYTHING if exact else window_of(cell)
             sides = [side for side in SIDES if (cell, side) in needed]
@@ -304,7 +311,7 @@ class PromotedCells:
                 boards = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
                 same = ENDS if exact else [end]
                 for square, found in homes.items():
-                    codes = boards.take(square, cell.mobile.index(promoted_man(kind))).reshape(-1)
+                    codes = boards.take(square, cell.mobile.index(man_of(WHITE_TO_MOVE, kind))).reshape(-1)
                     found |= dict.fromkeys(same, codes)
                 packed = {side: zlib_ng.compress(values[side], _LEVEL) for side in sides}
                 planes |= dict.fromkeys(same, packed)
@@ -315,6 +322,31 @@ class PromotedCells:
                     yield _bounds_of_home(cell, kind, square, found, window)
             self._solved |= {(cell, kind, end): window for end in planes}
 
+    def _around(self, known: Knowledge, wholes: "Mapping[Cell, _Whole]") -> Knowledge:
+        """Return what is known around a whole cell: of other whole cells what tables or those solved before
+        say, and else what is known."""
+
+        def block(route: Route, end: int) -> Block | None:
+            if len(route.destination.mobile) <= self._mobile:
+                return known.block(route, end)
+            if self._tables.knows(route):
+                return self._tables.block(route, end)
+            whole, side = wholes.get(route.destination), side_after(route)
+            # After a double step that may be captured, only the bound of the other side holds.
+            if whole is None or (route.passed is not None and end != end_of(side)):
+                return None
+            return Block(whole.values(end, side), np.zeros(0, np.uint16))
+
+        def same_ends(route: Route) -> bool:
+            if len(route.destination.mobile) <= self._mobile:
+                return known.same_ends(route)
+            whole = wholes.get(route.destination)
+            return self._tables.same_ends(route) or (
+                whole is not None and whole.exact and route.passed is None
+            )
+
+        return SomeKnowledge(block, known.bound, same_ends)
+
 
 def _bounds_of_home(
     whole: Cell, kind: int, square: int, found: Mapping[int, Codes], window: Interval
@@ -324,9 +356,9 @@ def _bounds_of_home(
     :param found: by ends, what is known with Black to move, by the squares of the other men.
     :param window: in which that was found.
     """
-    rest = list(whole.mobile)
-    rest.remove(promoted_man(kind))
-    home, symmetry = Cell.of_men(rest, whole.standing | {square: promoted_man(kind)}).canonical()
+    rest, promoted = list(whole.mobile), man_of(WHITE_TO_MOVE, kind)
+    rest.remove(promoted)
+    home, symmetry = Cell.of_men(rest, whole.standing | {square: promoted}).canonical()
     there, swapped = slots_there(home), symmetry & MIRROR_RANKS
     side, men = BLACK_TO_MOVE ^ bool(swapped), [(man.colour, man.kind) for man in rest]
     value = np.full((len(ENDS), len(SIDES), home.size), NONE, np.uint8)
@@ -358,40 +390,6 @@ class _Whole:
     def values(self, end: int, side: Side) -> Codes:
         """Return one end with a side to move: codes, shape (slots,)."""
         return np.frombuffer(zlib_ng.decompress(self.planes[end][side]), np.uint8)
-
-
-@dataclass(frozen=True)
-class _Around:
-    """What is known around a whole cell, as :class:`tbgen.cells.bounds.Knowledge`: of other whole cells what
-    tables or those solved before say, and else what is known."""
-
-    known: Knowledge
-    tables: Tables
-    wholes: dict[Cell, _Whole]
-    mobile: int
-
-    def block(self, route: Route, end: int) -> Block | None:
-        """Return one end of what is known about the positions that a route leads to, if anything."""
-        if len(route.destination.mobile) <= self.mobile:
-            return self.known.block(route, end)
-        if self.tables.knows(route):
-            return self.tables.block(route, end, WORST[end])
-        whole, side = self.wholes.get(route.destination), side_after(route)
-        # After a double step that may be captured, only the bound of the other side holds.
-        if whole is None or (route.passed is not None and end != end_of(side)):
-            return None
-        return Block(whole.values(end, side), np.zeros(0, np.uint16))
-
-    def bound(self, route: Route, end: int) -> Code:
-        """Return one end that holds for all of them."""
-        return self.known.bound(route, end)
-
-    def same_ends(self, route: Route) -> bool:
-        """Whether both ends are known to be the same."""
-        if len(route.destination.mobile) <= self.mobile:
-            return self.known.same_ends(route)
-        whole = self.wholes.get(route.destination)
-        return self.tables.same_ends(route) or (whole is not None and whole.exact and route.passed is None)
 
 
 def _add_wins(values: NDArray[np.uint8], cell: Cell, won: WonCells) -> None:

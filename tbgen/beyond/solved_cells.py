@@ -221,7 +221,7 @@ class SolvedCells(ExitSource):
         bounds = self.get(cell)
         return bounds is not None and bounds.same_ends
 
-    def block(self, route: Route, end: int, bound: Code) -> Block | None:
+    def block(self, route: Route, end: int) -> Block | None:
         """Return one end of what the solution says of the positions that a route leads to, if anything."""
         side = side_after(route)
         if route.passed is not None and end != end_of(side):

@@ -22,7 +22,7 @@ import chess
 from tbgen.beyond.budget import memory_needed
 from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import MAX_MEN
-from tbgen.cells.cell import IMAGES, MOST_MOBILE, Cell, Man, lineup_of_cell, man_of, mobile_squares
+from tbgen.cells.cell import IMAGES, MOST_MOBILE, Cell, lineup_of_cell, mobile_squares
 from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.costs import RATES, memory_of, seconds_of
 from tbgen.errors import UsageError
@@ -181,11 +181,6 @@ def wholes_of(home: Cell, mobile: int) -> list[Cell]:
 def is_to_queen(home: Cell) -> bool:
     """Whether it is a queen that stands frozen in the home of a promotion."""
     return home.frozen[0].man.kind == QUEEN
-
-
-def promoted_man(kind: int) -> Man:
-    """Return the man of a whole cell that a pawn has become."""
-    return man_of(WHITE_TO_MOVE, kind)
 
 
 def symmetries(winner: Side) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from tbgen.beyond.budget import Budget
 from tbgen.beyond.exit_sources import ExitSource
 from tbgen.board.material import MAX_MEN, Material, closure
 from tbgen.board.rules import FRESH
-from tbgen.board.score import NONE, Code, Signed, code_of, of_gscore
+from tbgen.board.score import NONE, Signed, code_of, of_gscore
 from tbgen.cells.bounds import Block, Bounds, gathered, side_after
 from tbgen.cells.cell import Cell, CellPosition, piece_of
 from tbgen.cells.routes import Route, home_of_route
@@ -140,7 +140,7 @@ class Tables(ExitSource):
         value, depth = (np.broadcast_to(np.stack(both), (2, 2, cell.size)) for both in of_sides)
         return Bounds(cell, value, depth)
 
-    def block(self, route: Route, end: int, bound: Code) -> Block:
+    def block(self, route: Route, end: int) -> Block:
         """Return the values of the positions that a route leads to."""
         material, phase, side, symmetry = _place_of(route.destination, side_after(route))
         if self._is_looked_up(route) and not self._has(material, phase, side):

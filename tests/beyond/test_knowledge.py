@@ -18,7 +18,9 @@ from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, routes_of
+from tbgen.index.layout import SIDES
 from tbgen.probe.tablebase import Tablebase
+from tests.support.exit_contract import check_source
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -83,6 +85,9 @@ def test_better_bounds_are_kept(small: Path) -> None:
     cell, cells = CellPosition(board, int(board.kings)).cell.canonical()[0], SolvedCells()
     with tbgen.open_tablebase(small) as tables:
         found = Games(cell, Known(Tables(tables), cells)).solve()
+    solved = SolvedCells()
+    solved.add(found)
+    assert check_source(solved, [Route(SIDES[0], 0, cell)], 29) > 0
     value, depth = found.value.copy(), found.depth.copy()
     for end in (LOWER, UPPER):
         worse = value[end].copy()

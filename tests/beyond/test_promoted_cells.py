@@ -98,9 +98,9 @@ def test_values_are_those_of_tables(
         assert cell.size == 64**4
         solve_all(known, route)
         for end in ENDS:
-            block = known.cells.block(route, end, WORST[end])
+            block = known.cells.block(route, end)
             assert block is not None
-            assert np.array_equal(block.value, truth.block(route, end, WORST[end]).value)
+            assert np.array_equal(block.value, truth.block(route, end).value)
         check_positions(known, route)
 
 
@@ -121,10 +121,10 @@ def test_bounds_contain_what_tables_say(
     route = promotion(chess.Board(fen))
     assert len(known.promoted.unsolved(route.destination)) == cells
     solve_all(known, route)
-    lower, upper = (known.cells.block(route, end, WORST[end]) for end in ENDS)
+    lower, upper = (known.cells.block(route, end) for end in ENDS)
     assert lower is not None
     assert upper is not None
-    told = truth.block(route, LOWER, WORST[LOWER]).value
+    told = truth.block(route, LOWER).value
     there = told != NONE
     assert np.array_equal(there, lower.value != NONE)
     assert np.array_equal(there, upper.value != NONE)
@@ -146,9 +146,9 @@ def test_a_window_leaves_what_matters(codes: tuple[int, int], known: Known, trut
         known.cells.add(bounds)
     assert known.promoted.unsolved(home, lambda _: window) == []
     assert known.promoted.unsolved(home) == cells
-    told = truth.block(route, LOWER, WORST[LOWER]).value
+    told = truth.block(route, LOWER).value
     there = told != NONE
-    lower, upper = (known.cells.block(route, end, WORST[end]) for end in ENDS)
+    lower, upper = (known.cells.block(route, end) for end in ENDS)
     assert lower is not None
     assert upper is not None
     assert (lower.value >= told).all()
@@ -187,7 +187,7 @@ def test_each_end_is_found_on_its_own(known: Known) -> None:
 def check_positions(known: Known, route: Route) -> None:
     """Compare blocks with what is known of positions one by one."""
     rng, compared = np.random.default_rng(0), 0
-    blocks = [known.cells.block(route, end, WORST[end]) for end in ENDS]
+    blocks = [known.cells.block(route, end) for end in ENDS]
     for slot in rng.integers(route.destination.size, size=300).tolist():
         board = route.destination.board_of(side_after(route), slot)
         if board is not None and not board.was_into_check():
@@ -215,12 +215,12 @@ def test_what_is_won_counts_too(known: Known) -> None:
     """Black's pawn may promote at once, of which nothing is known; it may be captured, and White mates."""
     route = promotion(chess.Board("8/P6k/8/8/8/8/5p2/6K1 w - - 0 1"))
     solve_all(known, route)
-    without = known.cells.block(route, LOWER, WORST[LOWER])
+    without = known.cells.block(route, LOWER)
     other = Known(known.tables, SolvedCells(), won=WonCells(2))
     for cell in other.won.unsolved(route.destination):
         other.won.solve(cell, other)
     solve_all(other, route)
-    block, won = (each.block(route, LOWER, WORST[LOWER]) for each in (other.cells, other.won))
+    block, won = (each.block(route, LOWER) for each in (other.cells, other.won))
     assert block is not None
     assert without is not None
     assert won is not None

@@ -24,6 +24,7 @@ from tbgen.index.zeroing import en_passant_configs, reached_by_pawn_steps
 from tbgen.packed.file import PackedFile
 from tbgen.packed.unpack import promotions
 from tests.support.exhaustive import exhaustive, sample
+from tests.support.exit_contract import check_source
 from tests.support.packed_tables import PackedTables
 from tests.support.same_bounds import is_same
 
@@ -72,10 +73,11 @@ def test_positions_that_are_asked_for_are_those_of_plain_tables(
             if route.landed is None or not some.knows(route):
                 continue
             sides.add(route.side)
-            whole = part_of(plain.block(route.whole, 0, NONE), route)
+            whole = part_of(plain.block(route.whole, 0), route)
             for source in (some, plain):
-                assert is_same(source.block(route, 0, NONE), whole, there=True)
+                assert is_same(source.block(route, 0), whole, there=True)
         assert sides == {*SIDES}
+        assert check_source(plain, routes_of(lineup_of_cell(cell)), 97) > 0
         assert some.nbytes < 3 * layout_of(Material.parse("KPvK")).phase_size, "no phase is decoded"
 
 
@@ -152,7 +154,7 @@ def test_captures_with_promotion_are_looked_up_when_somebody_asks(promoted: Path
         assert not any(map(some.opens, homes))
         for route in captures:
             assert some.knows(route)
-            assert is_same(some.block(route, 0, NONE), plain.block(route, 0, NONE), there=True)
+            assert is_same(some.block(route, 0), plain.block(route, 0), there=True)
         assert some.worth(after) == plain.worth(after) is not None
 
 

@@ -17,16 +17,16 @@ from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import QUEEN
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import NONE
-from tbgen.cells.bounds import WORST, SomeKnowledge, side_after
-from tbgen.cells.cell import PAWN, Cell, CellPosition, lineup_of_cell, man_of, mobile_squares
+from tbgen.cells.bounds import WORST, SomeKnowledge
+from tbgen.cells.cell import PAWN, Cell, lineup_of_cell, man_of, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.window import Interval
 from tbgen.cells.wins import Wins
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.words import Words
 from tests.support.exhaustive import exhaustive
+from tests.support.exit_contract import check_source
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -70,15 +70,15 @@ def test_forced_mates_after_promotions_are_those_of_tables(fen: str, small: Path
             assert cells
             assert not list(won.unsolved(route.destination))
             end = route.side
-            found, told = won.block(route, end, WORST[end]), truth.block(route, end, WORST[end])
+            found, told = won.block(route, end), truth.block(route, end)
             assert found is not None
-            assert won.block(route, 1 - end, WORST[1 - end]) is None
+            assert won.block(route, 1 - end) is None
             mates = told.value == WORST[1 - end]
             claimed = found.value == WORST[1 - end]
             assert ((found.value == NONE) | claimed).all()
             assert not (claimed & ~mates).any()
             assert claimed.sum() > 0.9 * mates.sum()
-            check_positions(won, route, found.value, end)
+            assert check_source(won, [route], 97) > 20
 
 
 def test_captures_that_leave_pawns_need_no_table() -> None:
@@ -104,21 +104,6 @@ def is_to_queen(route: Route, cell: Cell) -> bool:
     frozen = route.destination.frozen
     there = len(route.destination.mobile) == len(cell.mobile)
     return route.promoted is not None and there and frozen[0].man.kind == QUEEN
-
-
-def check_positions(won: WonCells, route: Route, value: np.ndarray, end: int) -> None:
-    """Compare blocks with what is known of positions one by one."""
-    rng = np.random.default_rng(0)
-    compared = 0
-    for slot in rng.integers(len(value), size=300).tolist():
-        board = route.destination.board_of(side_after(route), slot)
-        if board is not None and not board.was_into_check():
-            mobile = board.occupied & ~board.pawns & ~chess.BB_SQUARES[route.promoted or 0]
-            worth = won.worth(CellPosition(board, mobile))
-            mate = WORST[1 - end]
-            assert worth == (Interval(mate, mate) if value[slot] == mate else None)
-            compared += 1
-    assert compared > 20
 
 
 def test_a_wrong_win_does_not_pass_the_proof(small: Path) -> None:
