@@ -111,8 +111,7 @@ class Meter:
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        if self.left < self.seconds_of([size], again) + self._seconds_reserved:
-            raise OutOfBudgetError(self.shortage)
+        self.ask_for(self.seconds_of([size], again))
         if self._cells is not None and self._cells <= len(self._reserved):
             raise OutOfBudgetError(Stop.CELLS)
 
@@ -130,9 +129,7 @@ class Meter:
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        sweeping = self._sweeping.get(size, self.seconds_of([size]) / 2)
-        if self.left < sweeping + self._seconds_reserved:
-            raise OutOfBudgetError(self.shortage)
+        self.ask_for(self._sweeping.get(size, self.seconds_of([size]) / 2))
 
     def allows(self, size: int) -> bool:
         """Whether so many bytes may be in use beside :attr:`besides`."""

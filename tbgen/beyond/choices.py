@@ -46,12 +46,6 @@ class ToSolve(NamedTuple):
 class Choice(NamedTuple):
     """What may be solved."""
 
-    apart: bool
-    """Whether there is no time for what a cell rests on."""
-    late: bool
-    """Whether it is about a promotion to another man than a queen: to know more of queens may do."""
-    ahead: bool
-    """Whether one side's pawns stand still."""
     effort: int
     """Slots of what is solved for it and again above it."""
     cells: list[ToSolve]
@@ -60,6 +54,12 @@ class Choice(NamedTuple):
     """The cells above it."""
     homes: tuple[Cell, ...] = ()
     """Homes of promotions of which it is found out first what is won there."""
+    late: bool = False
+    """Whether it is about a promotion to another man than a queen: to know more of queens may do."""
+    apart: bool = False
+    """Whether there is no time for what a cell rests on."""
+    ahead: bool = False
+    """Whether one side's pawns stand still."""
 
 
 class Chooser:
@@ -165,9 +165,7 @@ class Chooser:
         slots = effort(cells) + of_wins + effort(map(ToSolve, above))
         last = cells[-1].cell if cells else homes[-1]
         late = bool(wholes_of(last, self._known.won.mobile)) and not is_to_queen(last)
-        return Choice(
-            apart=False, late=late, ahead=False, effort=slots, cells=cells, above=above, homes=homes
-        )
+        return Choice(slots, cells, above, homes, late)
 
 
 def effort(cells: Iterable[ToSolve]) -> int:

@@ -9,11 +9,11 @@ number of deaths on the way.
 
 import contextlib
 import logging
-import os
 import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -36,7 +36,7 @@ from tbgen.cells.file import name_of
 from tbgen.cells.games import Games
 from tbgen.cells.packing import tells_all
 from tbgen.errors import TbgenError
-from tbgen.generator.cluster_task import MEMORY, first_line, place_of, problem_of
+from tbgen.generator.cluster_task import MEMORY, appears, first_line, place_of, problem_of
 from tbgen.generator.cluster_workers import (
     Worker,
     connected,
@@ -91,10 +91,6 @@ def solved_with(cell: Cell, held: Callable[[Cell], bool]) -> tuple[Cell, ...]:
     return tuple(cells_below(cell, lambda home: home.size >= LEAST_SLOTS or held(home)))
 
 
-_APPEARANCE: Final = 90.0
-"""Seconds that a network file system may take to show one machine what another has renamed."""
-
-
 def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
     """Solve a canonical cell and keep it in a directory, unless it is there with all that can be told of
     it; return whether values have room for its scores.
@@ -106,8 +102,9 @@ def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: 
     kept = KeptCells(directory, None, notes.append)
     if cell in kept and (packed := kept.get(cell)) is not None and tells_all(packed):
         return True
-    for each in rests_on:
-        _await(kept, each)
+    for path in map(kept.path, rests_on):
+        if not appears(path):
+            raise TbgenError(f"{path} is not seen, though its cell is solved: all must share {path.parent}")
     known = Known(tables, SolvedCells(kept))
     for home in solved_with(cell, known.tables.has_cell):
         try:
@@ -121,14 +118,6 @@ def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: 
     if kept.full or cell not in kept:  # an older file tells less
         raise TbgenError(notes[-1] if notes else f"a solved cell has vanished from {directory}")
     return True
-
-
-def _await(kept: KeptCells, cell: Cell) -> None:
-    path, deadline = kept.path(cell), time.monotonic() + _APPEARANCE
-    while path.name not in os.listdir(path.parent):  # listing asks the server, looking up a name may not
-        if time.monotonic() > deadline:
-            raise TbgenError(f"{path} is not seen, though its cell is solved: all must share {path.parent}")
-        time.sleep(0.2)
 
 
 def run_task(
@@ -219,13 +208,14 @@ def solve_on_cluster(
             raise
         raise StoppedClusterError(str(error)) from error
     remove_leftovers(directory)  # of workers that died on the way
-    return len(work.done) - work.refused
+    return len(work.done) - len(work.refused)
 
 
 class StoppedClusterError(TbgenError):
     """Workers have begun, and cannot go on; what they have solved is kept."""
 
 
+@dataclass
 class _Work:
     """Gives workers cells when all that these rest on are done, as many as they have threads.
 
@@ -233,29 +223,21 @@ class _Work:
     stays empty keeps a death from counting against cells that have not begun.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        scheduler: str,
-        before: dict[Cell, tuple[Cell, ...]],
-        done: set[Cell],
-        task: Callable[..., bool],
-        progress: Callable[[int, int], None],
-        patience: float,
-    ) -> None:
-        self._client, self._scheduler, self._task = client, scheduler, task
-        self._before, self.done = before, done
-        self._progress, self._patience = progress, patience
-        self._news: SimpleQueue[Future] = SimpleQueue()
-        self._at_work: dict[str, tuple[Cell, Future]] = {}
-        self._deaths = Counter[Cell]()
-        self._refused: set[Cell] = set()
-        """Cells with scores for which values have no room."""
+    client: Client
+    scheduler: str
+    before: dict[Cell, tuple[Cell, ...]]
+    """The cells to solve, and those that they rest on."""
+    done: set[Cell]
+    task: Callable[..., bool]
+    progress: Callable[[int, int], None]
+    patience: float
 
-    @property
-    def refused(self) -> int:
-        """How many cells there are that cannot be solved."""
-        return len(self._refused)
+    news: "SimpleQueue[Future]" = field(default_factory=SimpleQueue)
+    """Tasks that have ended."""
+    at_work: dict[str, tuple[Cell, Future]] = field(default_factory=dict)
+    deaths: Counter[Cell] = field(default_factory=Counter)
+    refused: set[Cell] = field(default_factory=set)
+    """Cells with scores for which values have no room."""
 
     def run(self) -> None:
         """Solve all.
@@ -264,25 +246,25 @@ class _Work:
         """
         seen = look_at = time.monotonic()
         try:
-            while len(self.done) < len(self._before):
+            while len(self.done) < len(self.before):
                 if time.monotonic() >= look_at:
-                    workers = connected_workers(self._client, self._scheduler)
+                    workers = connected_workers(self.client, self.scheduler)
                     seen = self._check(workers, seen)
                     self._hand_out(workers)
                     look_at = time.monotonic() + _TICK
                 with contextlib.suppress(Empty):
-                    self._hear(self._news.get(timeout=_TICK))
+                    self._hear(self.news.get(timeout=_TICK))
                     look_at = time.monotonic()
         finally:
-            if self._at_work and self._client.status == "running":
-                self._client.cancel([future for _, future in self._at_work.values()])
+            if self.at_work and self.client.status == "running":
+                self.client.cancel([future for _, future in self.at_work.values()])
 
     def _check(self, workers: list[Worker], seen: float) -> float:
         """Check that workers can do what is left; return when there were some last.
 
         :raises TbgenError: if they cannot, or there have been none for a while.
         """
-        left = self._before.keys() - self.done
+        left = self.before.keys() - self.done
         need, most = (max(values, default=0) for values in (map(_memory, left), (w.memory for w in workers)))
         if workers and need > most:
             raise TbgenError(
@@ -291,54 +273,54 @@ class _Work:
             )
         if workers:
             return time.monotonic()
-        if time.monotonic() - seen > self._patience:
+        if time.monotonic() - seen > self.patience:
             raise TbgenError("no worker is left: start some and solve again, the solved cells are kept")
         return seen
 
     def _hand_out(self, workers: list[Worker]) -> None:
         """Give out what can be done now."""
-        room = sum(worker.threads for worker in workers) - len(self._at_work)
-        busy = {cell for cell, _ in self._at_work.values()}
-        for cell, before in self._before.items():
+        room = sum(worker.threads for worker in workers) - len(self.at_work)
+        busy = {cell for cell, _ in self.at_work.values()}
+        for cell, before in self.before.items():
             if room <= 0:
                 break
             if cell in self.done or cell in busy or not self.done.issuperset(before):
                 continue
             key = f"cell-{name_of(cell).replace(' ', '-').replace('/', '.')}-{secrets.token_hex(4)}"
-            rests_on = [each for each in before if each not in self._refused]
-            future = self._client.submit(
-                self._task, cell, rests_on, key=key, resources={MEMORY: _memory(cell)}, pure=False
+            rests_on = [each for each in before if each not in self.refused]
+            future = self.client.submit(
+                self.task, cell, rests_on, key=key, resources={MEMORY: _memory(cell)}, pure=False
             )
-            self._at_work[key] = cell, future
-            future.add_done_callback(self._news.put)
+            self.at_work[key] = cell, future
+            future.add_done_callback(self.news.put)
             room -= 1
 
     def _hear(self, future: Future) -> None:
         """Take note of a task that is finished, failed or lost; what is lost is given out again."""
-        if future.key not in self._at_work:
+        if future.key not in self.at_work:
             return
-        cell, _ = self._at_work.pop(future.key)
+        cell, _ = self.at_work.pop(future.key)
         if future.status == "error":
             error = future.exception()
             if not isinstance(error, KilledWorker):
                 raise error if isinstance(error, TbgenError) else TbgenError(f"no cell: {first_line(error)}")
-            self._deaths[cell] += 1
-            if self._deaths[cell] >= _TRIES:
+            self.deaths[cell] += 1
+            if self.deaths[cell] >= _TRIES:
                 raise TbgenError(
                     f"all workers died that tried to solve {name_of(cell)}: see their logs; it may need more "
                     f"memory than the estimated {mib(_memory(cell))}"
                 )
         elif future.status == "finished":
             try:
-                solved = future.result(timeout=self._patience)
+                solved = future.result(timeout=self.patience)
             except TimeoutError:  # the worker died with it, and what it was is in the directory
                 return
             if not solved:
-                self._refused.add(cell)
+                self.refused.add(cell)
             self.done.add(cell)
-            self._progress(len(self.done), len(self._before))
-        elif self._client.status != "running":
-            raise gone(self._scheduler)
+            self.progress(len(self.done), len(self.before))
+        elif self.client.status != "running":
+            raise gone(self.scheduler)
 
 
 def _memory(cell: Cell) -> int:

@@ -431,7 +431,8 @@ class Attackers:
             for white in chess.COLORS
         }
         """Searches without an answer: those that look at fewer moves first, and of these the strictest."""
-        self._best: dict[bool, ForcingProof] = {}
+        self.proofs: dict[chess.Color, ForcingProof] = {}
+        """The best one of each side that has one."""
         self._meter, self._memory, self._kept = meter, memory, 0
         self._ended_by: Stop | None = None
         """What there was too little of when searches were given up."""
@@ -479,7 +480,7 @@ class Attackers:
         stricter ones if it is refuted."""
         searches, proof = self._open[search.white], search.proof
         if proof is not None:
-            self._best[search.white] = proof
+            self.proofs[search.white] = proof
             searches[:] = [other for other in searches if other.rank < rank_of_code(proof.bound)]
         elif search.refuted:
             searches[:] = [other for other in searches if other.rank > search.rank or other.few > search.few]
@@ -488,7 +489,3 @@ class Attackers:
     def shortage(self) -> Stop | None:
         """What there is too little of to go on, if there is anything left to try."""
         return self._meter.shortage if any(self._open.values()) else self._ended_by
-
-    def proofs(self) -> Iterator[ForcingProof]:
-        """Yield the best proof of each side that has one."""
-        yield from self._best.values()

@@ -193,11 +193,8 @@ class Gaps:
         pieces = (step.after.board.occupied & ~step.after.board.pawns).bit_count()
         if step.zeroing and pieces <= max(len(cell.mobile), MOST_MOBILE):
             self._homes[cell.canonical()[0]] = None
-            mobile, seconds, memory = (
-                len(cell.mobile),
-                seconds_of("cell", cell.size, self._threads),
-                memory_needed(cell.size),
-            )
+            mobile, memory = len(cell.mobile), memory_needed(cell.size)
+            seconds = seconds_of("cell", cell.size, self._threads)
         else:
             wholes, ends = self._search.unsolved_promotions(cell if step.zeroing else here.cell)
             if not wholes:

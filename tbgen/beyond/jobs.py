@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import chess
 
@@ -148,7 +148,7 @@ class JobCosts:
         try:
             root, *_ = roots_of(job.board, self._memory)
         except UsageError:
-            return None
+            return None, []
         held = held_by(job.tables)
         return (None, []) if held(root) else (root, list(cells_below(root, held, most=_MOST_CELLS)))
 
@@ -277,10 +277,6 @@ class Course:
     seconds: float = 0.0
     """Time spent on solving."""
 
-    def document(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return asdict(self)
-
 
 class JobTurn(NamedTuple):
     """Whose turn it is among positions that are solved."""
@@ -293,6 +289,7 @@ class JobTurn(NamedTuple):
     """What those that are left should take, as far as is known."""
 
 
+@dataclass(kw_only=True)
 class Solver:
     """Solves positions in which games stopped, one at a time, and remembers what it proves.
 
@@ -301,45 +298,36 @@ class Solver:
     :param memory: bytes, as :class:`tbgen.beyond.budget.Budget` has them.
     :param threads: as there too.
     :param total: seconds for all positions together; None for as many as they take.
-    :param results: what is known, and what will be; nothing, and in memory only, if None.
+    :param results: what is known, and what will be.
     :param files: how many Syzygy files there are to go by, besides tables.
     :param progress: told about a position while it is being solved.
     :param interrupted: told of an interrupt (Ctrl-C) when what is proved by then has been added to the
         results; if it does not raise it, as it does by default, no other position is worked on.
-    :param prove: what solves it; a :class:`CellProver` if None.
+    :param prove: what solves it.
     :param solved: whether a canonical cell need not be solved any more.
     :param prepare: called with each position before its time begins.
     """
 
-    def __init__(
-        self,
-        *,
-        seconds: float | None = FIRST_SECONDS,
-        memory: int = Budget.memory,
-        threads: int = Budget.threads,
-        total: float | None = None,
-        results: SolveResults | None = None,
-        files: int = 0,
-        progress: SolveProgress = silent_solving,
-        interrupted: Callable[[KeyboardInterrupt], None] = _again,
-        prove: Prove | None = None,
-        solved: Callable[[Cell], bool] = lambda _: False,
-        prepare: Callable[[chess.Board, Tablebase], object] = lambda board, tables: None,
-    ) -> None:
-        self.course = Course()
-        self.turn: JobTurn | None = None
-        """Of the positions that :meth:`work_on` is about."""
-        self._seconds, self._memory, self._threads = seconds, memory, threads
-        self._total, self._files = total, files
-        self._results = SolveResults() if results is None else results
-        self._progress, self._interrupted = progress, interrupted
-        self._prove: Prove = CellProver() if prove is None else prove
-        self._solved, self._prepare = solved, prepare
-        self._stops: dict[StateName, Stop | None] = {}
-        """Why the last attempt on a state ended."""
-        self._errors: dict[StateName, TbgenError] = {}
-        """Why a state cannot be solved."""
-        self._stopped = False
+    seconds: float | None = FIRST_SECONDS
+    memory: int = Budget.memory
+    threads: int = Budget.threads
+    total: float | None = None
+    results: SolveResults = field(default_factory=SolveResults)
+    files: int = 0
+    progress: SolveProgress = silent_solving
+    interrupted: Callable[[KeyboardInterrupt], None] = _again
+    prove: Prove = field(default_factory=CellProver)
+    solved: Callable[[Cell], bool] = lambda _: False
+    prepare: Callable[[chess.Board, Tablebase], object] = lambda board, tables: None
+
+    course: Course = field(default_factory=Course, init=False)
+    turn: JobTurn | None = field(default=None, init=False)
+    """Of the positions that :meth:`work_on` is about."""
+    _stops: dict[StateName, Stop | None] = field(default_factory=dict, init=False)
+    """Why the last attempt on a state ended."""
+    _errors: dict[StateName, TbgenError] = field(default_factory=dict, init=False)
+    """Why a state cannot be solved."""
+    _stopped: bool = field(default=False, init=False)
 
     def solve(
         self,
@@ -379,8 +367,8 @@ class Solver:
 
         :raises TbgenError: if a result cannot be kept.
         """
-        left, costs = merged(jobs), JobCosts(self._memory, self._solved)
-        most = math.inf if self._seconds is None else self._seconds
+        left, costs = merged(jobs), JobCosts(self.memory, self.solved)
+        most = math.inf if self.seconds is None else self.seconds
         for seconds in self._rounds():
             yield from (job for job in left if not self._is_open(job, most))
             left = [job for job in left if self._is_open(job, most)]
@@ -406,12 +394,12 @@ class Solver:
         """
         if job.state in self._errors:
             raise self._errors[job.state]
-        return self._results.proved(job.state)
+        return self.results.proved(job.state)
 
     def stopped_by(self, job: Job) -> Stop | None:
         """Return why no more has been proved of a state: None if its value is known, or if the attempts were
         others'."""
-        known = self._results.proved(job.state)
+        known = self.results.proved(job.state)
         if known is not None and known.bounds.exact:
             return None
         unknown = Stop.INTERRUPT if self._stopped else Stop.TIME if known is None else None
@@ -429,31 +417,31 @@ class Solver:
         """
         if self._stopped:
             raise KeyboardInterrupt
-        self._progress(stage)
+        self.progress(stage)
 
     def _rounds(self) -> Iterator[float]:
         """Yield the seconds that each position is given, one round after the other."""
-        if self._seconds is not None:
-            return iter((self._seconds,))
+        if self.seconds is not None:
+            return iter((self.seconds,))
         return (FIRST_SECONDS * _LONGER**number for number in count())
 
     def _is_open(self, job: Job, seconds: float) -> bool:
         """Tell whether more may be proved of a state in so many seconds, and has to be."""
         if job.state in self._errors:
             return False
-        known = self._results.proved(job.state)
+        known = self.results.proved(job.state)
         if known is not None and (known.bounds.exact or job.enough(known.bounds)):
             return False
-        return not self._results.tried(job.state, self._effort(job, seconds))
+        return not self.results.tried(job.state, self._effort(job, seconds))
 
     def _effort(self, job: Job, seconds: float) -> Effort:
-        return Effort(seconds, self._memory, len(job.tables.materials) + self._files)
+        return Effort(seconds, self.memory, len(job.tables.materials) + self.files)
 
     def _allowed(self, seconds: float) -> float:
         """Return how many of these seconds a position may still have."""
         if self._stopped:
             return 0.0
-        left = math.inf if self._total is None else self._total - self.course.seconds
+        left = math.inf if self.total is None else self.total - self.course.seconds
         return max(0.0, min(seconds, left))
 
     def _attempt(self, job: Job, seconds: float) -> None:
@@ -461,14 +449,14 @@ class Solver:
         allowed = self._allowed(seconds)
         if not allowed:
             return
-        known = self._results.proved(job.state)
-        self._progress(SolveStage(*(known.bounds if known else ANYTHING)))
+        known = self.results.proved(job.state)
+        self.progress(SolveStage(*(known.bounds if known else ANYTHING)))
         began, interrupt = time.perf_counter(), None
         try:
-            self._prepare(job.board, job.tables)
+            self.prepare(job.board, job.tables)
             began = time.perf_counter()
-            budget = Budget(allowed, self._memory, threads=self._threads)
-            proof = self._prove(job.board, job.accrued, job.tables, budget, self._show)
+            budget = Budget(allowed, self.memory, threads=self.threads)
+            proof = self.prove(job.board, job.accrued, job.tables, budget, self._show)
         except SolvingInterruptedError as error:
             proof, interrupt = SolveProof(error.solution.proved, Stop.INTERRUPT), error.interrupt
             allowed = time.perf_counter() - began
@@ -479,7 +467,7 @@ class Solver:
             self.course.seconds += time.perf_counter() - began
         stop = self._stops[job.state] = proof.stopped_by
         used = math.inf if stop in _TIME_IS_NO_HELP else allowed
-        self._results.add(job.state, proof.proved, self._effort(job, used))
+        self.results.add(job.state, proof.proved, self._effort(job, used))
         if interrupt is not None and not self._stopped:
             self.stop()
-            self._interrupted(interrupt)
+            self.interrupted(interrupt)

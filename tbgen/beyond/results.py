@@ -79,14 +79,10 @@ class _Attempt(Document):
     """CRC-32 of the line without it; lines of earlier versions have none."""
 
     @property
-    def bare(self) -> bytes:
-        """The line without its checksum."""
-        return msgspec.json.encode(msgspec.structs.replace(self, check=UNSET))
-
-    @property
     def line(self) -> bytes:
         """The line with its checksum."""
-        return msgspec.json.encode(msgspec.structs.replace(self, check=f"{crc32(self.bare):08x}"))
+        bare = msgspec.json.encode(msgspec.structs.replace(self, check=UNSET))
+        return msgspec.json.encode(msgspec.structs.replace(self, check=f"{crc32(bare):08x}"))
 
     @classmethod
     def parse(cls, line: bytes) -> Self:
@@ -95,7 +91,7 @@ class _Attempt(Document):
         :raises ValueError: if it is something else, or its bytes are not those that were written.
         """
         attempt = msgspec.json.decode(line, type=cls)
-        if line != (attempt.bare if attempt.check is UNSET else attempt.line):
+        if line != (msgspec.json.encode(attempt) if attempt.check is UNSET else attempt.line):
             raise ValueError
         return attempt
 

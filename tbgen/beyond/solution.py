@@ -223,7 +223,7 @@ class Collection:
                 self._take_forcing(attackers, prover)
 
     def _take_forcing(self, attackers: Attackers, prover: "Prover | None") -> None:
-        for proof in attackers.proofs():
+        for proof in attackers.proofs.values():
             end = LOWER if proof.white else UPPER
             known = Answer(Interval(*(proof.bound if each == end else WORST[each] for each in ENDS)))
             before, after = self.answer, self.answer.within(known)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -105,7 +105,7 @@ class Means:
             memory=self.memory,
             threads=self.threads,
             total=self.total,
-            results=results,
+            results=SolveResults() if results is None else results,
             files=0 if self.syzygy is None else len(self.syzygy),
             progress=watch.show,
             interrupted=watch.interrupt,
@@ -186,7 +186,7 @@ class Watch:
 
     def document(self) -> dict[str, Any]:
         """Return what has become of the games to solve, for JSON; nothing if there was nothing to solve."""
-        return {} if self.solver is None else {"solving": self.course.document()}
+        return {} if self.solver is None else {"solving": asdict(self.course)}
 
 
 def summary(course: Course) -> str:

@@ -61,7 +61,8 @@ def make_table(
     relay.send("begin", place=place)
     try:
         for sub_table in sorted(material.successors()):
-            _await(Path(directory), sub_table, variant)
+            if not appears(table_path(Path(directory), sub_table.name, variant)):
+                raise MissingTableError(sub_table.name, Path(directory), variant)
         return build_table(material, Path(directory), relay, variant, threads or _threads(worker))
     except TbgenError:
         raise
@@ -139,14 +140,11 @@ def problem_of(probe: Path, version: str) -> str:
     return ""
 
 
-def _await(directory: Path, material: Material, variant: Variant) -> None:
-    """Wait until a table that is finished is seen here too.
-
-    :raises MissingTableError: if it does not appear.
-    """
-    path = table_path(directory, material.name, variant)
+def appears(path: Path) -> bool:
+    """Wait until a file that is finished is seen here too; return whether it is."""
     deadline = time.monotonic() + _APPEARANCE
-    while path.name not in os.listdir(directory):  # listing asks the server, looking up a name may not
+    while path.name not in os.listdir(path.parent):  # listing asks the server, looking up a name may not
         if time.monotonic() > deadline:
-            raise MissingTableError(material.name, directory, variant)
+            return False
         time.sleep(0.2)
+    return True

@@ -56,7 +56,7 @@ def best_of_each(
     attackers = Attackers(board, of_gscore(accrued), worth, Meter(Budget()), MEMORY)
     for _ in attackers.turns(most):
         pass
-    return {proof.white: proof for proof in attackers.proofs()}
+    return attackers.proofs
 
 
 FEW = [
