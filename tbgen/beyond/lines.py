@@ -11,7 +11,7 @@ from more than a bound, for ever. Corresponding squares are its special case.
 
 import contextlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.beyond.forcing import ForcingProof
-from tbgen.beyond.knowledge import UnmadeLayerError, carried
+from tbgen.beyond.knowledge import Known, UnmadeLayerError, carried
 from tbgen.beyond.search import Search
 from tbgen.board.rules import own_score
 from tbgen.board.score import Code, GScore, fold, of_code, of_gscore, to_gscore
@@ -77,44 +77,47 @@ class _LineMove(NamedTuple):
     """Of the state after it."""
 
 
+@dataclass(frozen=True)
 class Lines:
     """Makes lines of what has been found.
 
     :param found: the searches that prove the lower and the upper end, which share what they know.
+    :param accrued: the accrued score of the given state.
+    :param proofs: the forcing moves that prove an end, where these do and no search.
+    :param exact: whether searches prove the value.
     """
 
-    def __init__(self, found: Sequence[Search]) -> None:
-        self._found, self._known = found, found[LOWER].known
-        self._tables = self._known.tables.tablebase
+    found: Sequence[Search]
+    accrued: Code
+    proofs: Sequence[ForcingProof | None] = (None, None)
+    exact: bool = False
 
-    def exact(self, accrued: Code) -> Line:
-        """Return best play of both sides with an accrued score, if the value is known."""
-        return _counted(self._moves(accrued, UPPER, LOWER))
+    @property
+    def _known(self) -> Known:
+        return self.found[LOWER].known
 
-    def of_end(self, accrued: Code, end: int) -> Line:
-        """Return the play that shows one end of what is known with an accrued score."""
-        return _counted(self._moves(accrued, end, end))
+    def line(self, end: int) -> Line:
+        """Return the play that shows one end of what is known, or best play if searches prove the value."""
+        line = list(self._play(end))
+        return tuple(LinePly(*ply, len(line) - number) for number, ply in enumerate(line, 1))
 
-    def of_forcing(self, accrued: Code, proof: ForcingProof) -> Line:
-        """Return the play that shows a bound by forcing moves, until a position comes about again."""
-        return _counted(self._of_proof(accrued, proof))
-
-    def plan(self, accrued: Code, end: int, exact: bool, proof: ForcingProof | None) -> Plan:
-        """Return how the line of one end begins, or best play if the value is known: as far as that is known
-        without making layers.
-
-        :param proof: the forcing moves that prove the end, if it is not a search.
-        """
-        if proof is not None:
-            return tuple(islice(self._of_proof(accrued, proof), PLAN))
+    def plan(self, end: int) -> Plan:
+        """Return how the line of one end begins, as far as that is known without making layers."""
         plan: list[PlanMove] = []
         with contextlib.suppress(UnmadeLayerError):
-            plan.extend(islice(self._moves(accrued, UPPER if exact else end, LOWER if exact else end), PLAN))
+            plan.extend(islice(self._play(end), PLAN))
         return tuple(plan)
+
+    def _play(self, end: int) -> Iterator[PlanMove]:
+        """Yield the line of one end; by forcing moves, until a position comes about again."""
+        if (proof := self.proofs[end]) is not None:
+            return self._of_proof(self.accrued, proof)
+        black, white = (UPPER, LOWER) if self.exact else (end, end)
+        return self._moves(self.accrued, black, white)
 
     def _moves(self, accrued: Code, black: int, white: int) -> Iterator[PlanMove]:
         """Yield the line in which Black and White play by these ends."""
-        here = {end: self._found[end].given for end in (black, white)}
+        here = {end: self.found[end].given for end in (black, white)}
         seen: set[tuple[str, Code]] = set()
         while True:
             board = here[white].board
@@ -144,7 +147,7 @@ class Lines:
 
     def _of_proof(self, accrued: Code, proof: ForcingProof) -> Iterator[PlanMove]:
         """Yield play that shows a bound by forcing moves, and goes on in tables."""
-        board, score = self._found[LOWER].given.board.copy(stack=False), of_code(accrued)
+        board, score = self.found[LOWER].given.board.copy(stack=False), of_code(accrued)
         for move in proof.line():
             san, zeroing = board.san(move), board.is_zeroing(move)
             board.push(move)
@@ -157,7 +160,7 @@ class Lines:
     def _in_tables(self, board: chess.Board, accrued: GScore) -> Iterator[PlanMove]:
         """Yield best play from a position that a table holds, as far as tables tell it."""
         with contextlib.suppress(MissingLayerError, MissingTableError):
-            for ply in self._tables.line(board, accrued):
+            for ply in self._known.tables.tablebase.line(board, accrued):
                 yield PlanMove(ply.move, ply.san, ply.accrued)
 
     def _ends(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
@@ -189,12 +192,12 @@ class Lines:
         if position.over:
             return _LineGoal(position.own, 0)
         if self._known.tables.has_cell(position.cell):
-            found = self._tables.probe(position.board, GScore.from_code(accrued))
+            found = self._known.tables.tablebase.probe(position.board, GScore.from_code(accrued))
             return _LineGoal(found.value.code, found.depth or 0)
         if position.board.has_legal_en_passant():
             best = self._best(position, accrued, end).goal
             return _LineGoal(best.value, 0 if best.value == accrued else min(best.depth + 1, _UNKNOWN))
-        value, depths = self._found[end].state(position, accrued)
+        value, depths = self.found[end].state(position, accrued)
         together = value.within(self._known.sure(position))
         if together[end] != value[end]:
             return _LineGoal(together[end], _UNKNOWN)
@@ -212,12 +215,6 @@ def _seen_by_mover(move: chess.Move, white: bool) -> str:
         return move.uci()
     origin, target = map(chess.square_mirror, (move.from_square, move.to_square))
     return chess.Move(origin, target, move.promotion).uci()
-
-
-def _counted(moves: Iterable[PlanMove]) -> Line:
-    """Return moves with the plies that are left after each."""
-    line = list(moves)
-    return tuple(LinePly(*ply, len(line) - number) for number, ply in enumerate(line, 1))
 
 
 @dataclass(frozen=True)

@@ -275,25 +275,21 @@ class Collection:
         if not line:
             return solution
         self._make_layers(64**MOST_MOBILE)
-        lines = Lines(self.found)
-        shown = [proof for proof in self._forcing if proof is not None]
+        lines = self._lines(solution)
         if exact:
-            best = lines.of_forcing(self.accrued, shown[0]) if shown else lines.exact(self.accrued)
-            return replace(solution, line=best)
-        lower_line, upper_line = (
-            lines.of_end(self.accrued, end) if proof is None else lines.of_forcing(self.accrued, proof)
-            for end, proof in zip(ENDS, self._forcing, strict=True)
-        )
-        return replace(solution, lines=(lower_line, upper_line))
+            shown = next((end for end in ENDS if self._forcing[end] is not None), LOWER)
+            return replace(solution, line=lines.line(shown))
+        return replace(solution, lines=(lines.line(LOWER), lines.line(UPPER)))
+
+    def _lines(self, solution: Solution) -> Lines:
+        exact = solution.value is not None and not any(self._forcing)
+        return Lines(self.found, self.accrued, self._forcing, exact=exact)
 
     def _plans(self, solution: Solution) -> tuple[Plan, Plan]:
         """Return how both ends are shown, as far as that takes no more work."""
         self._make_layers(_OF_PLANS)
-        lines, exact = Lines(self.found), solution.value is not None and not any(self._forcing)
-        lower, upper = (
-            () if self.answer.value[end] == WORST[end] else lines.plan(self.accrued, end, exact, proof)
-            for end, proof in zip(ENDS, self._forcing, strict=True)
-        )
+        lines = self._lines(solution)
+        lower, upper = (() if self.answer.value[end] == WORST[end] else lines.plan(end) for end in ENDS)
         return lower, upper
 
     def _make_layers(self, largest: int) -> None:

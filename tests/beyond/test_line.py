@@ -113,9 +113,9 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
         search.run()
         answer = search.state(root, root.own)
         assert answer.depths is not None
-        lines = Lines([search] * 2)
+        lines = Lines([search] * 2, root.own)
         for end in ENDS:
-            line = lines.of_end(root.own, end)
+            line = lines.line(end)
             played(board, None, line)
             assert len(line) == answer.depths[end]
             position = root
