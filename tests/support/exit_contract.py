@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-import numpy as np
-
 from tbgen.beyond.exit_sources import ExitSource
 from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import ENDS, WORST, side_after
@@ -12,6 +10,7 @@ from tbgen.cells.cell import IMAGES, CellPosition
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.window import Interval
 from tbgen.index.layout import IMAGE, MIRROR_RANKS, SIDES
+from tests.support.same_bounds import is_same
 
 
 def check_source(source: ExitSource, routes: Iterable[Route], step: int) -> int:
@@ -25,19 +24,16 @@ def check_source(source: ExitSource, routes: Iterable[Route], step: int) -> int:
         if not source.knows(route):
             continue
         blocks = [source.block(route, end) for end in ENDS]
-        if source.same_ends(route):
-            assert all(block is not None for block in blocks)
-            assert all(np.array_equal(*ends) for ends in zip(*filter(None, blocks), strict=True))
+        assert not source.same_ends(route) or is_same(*blocks)
         for slot in range(0, route.destination.size, step):
-            if not (views := views_of(route, slot)):
-                continue
+            views = views_of(route, slot)
             codes = [NONE if block is None else Code(int(block.value[slot])) for block in blocks]
             claims = Interval(*(WORST[end] if codes[end] == NONE else codes[end] for end in ENDS))
             worths = [source.worth(view) or WORST for view in views]
             if route.passed is None:  # else single positions may say more
-                assert claims in worths, views[0].board.fen()
-                assert all(worth.covers(claims) for worth in worths), views[0].board.fen()
-            assert (source.sure(views[0]) or WORST).covers(claims), views[0].board.fen()
+                assert claims in (worths or [WORST]), (route, slot)
+                assert all(worth.covers(claims) for worth in worths), (route, slot)
+            assert all((source.sure(view) or WORST).covers(claims) for view in views), (route, slot)
             told += claims != WORST
     return told
 
