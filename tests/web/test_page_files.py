@@ -2,7 +2,6 @@
 
 import gzip
 import re
-from importlib.resources import files
 from pathlib import Path
 
 import html5lib
