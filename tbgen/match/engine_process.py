@@ -18,22 +18,21 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, TextIO, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TextIO, TypeAlias
 
 import chess
-from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict, Score
+from chess.engine import EngineError
 
 from tbgen.documents import options_for
 from tbgen.errors import UsageError, quote
 from tbgen.machine import write_errors
 from tbgen.match.clock import Clock, TimeControl, limit_of
-from tbgen.match.uci import Uci
+from tbgen.match.uci import Thought, Uci
 from tbgen.text import duration
 
 _PROGRAM: Final = """
@@ -171,16 +170,11 @@ _ENDING: Final = 5.0
 """Seconds after which a killed process counts as gone."""
 _GRACE: Final = 0.2
 """Seconds to wait for a move beyond its time: the time that counts is taken where the bytes are read."""
-_TELLING: Final = 1.0
-"""Seconds between two thoughts that are told."""
 _EMPTY: Final = "<empty>"
 """How UCI writes a text without letters."""
 _VARIANT: Final = "rmobility"
 _WORD: Final = re.compile(r"[^0-9A-Za-z()]")
 _LONGEST_WORD: Final = 10
-
-
-Result = TypeVar("Result")
 
 
 class Fault(StrEnum):
@@ -250,56 +244,22 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
     raise UsageError(f"there is no program {quote(words)}: give its path, or a name that a shell finds")
 
 
-@dataclass(frozen=True, slots=True)
-class EngineReply:
+class EngineReply(NamedTuple):
     """What an engine has answered."""
 
     move: chess.Move
     seconds: float
-    info: InfoDict
-    line: str = ""
-    """The moves that it expects, as :class:`tbgen.games.live_file.Ply` has them."""
-
-    @property
-    def centipawns(self) -> int | None:
-        """Its evaluation for itself, mates as 100,000; None if it told none."""
-        score = self.info.get("score")
-        return None if score is None else score.relative.score(mate_score=100_000)
-
-    @property
-    def comment(self) -> str:
-        """Evaluation, depth and time as Cute Chess writes them into PGN."""
-        score = self.info.get("score")
-        return _comment(None if score is None else score.relative, self.info.get("depth", 0), self.seconds)
-
-
-def _comment(score: Score | None, depth: int, seconds: float) -> str:
-    """Return what an engine thinks of its position, and for how long it has thought."""
-    time = f"{seconds:.3f}s"
-    if score is None or depth <= 0:
-        return time
-    mate = score.mate()
-    if mate is not None:
-        text = f"+M{2 * mate - 1}" if mate > 0 else f"-M{-2 * mate}"
-    else:
-        pawns = score.score(mate_score=0) / 100
-        text = f"{pawns:+.2f}" if pawns else "0.00"
-    return f"{text}/{depth} {time}"
+    thought: Thought
 
 
 class Engine:
     """A running engine."""
 
-    def __init__(self, settings: EngineSettings, uci: Uci, guard: Guard) -> None:
+    def __init__(self, settings: EngineSettings, uci: Uci, group: int, guard: Guard) -> None:
         self.settings = settings
-        self._uci = uci
-        self._guard = guard
+        self._uci, self._group, self._guard = uci, group, guard
         self._game: object = None
-        assert uci.transport is not None
-        self._transport = uci.transport
-        self._group = self._transport.get_pid()
-        self._closed = False
-        guard.watch(self._group)
+        guard.watch(group)
 
     @classmethod
     async def launch(
@@ -310,11 +270,10 @@ class Engine:
         :raises EngineFault: if it cannot be started, or does not answer as UCI says.
         :raises UsageError: if it has not the options that it is to have.
         """
-        loop = asyncio.get_running_loop()
         try:
             if not os.access(settings.command[0], os.X_OK):
                 raise PermissionError(f"there is no program {settings.command[0]} any more")
-            _, uci = await loop.subprocess_exec(
+            transport, uci = await asyncio.get_running_loop().subprocess_exec(
                 lambda: Uci(log),
                 *dying_with_parent(),
                 *on_processors(processors),
@@ -325,7 +284,7 @@ class Engine:
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise EngineFault(Fault.ABANDONED, f"it cannot be started: {error}") from None
-        engine = cls(settings, uci, guard)
+        engine = cls(settings, uci, transport.get_pid(), guard)
         try:
             await engine._in_time(uci.initialize())
             await engine._configure()
@@ -343,7 +302,7 @@ class Engine:
     @property
     def usable(self) -> bool:
         """Whether it can play another game."""
-        return not (self._closed or self._uci.gone.done())
+        return not self._uci.lost
 
     async def move(
         self,
@@ -351,7 +310,7 @@ class Engine:
         clocks: Mapping[chess.Color, Clock],
         game: object,
         accrued: str,
-        tell: Callable[[str, str], object] = lambda *_: None,
+        tell: Callable[[Thought, float], object] = lambda *_: None,
     ) -> EngineReply:
         """Return the engine's move.
 
@@ -360,8 +319,8 @@ class Engine:
         :param game: the same object for all moves of a game.
         :param accrued: the accrued score of the start position, empty if none is known: engines that know
             r-mobility have an option ``Accrued`` for it.
-        :param tell: called each second with what the engine has told anew while it thinks, as the comment and
-            the line of a reply.
+        :param tell: called each second with what the engine has told anew while it thinks, and for how long
+            it has thought.
 
         :raises EngineFault: if there is no legal move of it in time.
         """
@@ -370,60 +329,56 @@ class Engine:
             if "Accrued" in uci.options:
                 await self._in_time(uci.configure({"Accrued": accrued or _EMPTY}))
             self._game = game
-        uci.sent = asyncio.get_running_loop().create_future()
+        allowed, move = clock.allowed, None
+        most = self.settings.stall if allowed is None else allowed + _GRACE
         limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
-        searching = uci.play(board, limit, game=game, info=INFO_BASIC | INFO_SCORE)
-        allowed, stall = clock.allowed, self.settings.stall
-        async with _task(searching) as play:
-            unready = EngineFault(Fault.STALLED, "it does not get ready for the game")
-            await self._wait({uci.sent, play}, self.settings.start, unready)
-            late = EngineFault(Fault.STALLED, f"there is no move after {duration(stall)}")
-            if allowed is not None:
-                stall = allowed + _GRACE
-                late = EngineFault(Fault.TIME, f"there is no move after {allowed:g} s")
-            async with _task(self._telling(tell)):
-                await self._wait({play}, stall, late)
-        seconds = uci.ended - uci.began
-        if uci.answer and not clock.spend(seconds):  # whatever it has answered
-            raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
         try:
-            result = play.result()
-            if result.move is None or not board.is_legal(result.move):
-                raise EngineError("it has no legal move")
+            async with asyncio.timeout(self.settings.start) as due:
+                uci.answer, uci.tell = "", tell
+                uci.on_go = lambda: due.reschedule(uci.loop.time() + most)
+                move = (await uci.play(board, limit, game=game)).move
+        except TimeoutError:
+            raise self._late(allowed) from None
         except EngineError as error:
-            illegal = bool(uci.answer)
-            fault = Fault.ILLEGAL_MOVE if illegal else Fault.ABANDONED
-            raise EngineFault(fault, self._word() if illegal else str(error)) from None
-        return EngineReply(result.move, seconds, result.info, uci.thought.line if uci.thought else "")
+            if not uci.answer:
+                raise self._broken(error) from None
+        seconds = uci.ended - uci.began
+        if not clock.spend(seconds):  # whatever it has answered
+            raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
+        if move is None or not board.is_legal(move):
+            raise EngineFault(Fault.ILLEGAL_MOVE, self._word())
+        return EngineReply(move, seconds, uci.thought)
 
     async def close(self, *, kill: bool = False) -> None:
         """End the engine: ask it to quit, unless it is to be killed, and kill what is left of its group."""
-        if self._closed:
-            return
-        self._closed = True
         uci = self._uci
         try:
-            if not kill and not uci.exited.is_set():
+            if not kill and not uci.lost:
                 uci.send_line("quit")
-                await _at_most(_QUITTING, uci.exited)
+                uci.lost = "it has been asked to quit"
+                await asyncio.wait({uci.returncode}, timeout=_QUITTING)
         finally:
             kill_group(self._group)
             try:
-                await _at_most(_ENDING, uci.exited)
+                await asyncio.wait({uci.returncode}, timeout=_ENDING)
             finally:
-                self._transport.close()
+                uci.give_up("it has been ended")
                 self._guard.release(self._group)
 
-    async def _telling(self, tell: Callable[[str, str], object]) -> None:
-        """Tell what the engine thinks, as long as it does."""
-        told = None
-        while True:
-            await asyncio.sleep(_TELLING)
-            thought = self._uci.thought
-            if thought is not None and thought != told:
-                told = thought
-                seconds = time.perf_counter() - self._uci.began
-                tell(_comment(thought.score, thought.depth, seconds), thought.line)
+    def _late(self, allowed: float | None) -> EngineFault:
+        """Return the fault of an engine that has not moved.
+
+        :param allowed: the seconds that its clock allowed, if one ran.
+        """
+        if not (self._uci.searching or self._uci.answer):
+            return EngineFault(Fault.STALLED, "it does not get ready for the game")
+        if allowed is None:
+            return EngineFault(Fault.STALLED, f"there is no move after {duration(self.settings.stall)}")
+        return EngineFault(Fault.TIME, f"there is no move after {allowed:g} s")
+
+    def _broken(self, error: EngineError) -> EngineFault:
+        """Return the fault of an engine that does not answer any more, or not as UCI says."""
+        return EngineFault(Fault.ABANDONED, self._uci.lost or str(error))
 
     def _word(self) -> str:
         """Return what it has sent as a move, made harmless for PGN."""
@@ -442,7 +397,7 @@ class Engine:
         try:
             await self._in_time(self._uci.configure(options_for(self._uci.options, self.settings.options)))
         except (EngineFault, UsageError) as error:
-            if self._uci.gone.done():
+            if self._uci.lost:
                 raise
             raise UsageError(f"{self.settings.name} refuses its options: {error}") from None
 
@@ -452,41 +407,11 @@ class Engine:
         :raises EngineFault: if there is none in time, or the engine is gone.
         """
         seconds = self.settings.start
-        late = EngineFault(Fault.STALLED, f"it does not answer within {duration(seconds)}")
-        async with _task(command) as answer:
-            await self._wait({answer}, seconds, late)
         try:
-            answer.result()
+            async with asyncio.timeout(seconds):
+                await command
+        except TimeoutError:
+            late = f"it does not answer within {duration(seconds)}"
+            raise EngineFault(Fault.STALLED, late) from None
         except EngineError as error:
-            raise EngineFault(Fault.ABANDONED, str(error)) from None
-
-    async def _wait(self, futures: set[asyncio.Future[Any]], seconds: float, late: EngineFault) -> None:
-        """Wait until one of some futures is done.
-
-        :raises EngineFault: ``late`` if none is in time, another one if the engine is gone.
-        """
-        gone = self._uci.gone
-        await asyncio.wait({*futures, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if not any(future.done() for future in futures):
-            raise EngineFault(Fault.ABANDONED, gone.result()) if gone.done() else late
-
-
-@contextlib.asynccontextmanager
-async def _task(command: Coroutine[Any, Any, Result]) -> AsyncIterator[asyncio.Future[Result]]:
-    """Give the future of a command, which ends with the block."""
-    running = asyncio.ensure_future(command)
-    try:
-        yield running
-    finally:
-        if not running.done():
-            running.cancel()
-            await asyncio.wait({running})  # awaited itself, its cancellation could hide that of the caller
-            if not running.cancelled():
-                running.exception()  # looked at, that it is not told as forgotten
-
-
-async def _at_most(seconds: float, event: asyncio.Event) -> None:
-    """Wait for an event, but not for ever (``wait_for`` of Python 3.11 may lose a cancellation)."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()
+            raise self._broken(error) from None

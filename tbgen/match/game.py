@@ -18,6 +18,7 @@ from tbgen.match.clock import Clock
 from tbgen.match.engine_process import Engine, EngineFault, Fault
 from tbgen.match.messages import Listener
 from tbgen.match.schedule import Fixture
+from tbgen.match.uci import Thought
 
 BOOK: Final = "book"
 """What is noted of a move of the opening."""
@@ -81,9 +82,10 @@ class PlayedGame:
         left = {str(chess.COLOR_NAMES[side]): clock.left for side, clock in self.clocks.items()}
         self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))
 
-    def tell(self, comment: str, line: str) -> None:
-        """Tell what the engine to move thinks."""
-        self._listen(GameThought(time.time(), str(self.fixture.key), comment, line))
+    def tell(self, thought: Thought, seconds: float) -> None:
+        """Tell what the engine to move thinks, and has for some seconds."""
+        key, comment = str(self.fixture.key), thought.comment(seconds)
+        self._listen(GameThought(time.time(), key, comment, thought.line))
 
     def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> PlayedGame:
         """Return the game at its end."""
@@ -118,8 +120,8 @@ async def play_game(
         except EngineFault as fault:
             return await lost_game(play, judge, mover, fault)
         play.thinking += answer.seconds
-        play.push(answer.move, answer.comment, answer.line)
-        evaluations.add(board, answer.centipawns)
+        play.push(answer.move, answer.thought.comment(answer.seconds), answer.thought.line)
+        evaluations.add(board, answer.thought.centipawns)
 
 
 async def lost_game(play: PlayedGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> PlayedGame:

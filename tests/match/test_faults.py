@@ -1,6 +1,5 @@
 """Whatever an engine does wrong, it loses the game, the reason is kept, and the event goes on without it."""
 
-import asyncio
 import os
 import re
 import shutil
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.match.engine_process import _task
 from tbgen.match.uci import Uci
 from tests.match.engines import words
 from tests.support.commands import failure
@@ -178,25 +176,6 @@ def test_an_interrupted_event_leaves_nothing_running(number: int, code: int, tmp
     assert "the same command goes on from there" in told
     assert all(gone(process) for process in engines)
     assert len(games_of(pgn)) >= 3
-
-
-def test_a_task_that_ends_hides_no_cancellation() -> None:
-    """An interruption may come while what told of the engine's thoughts is being ended."""
-
-    async def cancelled() -> bool:
-        async def work() -> None:
-            async with _task(asyncio.sleep(60)):
-                await asyncio.sleep(0)
-
-        working = asyncio.ensure_future(work())
-        while not asyncio.all_tasks() - {working, asyncio.current_task()}:
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        working.cancel()
-        await asyncio.wait({working})
-        return working.cancelled()
-
-    assert asyncio.run(cancelled())
 
 
 @pytest.mark.exhaustive

@@ -62,7 +62,7 @@ def test_anybody_can_read_an_event(tmp_path: Path) -> None:
 
 def test_thoughts_are_told_while_an_engine_thinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each once, before the move that comes of them: the engine waits until they have been."""
-    monkeypatch.setattr("tbgen.match.engine_process._TELLING", 0.05)
+    monkeypatch.setattr("tbgen.match.uci._TELLING", 0.05)
     players = [[*words("A", "pensive", MATE), f"dir={tmp_path}"], words("B", moves=MATE)]
     played(tmp_path / "games.pgn", "--games", "1", players=players)
     lines = [json.loads(line) for line in (tmp_path / "games.pgn.live").read_text().splitlines()]
