@@ -36,8 +36,7 @@ from tbgen.machine import usable_processors
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.foreign import reworded
 from tbgen.match.openings import ChessVariant, OpeningSettings
-from tbgen.match.schedule import Format
-from tbgen.match.settings import EventSettings, engines_of, processors_of, settings_of_toml
+from tbgen.match.settings import EventSettings, Format, engines_of, processors_of, settings_of_toml
 from tbgen.probe.syzygy import MOST_MEN
 from tbgen.text import counted, number
 

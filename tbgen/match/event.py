@@ -8,10 +8,8 @@ import logging
 import random
 import signal
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
-from fractions import Fraction
 from typing import Final
 
 import chess
@@ -23,7 +21,7 @@ from tbgen.games.live_file import EventStart, GameEnd, GameStart, Outset, Partic
 from tbgen.games.outcome import Basis
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import standings
-from tbgen.games.standings.encounters import Encounters, Key
+from tbgen.games.standings.encounters import Encounters
 from tbgen.match.adjudication import Judge
 from tbgen.match.clock import Clock
 from tbgen.match.engine_process import Engine, EngineFault, EngineLogs, EngineSettings, Guard
@@ -31,16 +29,10 @@ from tbgen.match.game import PlayedGame, lost_game, play_game
 from tbgen.match.games_file import GamesFile, game_text
 from tbgen.match.messages import Ends, Listener, Message, Note, Standing, Summary
 from tbgen.match.openings import Openings
-from tbgen.match.schedule import Fixture, Format, Knockout, Plan, Schedule, Swiss, gauntlet, round_robin
+from tbgen.match.schedule import Fixture, Schedule
 from tbgen.match.settings import EventSettings, check
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_SCHEDULES: Final[Mapping[Format, Callable[[Plan], Schedule]]] = {
-    Format.ROUND_ROBIN: round_robin,
-    Format.GAUNTLET: gauntlet,
-    Format.KNOCKOUT: Knockout,
-    Format.SWISS: Swiss,
-}
 
 
 class _StopEvent(Exception):  # noqa: N818
@@ -96,16 +88,13 @@ class Event:
         self._scheme = options.scheme or Scheme.EXPONENTIAL
         self._judge, self._listeners = judge, listeners
         openings = Openings(settings.openings, settings.variant, settings.seed, options)
-        names = [engine.name for engine in settings.engines]
-        plan = Plan(names, settings.rounds, settings.games, openings, settings.seeds)
-        plan = replace(plan, swap=settings.swap, reverse=settings.reverse)
-        self.schedule = _SCHEDULES[settings.format](plan)
+        self._games = Encounters(settings.players, settings.games, settings.test)
+        self.schedule = Schedule(settings, openings, lambda key: self._games.games[key].points)
         games = self.schedule.total
-        most = settings.rounds * len(names) if games is None else -(-games // settings.games)
+        most = settings.rounds * len(settings.engines) if games is None else -(-games // settings.games)
         self._chess960 = openings.check(most, lambda sentence: self._tell(Note(sentence)))
         self._digest = _digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
-        self._games = Encounters(names, settings.games, settings.test)
         self._summary = Summary()
         self._remarks: set[str] = set()
 
@@ -145,13 +134,11 @@ class Event:
                     for number in range(count)
                 ]
                 workers = [group.create_task(self._work(slot, due, file)) for slot in slots]
-                number = 1
-                while (fixtures := self.schedule.round(number, self._results(number))) is not None:
+                while (fixtures := self.schedule.next_round()) is not None:
                     for fixture in list(self._missing(fixtures)):
                         await due.put(fixture)
                     if self.schedule.waits:
                         await due.join()
-                    number += 1
                 await due.join()
                 for worker in workers:
                     worker.cancel()
@@ -250,12 +237,6 @@ class Event:
         if game.outcome.basis not in (Basis.TABLEBASE, Basis.ADJUDICATION):
             return False
         return random.Random(f"{self.settings.seed} {game.fixture.key}").random() < self.settings.verify
-
-    def _results(self, number: int) -> dict[Key, Fraction]:
-        """Return White's points of the games before a round, if the schedule asks for them."""
-        if not self.schedule.waits:
-            return {}
-        return {key: game.points for key, game in self._games.games.items() if key.round < number}
 
     def _is_decided(self) -> bool:
         """Tell whether the test has decided."""

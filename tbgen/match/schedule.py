@@ -18,17 +18,23 @@ is the first in the order of C.04.2, and White of the first game of an encounter
 
 from __future__ import annotations
 
-import itertools
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from tbgen.errors import NamedChoice, UsageError
+from tbgen.errors import UsageError
 from tbgen.extras import needs_extra
 from tbgen.games.standings.encounters import Key
 from tbgen.match.openings import Opening, Openings
+from tbgen.match.settings import EventSettings, Format
+
+Pair: TypeAlias = tuple[str, str]
+"""The players of an encounter; the first has White in its first game."""
+Rounds: TypeAlias = Generator[Sequence[Pair], None, str | None]
+"""The encounters of each round; returns the winner, if that is not for the standings to say."""
+Lead: TypeAlias = Callable[[str, str], Fraction]
+"""Tells by how many points the first of two players leads in all their games so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,122 +54,83 @@ class Fixture:
         return str(self.key), self.number, self.white, self.black
 
 
-class Format(NamedChoice, what="a format of events", swisstcec="swiss"):
-    """How the players of an event meet."""
-
-    ROUND_ROBIN = "round-robin"
-    """Everybody meets everybody; with two players it is a match."""
-    GAUNTLET = "gauntlet"
-    """The first player, or some of the first, meets the others."""
-    KNOCKOUT = "knockout"
-    SWISS = "swiss"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a schedule is made of."""
-
-    players: Sequence[str]
-    rounds: int
-    """Of a knockout the encounters of a duel, of the others rounds."""
-    games: int
-    """Of an encounter: 2 with colours reversed, or 1."""
-    openings: Openings
-    seeds: int = 1
-    """How many players of a gauntlet meet the others."""
-    swap: bool = True
-    """Whether colours are reversed in turn."""
-    reverse: bool = False
-    """Whether White and Black are exchanged everywhere."""
-
-
-Results = Mapping[Key, Fraction]
-"""White's points of each finished game."""
-
-
-class Schedule(ABC):
+class Schedule:
     """The games of an event, round after round.
 
-    :param encounters: number of encounters of a round; None if results decide that, and about the end.
+    :param points: tells White's points of a finished game.
+
+    :raises UsageError: if there are too few players for so many rounds.
+    :raises MissingExtraError: if the package that pairs is not installed.
     """
 
-    waits = False
-    """Whether a round is known only when the one before it has been played."""
     winner: str | None = None
-    """The player that has won, if that is not for the standings to say."""
+    """The player that has won, once the event is over, if that is not for the standings to say."""
 
-    def __init__(self, plan: Plan, encounters: int | None = None) -> None:
-        self.plan = plan
-        self.total = None if encounters is None else plan.rounds * plan.games * encounters
+    def __init__(
+        self, settings: EventSettings, openings: Openings, points: Callable[[Key], Fraction]
+    ) -> None:
+        self.waits = settings.format in (Format.KNOCKOUT, Format.SWISS)
+        """Whether a round is known only when the one before it has been played."""
+        self._settings, self._openings, self._points = settings, openings, points
+        self._games: list[Fixture] = []
+        self._round = self._encounters = 0
+        encounters: int | None = None
+        match settings.format:
+            case Format.KNOCKOUT:
+                self._rounds = knockout(settings, self._lead)
+            case Format.SWISS:
+                self._rounds, encounters = swiss(settings, self._lead), len(settings.engines) // 2
+            case form:
+                players, seeds = settings.players, settings.seeds
+                pairs = list(gauntlet(players, seeds) if form is Format.GAUNTLET else berger(players))
+                self._rounds, encounters = fixed(settings, pairs), len(pairs)
+        self.total = None if encounters is None else settings.rounds * settings.games * encounters
         """How many games there are; None if results decide."""
-        self.fixtures: dict[Key, Fixture] = {}
-        """All games so far."""
-        self._encounters = 0
 
-    @abstractmethod
-    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]] | None:
-        """Return the pairs of players of a round, White of the first game first; None if the event is over.
-
-        :param number: of the round, counted from 1.
-        :param results: of the rounds before, if the schedule waits.
-        """
-
-    def round(self, number: int, results: Results) -> Sequence[Fixture] | None:
-        """Return the games of a round, in the order of play; None if the event is over."""
-        over = self.total is not None and number > self.plan.rounds
-        pairs = None if over else self.encounters(number, results)
-        if pairs is None:
+    def next_round(self) -> Sequence[Fixture] | None:
+        """Return the games of the next round, in the order of play; None if the event is over."""
+        try:
+            pairs = next(self._rounds)
+        except StopIteration as end:
+            self.winner = end.value
             return None
-        plan, openings, games, found = self.plan, self.plan.openings, self.plan.games, list[Fixture]()
+        settings, first = self._settings, len(self._games)
+        self._round += 1
         for place, (one, other) in enumerate(pairs, 1):
-            opening = openings[number - 1 if openings.shared else self._encounters]
-            for game in range(1, games + 1):
-                turned = plan.reverse != (plan.swap and game % 2 == 0)
+            opening = self._openings[self._round - 1 if self._openings.shared else self._encounters]
+            for game in range(1, settings.games + 1):
+                turned = settings.reverse != (settings.swap and game % 2 == 0)
                 white, black = (other, one) if turned else (one, other)
-                count = self._encounters * games + game
-                found.append(Fixture(Key(number, place, game), count, white, black, opening))
+                key = Key(self._round, place, game)
+                self._games.append(Fixture(key, len(self._games) + 1, white, black, opening))
             self._encounters += 1
-        self.fixtures |= {fixture.key: fixture for fixture in found}
-        return found
+        return self._games[first:]
 
-    def lead(self, player: str, results: Results) -> Fraction:
-        """Return by how many points a player leads in games that it has played."""
-        ahead = [(self.fixtures[key].white == player, 2 * points - 1) for key, points in results.items()]
+    def _lead(self, one: str, other: str) -> Fraction:
+        met = [game for game in self._games if {game.white, game.black} == {one, other}]
+        ahead = [(game.white == one, 2 * self._points(game.key) - 1) for game in met]
         return sum((lead if white else -lead for white, lead in ahead), Fraction())
 
 
-class FixedSchedule(Schedule):
-    """Some pairs meet once in each round; where that is for a single game, colours change each time.
-
-    :param pairs: the first of each has White in the first game.
-    """
-
-    def __init__(self, plan: Plan, pairs: Sequence[tuple[str, str]]) -> None:
-        super().__init__(plan, len(pairs))
-        self._pairs = pairs
-
-    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the pairs of players of a round."""
-        turned = self.plan.games == 1 and number % 2 == 0 and self.plan.swap
-        return [(b, a) for a, b in self._pairs] if turned else self._pairs
+def fixed(settings: EventSettings, pairs: Sequence[Pair]) -> Rounds:
+    """Let some pairs meet once in each round; where that is for a single game, colours change each time."""
+    for number in range(settings.rounds):
+        turned = settings.games == 1 and settings.swap and number % 2
+        yield [(b, a) for a, b in pairs] if turned else pairs
+    return None
 
 
-def round_robin(plan: Plan) -> Schedule:
-    """Return the schedule in which everybody meets everybody once in each round, by Berger's tables.
-
-    The pairs come from FIDE Handbook C.05, annex 1: the last player stays, the others go round.
-    """
-    return FixedSchedule(plan, list(berger(plan.players)))
-
-
-def gauntlet(plan: Plan) -> Schedule:
-    """Return the schedule in which the first player, or each of the first ones, meets all others."""
-    seeds, others = plan.players[: plan.seeds], plan.players[plan.seeds :]
-    return FixedSchedule(plan, [(seed, other) for other in others for seed in seeds])
+def gauntlet(players: Sequence[str], seeds: int) -> Iterator[Pair]:
+    """Yield the first player, or each of some first ones, with all others."""
+    for other in players[seeds:]:
+        for seed in players[:seeds]:
+            yield seed, other
 
 
-def berger(players: Sequence[str]) -> Iterator[tuple[str, str]]:
+def berger(players: Sequence[str]) -> Iterator[Pair]:
     """Yield all pairs of players in the order of Berger's tables, the first of each with White.
+
+    They are those of FIDE Handbook C.05, annex 1: the last player stays, the others go round.
 
     >>> list(berger("1234"))
     [('1', '4'), ('2', '3'), ('4', '3'), ('1', '2'), ('2', '4'), ('3', '1')]
@@ -186,54 +153,30 @@ MOST_EXTRA: Final = 4
 """Encounters that a level duel goes on for."""
 
 
-class Knockout(Schedule):
-    """The rounds of a knockout: those of a stage, then one for each encounter that level duels go on for."""
+def knockout(settings: EventSettings, lead: Lead) -> Rounds:
+    """Play the rounds of a knockout: those of a stage, then one for each encounter by which duels go on."""
+    players, rounds = settings.players, settings.rounds
+    places = bracket(players)  # those of the stage, two neighbours each a duel
 
-    waits = True
-
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
-        self._places: list[str | None] = bracket(plan.players)
-        """Those of the stage, two neighbours each a duel; None where nobody is."""
-        self._duels: list[tuple[str, str]] = []
-        """Of the stage that is on, the better seed first; no two players have more than one."""
-        self._extra = 0
-        """Encounters of the stage beyond those that each duel has."""
-
-    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]] | None:
-        """Return the duels of a stage, each as often as it has encounters, or those that go on."""
-        rounds, seed = self.plan.rounds, self.plan.players.index
-        level = [duel for duel in self._duels if self._lead(duel, results) == 0]
-        if level and self._extra < MOST_EXTRA:
-            self._extra += 1
-            return self._meet(level, [rounds + self._extra - 1])
-        if self._duels:
-            out = {duel[self._lead(duel, results) >= 0] for duel in self._duels}
-            left = [None if player in out else player for player in self._places]
-            self._places = [one or other for one, other in _neighbours(left)]
-        if len(self._places) == 1:
-            self.winner = self._places[0]
-            return None
-        self._extra = 0
-        self._duels = [
-            (one, other) if seed(one) < seed(other) else (other, one)
-            for one, other in _neighbours(self._places)
-            if one is not None and other is not None
-        ]
-        return self._meet(self._duels, range(rounds))
-
-    def _meet(self, duels: Sequence[tuple[str, str]], turns: Iterable[int]) -> list[tuple[str, str]]:
-        """Return the encounters of some duels; where each is a single game, colours change in turn.
-
-        :param turns: their numbers in a duel, counted from 0.
-        """
-        single = self.plan.games == 1 and self.plan.swap
+    def meet(duels: Sequence[Pair], turns: Iterable[int]) -> Sequence[Pair]:
+        """Return the encounters of some duels; where each is a single game, colours change in turn."""
+        single = settings.games == 1 and settings.swap
         return [(b, a) if single and turn % 2 else (a, b) for turn in turns for a, b in duels]
 
-    def _lead(self, duel: tuple[str, str], results: Results) -> Fraction:
-        """Return by how many points the better seed leads."""
-        games = {key for key, game in self.fixtures.items() if {game.white, game.black} == set(duel)}
-        return self.lead(duel[0], {key: results[key] for key in games & results.keys()})
+    while len(places) > 1:
+        duels = [
+            (one, other) if players.index(one) < players.index(other) else (other, one)
+            for one, other in _neighbours(places)
+            if one is not None and other is not None
+        ]
+        yield meet(duels, range(rounds))
+        for extra in range(MOST_EXTRA):
+            if level := [duel for duel in duels if not lead(*duel)]:
+                yield meet(level, [rounds + extra])
+        out = {duel[lead(*duel) >= 0] for duel in duels}
+        left = [None if player in out else player for player in places]
+        places = [one or other for one, other in _neighbours(left)]
+    return places[0]
 
 
 def bracket(players: Sequence[str]) -> list[str | None]:
@@ -253,79 +196,74 @@ def _neighbours(places: Sequence[str | None]) -> list[tuple[str | None, str | No
     return list(zip(places[::2], places[1::2], strict=True))
 
 
-class Swiss(Schedule):
-    """The rounds of a Swiss tournament.
+def swiss(settings: EventSettings, lead: Lead) -> Rounds:
+    """Return the rounds of a Swiss tournament.
 
     :raises UsageError: if there are too few players for so many rounds.
     :raises MissingExtraError: if the package that pairs is not installed.
     """
+    count, rounds = len(settings.players), settings.rounds
+    most = count - 1 + count % 2
+    if rounds > most:
+        raise UsageError(
+            f"a Swiss tournament of {count} has at most {most} rounds, in which nobody meets "
+            "anybody twice: ask for fewer with --rounds, or for more games with --tournament round-robin"
+        )
+    with needs_extra("a Swiss tournament", "match"):
+        from caissify_pairings import generate_pairings
+    return _swiss_rounds(settings, lead, generate_pairings)
 
-    waits = True
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan, len(plan.players) // 2)
-        most = len(plan.players) - 1 + len(plan.players) % 2
-        if plan.rounds > most:
-            raise UsageError(
-                f"a Swiss tournament of {len(plan.players)} has at most {most} rounds, in which nobody meets "
-                "anybody twice: ask for fewer with --rounds, or for more games with --tournament round-robin"
-            )
-        with needs_extra("a Swiss tournament", "match"):
-            from caissify_pairings import generate_pairings
-        self._pair = generate_pairings
-        self._players: dict[str, dict[str, Any]] = {
-            name: {"id": number, "starting_number": number, "name": name, "rating": 0, "score": 0.0}
-            | {"bye_count": 0, "color_hist": [], "float_history": []}
-            for number, name in enumerate(plan.players, 1)
-        }
-        """The players as the package has them."""
-        self._pairs: Sequence[tuple[str, str]] = ()
-        """Those of the last round."""
-        self._met: set[tuple[int, int]] = set()
+def _swiss_rounds(settings: EventSettings, lead: Lead, pair: Callable[..., Any]) -> Rounds:
+    """Play these rounds.
 
-    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the pairs of players of a round."""
-        if number > 1:
-            self._score(number - 1, results)
-        names = self.plan.players
-        found = self._pair(
+    :param pair: the package's function.
+    """
+    names, rounds = settings.players, settings.rounds
+    players: dict[str, dict[str, Any]] = {
+        name: {"id": number, "starting_number": number, "name": name, "rating": 0, "score": 0.0}
+        | {"bye_count": 0, "color_hist": [], "float_history": []}
+        for number, name in enumerate(names, 1)
+    }  # as the package has them
+    met: set[tuple[int, int]] = set()
+    for number in range(1, rounds + 1):
+        found = pair(
             "dutch",
-            list(self._players.values()),
-            self._met,
+            list(players.values()),
+            met,
             number,
-            self.plan.rounds,
+            rounds,
             bye_value=1.0,
             max_byes_per_player=1,
             initial_color="white",
         )
-        met = [(pair["white_id"], pair["black_id"]) for pair in found if pair["black_id"] is not None]
-        pairs = [(names[white - 1], names[black - 1]) for white, black in met]
-        if len(pairs) < len(names) // 2:
+        numbers = [(each["white_id"], each["black_id"]) for each in found if each["black_id"] is not None]
+        if len(numbers) < len(names) // 2:
             raise UsageError(
                 f"round {number} cannot be paired with opponents that have not met: ask for fewer rounds"
             )
-        self._pairs = pairs
-        self._met.update(met)
-        return pairs
+        met.update(numbers)
+        pairs = [(names[white - 1], names[black - 1]) for white, black in numbers]
+        yield pairs
+        _add_round(players, pairs, lead)
+    return None
 
-    def _score(self, number: int, results: Results) -> None:
-        """Add what a round has come to, the last that was paired, to the players."""
-        before = {name: player["score"] for name, player in self._players.items()}
-        for place, (white, black) in enumerate(self._pairs, 1):
-            games = {key: points for key, points in results.items() if key[:2] == (number, place)}
-            lead, ahead = self.lead(white, games), before[white] - before[black]
-            points = ((lead > 0) - (lead < 0) + 1) / 2
-            self._add(white, points, "white", _float(ahead))
-            self._add(black, 1 - points, "black", _float(-ahead))
-        for name in set(self._players) - set(itertools.chain.from_iterable(self._pairs)):
-            self._add(name, 1, "none", "down")  # C.04.3, article 1.4.3: as of a player that floats down
-            self._players[name]["bye_count"] += 1
 
-    def _add(self, name: str, points: float, colour: str, floated: str) -> None:
-        player = self._players[name]
+def _add_round(players: dict[str, dict[str, Any]], pairs: Sequence[Pair], lead: Lead) -> None:
+    """Add what a round has come to to the players."""
+    alone = players.keys() - {name for pair in pairs for name in pair}
+    came = [(name, 1.0, "none", "down") for name in alone]  # C.04.3, article 1.4.3: as who floats down
+    for white, black in pairs:
+        ahead, difference = lead(white, black), players[white]["score"] - players[black]["score"]
+        points = ((ahead > 0) - (ahead < 0) + 1) / 2
+        came.append((white, points, "white", _float(difference)))
+        came.append((black, 1 - points, "black", _float(-difference)))
+    for name, points, colour, floated in came:
+        player = players[name]
         player["score"] += points
         player["color_hist"].append(colour)
         player["float_history"].append(floated)
+        player["bye_count"] += name in alone
 
 
 def _float(ahead: float) -> str:

@@ -21,9 +21,19 @@ from tbgen.match.adjudication import StopRules
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine_process import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 from tbgen.match.openings import ChessVariant, OpeningSettings
-from tbgen.match.schedule import Format
 
 _COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zst")
+
+
+class Format(NamedChoice, what="a format of events", swisstcec="swiss"):
+    """How the players of an event meet."""
+
+    ROUND_ROBIN = "round-robin"
+    """Everybody meets everybody; with two players it is a match."""
+    GAUNTLET = "gauntlet"
+    """The first player, or some of the first, meets the others."""
+    KNOCKOUT = "knockout"
+    SWISS = "swiss"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +44,13 @@ class EventSettings:
     pgn: Path
     format: Format = Format.ROUND_ROBIN
     rounds: int = 1
+    """Of a knockout the encounters of a duel, of the others rounds."""
     games: int = 2
     """Of an encounter: 2 or 1."""
     openings: OpeningSettings | None = None
     """None for the start position of the variant, or one by lot."""
     seeds: int = 1
+    """How many players of a gauntlet meet the others."""
     variant: ChessVariant = ChessVariant.STANDARD
     seed: int = 0
     """Of all that is drawn by lot."""
@@ -66,13 +78,18 @@ class EventSettings:
     log: Path | None = None
     """A directory for what engines say."""
 
+    @property
+    def players(self) -> list[str]:
+        """The names of the engines."""
+        return [engine.name for engine in self.engines]
+
 
 def check(settings: EventSettings) -> None:
     """Check that settings go together.
 
     :raises UsageError: if not.
     """
-    names = [engine.name for engine in settings.engines]
+    names = settings.players
     if len(names) < 2:
         raise UsageError("an event needs two engines or more: give each with --engine cmd=PROGRAM")
     for engine in settings.engines:

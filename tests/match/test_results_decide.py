@@ -8,14 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tbgen.cli.main import main
 from tbgen.games.standings.encounters import Key
-from tbgen.match.schedule import MOST_EXTRA, Fixture, Knockout, Schedule, Swiss, bracket
+from tbgen.match.schedule import MOST_EXTRA, Fixture, bracket
+from tbgen.match.settings import Format
 from tests.match.engines import words
-from tests.match.test_schedule import plan
+from tests.match.test_schedule import schedule
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.matches import event, games_of
 from tests.support.refusals import refusal
@@ -23,14 +25,17 @@ from tests.support.refusals import refusal
 Result = Callable[[Fixture], float]
 
 
-def rounds_of(schedule: Schedule, white: Result) -> list[Sequence[Fixture]]:
-    """All rounds, by what White gets of each game."""
+def rounds_of(
+    form: Format, players: str, white: Result, **more: Any
+) -> tuple[list[Sequence[Fixture]], str | None]:
+    """All rounds, by what White gets of each game, and the winner."""
     results: dict[Key, Fraction] = {}
     found: list[Sequence[Fixture]] = []
-    while (fixtures := schedule.round(len(found) + 1, dict(results))) is not None:
+    event = schedule(players, form, results.__getitem__, **more)
+    while (fixtures := event.next_round()) is not None:
         found.append(fixtures)
         results |= {fixture.key: Fraction(white(fixture)) for fixture in fixtures}
-    return found
+    return found, event.winner
 
 
 def pairs(fixtures: Sequence[Fixture]) -> list[str]:
@@ -52,9 +57,8 @@ def test_a_knockout_is_won_by_the_best() -> None:
     for count in range(2, 10):
         names = "abcdefghi"[:count]
         order = "".join(random.Random(count).sample(names, count))
-        schedule = Knockout(plan(names, rounds=2))
-        found = rounds_of(schedule, better(order))
-        assert schedule.winner == order[0]
+        found, winner = rounds_of(Format.KNOCKOUT, names, better(order), rounds=2)
+        assert winner == order[0]
         met = list(itertools.chain.from_iterable(pairs(fixtures) for fixtures in found))
         assert len(met) == len(set(met)) == count - 1  # each duel sends one home
         assert all(len(fixtures) == 4 * len(pairs(fixtures)) for fixtures in found)
@@ -63,30 +67,28 @@ def test_a_knockout_is_won_by_the_best() -> None:
 
 
 def test_the_best_seeds_meet_last() -> None:
-    found = rounds_of(Knockout(plan("abcdef")), better("abcdef"))
+    found, _ = rounds_of(Format.KNOCKOUT, "abcdef", better("abcdef"))
     assert [pairs(fixtures) for fixtures in found] == [["de", "cf"], ["ad", "bc"], ["ab"]]
     assert bracket("abc") == ["a", None, "b", "c"]
 
 
 def test_level_duels_go_on_until_one_leads() -> None:
     """The first duel is decided after two more encounters, the other one at once."""
-    schedule = Knockout(plan("abcd"))
 
     def result(game: Fixture) -> float:
         decided = game.key.round > 2 or "b" in (game.white, game.black)
         return better("dbca")(game) if decided else 0.5
 
-    found = rounds_of(schedule, result)
+    found, winner = rounds_of(Format.KNOCKOUT, "abcd", result)
     assert [pairs(fixtures) for fixtures in found] == [["ad", "bc"], ["ad"], ["ad"], ["bd"]]
     openings = [fixtures[0].opening.text for fixtures in found[:3]]
     assert len(set(openings)) == 3
-    assert schedule.winner == "d"
+    assert winner == "d"
 
 
 def test_after_enough_encounters_the_better_seed_goes_through() -> None:
-    schedule = Knockout(plan("ab", games=1))
-    found = rounds_of(schedule, lambda _: 0.5)
-    assert schedule.winner == "a"
+    found, winner = rounds_of(Format.KNOCKOUT, "ab", lambda _: 0.5, games=1)
+    assert winner == "a"
     assert [game.white for fixtures in found for game in fixtures] == list("ababa")
     assert len(found) == 1 + MOST_EXTRA
 
@@ -95,7 +97,7 @@ def test_nobody_meets_anybody_twice_in_a_swiss() -> None:
     """FIDE Handbook C.04.1: one opponent a round, never the same again, one bye at the most."""
     for count, rounds in ((4, 3), (5, 5), (8, 5), (11, 6), (16, 6))[: sample(3, 5)]:
         names = "abcdefghijklmnop"[:count]
-        found = rounds_of(Swiss(plan(names, rounds=rounds)), by_lot(count))
+        found, _ = rounds_of(Format.SWISS, names, by_lot(count), rounds=rounds)
         assert len(found) == rounds
         met = list(itertools.chain.from_iterable(pairs(fixtures) for fixtures in found))
         assert len(met) == len(set(met)) == rounds * (count // 2)
@@ -107,13 +109,11 @@ def test_nobody_meets_anybody_twice_in_a_swiss() -> None:
 def test_a_swiss_pairs_by_points() -> None:
     """Worked out by hand with C.04.3: the upper half against the lower one, colours in turn; then those who
     have won among themselves, so that all change colours; then the two who have won twice."""
-    found = [
-        sorted(pairs(fixtures))
-        for fixtures in rounds_of(Swiss(plan("abcdefgh", rounds=3)), better("abcdefgh"))
-    ]
+    rounds, _ = rounds_of(Format.SWISS, "abcdefgh", better("abcdefgh"), rounds=3)
+    found = [sorted(pairs(fixtures)) for fixtures in rounds]
     assert found[:2] == [["ae", "bf", "cg", "dh"], ["ad", "bc", "eh", "fg"]]
     assert (found[2][0], found[2][-1]) == ("ab", "gh")
-    assert "at most 3 rounds" in refusal(Swiss, plan("abcd", rounds=4))
+    assert "at most 3 rounds" in refusal(lambda: schedule("abcd", Format.SWISS, rounds=4))
 
 
 @pytest.mark.parametrize("form", ["swiss", *exhaustive(["knockout"])])

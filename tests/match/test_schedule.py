@@ -1,7 +1,10 @@
 """Who plays whom."""
 
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,28 +12,38 @@ from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.encounters import Key
+from tbgen.match.engine_process import EngineSettings
 from tbgen.match.openings import ChessVariant, Openings
-from tbgen.match.schedule import Fixture, Format, Plan, Schedule, gauntlet, round_robin
+from tbgen.match.schedule import Fixture, Schedule
+from tbgen.match.settings import EventSettings, Format
 
 
-def plan(players: str, rounds: int = 1, games: int = 2, seeds: int = 1) -> Plan:
+def schedule(
+    players: str,
+    form: Format = Format.ROUND_ROBIN,
+    points: Callable[[Key], Fraction] = lambda _: Fraction(),
+    *,
+    shared: bool = False,
+    **more: Any,
+) -> Schedule:
     openings = Openings(None, ChessVariant.CHESS960, 0, GameOptions(Variant.R_MOBILITY))
-    return Plan(list(players), rounds, games, openings, seeds)
+    openings.shared = shared
+    engines = tuple(EngineSettings(name, ()) for name in players)
+    return Schedule(EventSettings(engines, Path(), form, **more), openings, points)
 
 
 def all_of(schedule: Schedule) -> list[Fixture]:
     found: list[Fixture] = []
-    number = 0
-    while (fixtures := schedule.round(number := number + 1, {})) is not None:
+    while (fixtures := schedule.next_round()) is not None:
         found += fixtures
     return found
 
 
 def test_everybody_meets_everybody() -> None:
     for count in range(2, 9):
-        schedule = round_robin(plan("abcdefgh"[:count], rounds=3))
-        fixtures = all_of(schedule)
-        assert len(fixtures) == schedule.total == 3 * count * (count - 1)
+        robin = schedule("abcdefgh"[:count], rounds=3)
+        fixtures = all_of(robin)
+        assert len(fixtures) == robin.total == 3 * count * (count - 1)
         assert set(Counter((game.white, game.black) for game in fixtures).values()) == {3}
         assert len({game.key for game in fixtures}) == len(fixtures)
         assert [game.number for game in fixtures] == list(range(1, len(fixtures) + 1))
@@ -39,7 +52,7 @@ def test_everybody_meets_everybody() -> None:
 def test_the_order_is_that_of_berger() -> None:
     """FIDE Handbook C.05, annex 1, the table for five or six players."""
     table = "16 25 34 64 53 12 26 31 45 65 14 23 36 42 51"
-    games = all_of(round_robin(plan("123456", games=1)))
+    games = all_of(schedule("123456", games=1))
     assert " ".join(game.white + game.black for game in games) == table
 
 
@@ -51,28 +64,27 @@ def test_colours_change_from_round_to_round_unless_they_stay_or_are_exchanged() 
         (1, False, True, "ba ba"),
         (1, True, True, "ba ab"),
     ):
-        found = all_of(round_robin(replace(plan("ab", rounds=2, games=games), swap=swap, reverse=reverse)))
+        found = all_of(schedule("ab", rounds=2, games=games, swap=swap, reverse=reverse))
         assert " ".join(game.white + game.black for game in found) == expected
 
 
 def test_the_games_of_an_encounter_have_one_opening() -> None:
-    own = all_of(round_robin(plan("abc", rounds=2)))
+    own = all_of(schedule("abc", rounds=2))
     assert len({game.opening.text for game in own}) == 6
     assert all(one.opening == other.opening for one, other in zip(own[::2], own[1::2], strict=True))
     assert all(one.white == other.black for one, other in zip(own[::2], own[1::2], strict=True))
-    several = plan("abc", rounds=2)
-    several.openings.shared = True
-    shared = all_of(round_robin(several))
+    shared = all_of(schedule("abc", rounds=2, shared=True))
     assert [len({game.opening.text for game in shared if game.key.round == r}) for r in (1, 2)] == [1, 1]
     assert len({game.opening.text for game in shared}) == 2
 
 
 def test_a_gauntlet_is_run_by_the_first() -> None:
-    schedule = gauntlet(plan("abcd", rounds=2))
-    games = all_of(schedule)
-    assert len(games) == schedule.total == 12
+    gauntlet = schedule("abcd", Format.GAUNTLET, rounds=2)
+    games = all_of(gauntlet)
+    assert len(games) == gauntlet.total == 12
     assert {frozenset(game.white + game.black) for game in games} == {frozenset("a" + b) for b in "bcd"}
-    pairs = {frozenset(game.white + game.black) for game in all_of(gauntlet(plan("abcd", seeds=2)))}
+    several = all_of(schedule("abcd", Format.GAUNTLET, seeds=2))
+    pairs = {frozenset(game.white + game.black) for game in several}
     assert pairs == {frozenset(one + other) for one in "ab" for other in "cd"}
 
 
