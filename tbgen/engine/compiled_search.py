@@ -149,14 +149,6 @@ _NO_LIMIT: Final = 1 << 62
 _LIMITS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
 """Ranks below which an improvement is progress."""
 _LAST: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
-_CASTLING: Final = {
-    (chess.E1, chess.H1): chess.G1,
-    (chess.E1, chess.A1): chess.C1,
-    (chess.E8, chess.H8): chess.G8,
-    (chess.E8, chess.A8): chess.C8,
-}
-"""Where the king goes who castles with a rook, as chess writes it."""
-_ROOKS: Final = {(king, target): rook for (king, rook), target in _CASTLING.items()}
 _HOPE: Final = GScore("G1.5")
 """What a drawn game may still come to against a side that plays chess only."""
 _COST: Final = 6 * MATE
@@ -350,18 +342,16 @@ class CompiledSearch:
 
     @staticmethod
     def _move(board: chess.Board, move: int) -> chess.Move:
-        start, target = move & row.FROM, move >> 6 & 63
-        if move & row.CASTLES and not board.chess960:
-            target = _CASTLING.get((start, target), target)
-        return chess.Move(start, target, (move >> 12 & 7) + 1 if move & row.PROMOTED else None)
+        """Return the legal move for that of kernels, in which a king that castles moves to its rook."""
+        promoted = (move >> 12 & 7) + 1 if move & row.PROMOTED else None
+        told = chess.Move(move & row.FROM, move >> 6 & 63, promoted)
+        return board.parse_uci(told.uci()) if move & row.CASTLES else told
 
 
 def _code(board: chess.Board, answer: chess.Move) -> int:
     """Return what kernels have of an answer to a move on a board: squares and promotion."""
-    start, target = answer.from_square, answer.to_square
-    if not board.chess960 and start == board.king(not board.turn):
-        target = _ROOKS.get((start, target), target)
-    return start | target << 6 | (answer.promotion - 1 if answer.promotion else 0) << 12
+    told = chess.Move.from_uci(board.uci(answer, chess960=True))
+    return told.from_square | told.to_square << 6 | (told.promotion - 1 if told.promotion else 0) << 12
 
 
 FAMILY: Final = "tbgen.engine.kernels.search"

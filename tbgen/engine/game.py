@@ -3,7 +3,7 @@
 Advice is what somebody knows of the state to move from.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Self, TypeAlias
 
@@ -15,6 +15,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
+from tbgen.games.outcome import Doubt
 from tbgen.games.referee import Arbiter, PlayedPosition
 from tbgen.games.settings import FiftyMoveRule, GameSettings
 
@@ -76,16 +77,6 @@ class SearchGame(Arbiter):
         return len(self._plies)
 
     @property
-    def state(self) -> Hashable:
-        """What tells the current state from all others that play may go on from in another way.
-
-        Of earlier positions, which repetition asks for, it says nothing.
-        """
-        ply = self._plies[-1]
-        clock = 0 if self._rule is FiftyMoveRule.NONE else ply.clock
-        return self._keys[-1], ply.accrued.rank, ply.accrued.white, clock
-
-    @property
     def occurrences(self) -> int:
         """How often the current position has been on the board."""
         return self._plies[-1].occurrences
@@ -98,11 +89,6 @@ class SearchGame(Arbiter):
         the square of a right to capture en passant, -1 for none.
         """
         return list(zip(self._keys, self._plies, strict=True))
-
-    @property
-    def last_scores(self) -> tuple[GScore, GScore | None]:
-        """The own scores of the current position and of the one before."""
-        return self._plies[-1].score, self._plies[-2].score if len(self._plies) > 1 else None
 
     def play(self, move: chess.Move) -> None:
         """Make a move that is known to be legal."""
@@ -164,7 +150,7 @@ def read_game(
     else:
         raise UsageError(_EXPECTED)
     if without_impossible_en_passant(start.board):
-        note("no pawn can just have passed the en passant square: it does not count")
+        note(Doubt.EN_PASSANT.sentence)
     if unheard := start.note(Variant.R_MOBILITY):
         note(unheard)
     if start.seventh is None:

@@ -5,8 +5,10 @@ Of the moves that keep the value they take the one that makes it hardest for the
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from contextlib import contextmanager, suppress
 from itertools import permutations
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -21,7 +23,7 @@ from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.engine.game import Advice, SearchGame
 from tbgen.engine.limits import Timer
-from tbgen.engine.loading import Loading, seconds_since
+from tbgen.engine.loading import is_there, loading, seconds_since
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
 from tbgen.packed import tables as asking
@@ -108,7 +110,8 @@ class EngineTables:
         self._said: set[str] = set()
         self._lost: set[Material] = set()
         self._packed: dict[Material, bool] = {}
-        self._loading = Loading(self._say)
+        self._codes: dict[_Compile, Future[None]] = {}
+        """What loads compiled code, by what compiles it."""
         self._aside = threading.Lock()
         """Held while another thread than that of the move reads tables."""
         self._opened, self._opening = False, threading.Lock()
@@ -122,14 +125,15 @@ class EngineTables:
             if not self._opened:
                 self._open_all()
         if wait:
-            self._loading.wait()
+            wait_for(self._codes.values())
 
     def _open_all(self) -> None:
         self._opened, began = True, time.perf_counter()
         packed_first = sorted(self.there, key=lambda each: (not self._is_packed(each), each))
         if packed_first:
             self._say(f"opening {counted(len(self.there), 'table')} took {seconds_since(began)}")
-            self._begin_loading_arrays(packed_first)
+            boards = map(_some_board, packed_first)
+            self._loaded(asking.ensure_compiled, ((board, own_score(board)) for board in boards))
 
     def close(self) -> None:
         """Wait for what other threads read, and let them read no more: they would keep the program alive."""
@@ -139,8 +143,8 @@ class EngineTables:
     def can_tell(self) -> bool:
         """Whether the code of :meth:`values` is there, or never will be; else it is being made ready."""
         self.load(wait=False)
-        code = asking.ensure_compiled
-        return self._loading.is_done(code) or self._loading.has_failed(code)
+        code = self._codes.get(asking.ensure_compiled)
+        return code is not None and code.done()
 
     def values(
         self, men: str, squares: NDArray[np.int64], side: NDArray[np.int64], accrued: NDArray[np.int64]
@@ -152,18 +156,11 @@ class EngineTables:
         """
         white = "".join(man for man in men if man.isupper())
         black = "".join(man.upper() for man in men if man.islower())
-        material, _ = Material.of_sides(white, black)
-        if material not in self.there or material in self._lost:
+        if not is_there(self._codes.get(asking.ensure_compiled)):
             return None
-        if not self._loading.is_done(asking.ensure_compiled):
-            return None
-        try:
-            with self._aside:
-                return self._base.probe_arrays(men, squares, side, accrued)
-        except TbgenError as error:
-            self._lost.add(material)
-            self._say_once(error)
-            return None
+        with self._reading(Material.of_sides(white, black)[0]) as readable, self._aside:
+            return self._base.probe_arrays(men, squares, side, accrued) if readable else None
+        return None
 
     def known(self, game: SearchGame) -> tuple[GScore, int | None] | None:
         """Return value and depth of the current state, None if tables do not tell them at once.
@@ -173,19 +170,12 @@ class EngineTables:
         board = game.live
         if board.occupied.bit_count() > MAX_MEN or board.castling_rights:
             return None
-        material, _ = Material.of_board(board)
-        if material not in self.there or material in self._lost:
-            return None
-        code = self._code(game)
-        if code and not self._loading.is_done(code):
-            return None
-        try:
-            result = self._base.probe(board, game.accrued)
-        except TbgenError as error:
-            self._lost.add(material)
-            self._say_once(error)
-            return None
-        return (result.value, result.depth) if _in_time(game, result.value, result.depth) else None
+        with self._reading(Material.of_board(board)[0]) as readable:
+            code = self._code(game) if readable else None
+            if readable and (code is None or is_there(code)):
+                found = self._base.probe(board, game.accrued)
+                return (found.value, found.depth) if _in_time(game, found.value, found.depth) else None
+        return None
 
     def advice(
         self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, tempting: bool = False
@@ -210,8 +200,8 @@ class EngineTables:
             self._say_once(MissingTableError(material.name, self._base.directory))
             return None
         code = self._code(game)
-        while code and not self._loading.is_done(code):
-            if timer.half() or self._loading.has_failed(code):
+        while code and not is_there(code):
+            if timer.half() or (code.done() and not is_there(code)):
                 self._say("the code that reads this table is not ready: searching instead")
                 return None
             time.sleep(_WAIT)
@@ -288,9 +278,17 @@ class EngineTables:
         ]
         return most_tempting(game, kept, answers) if kept else None
 
-    def _code(self, game: SearchGame) -> _Compile | None:
-        """Return what compiles the code that a position takes, which is made ready from now on; None if it
-        takes none."""
+    @contextmanager
+    def _reading(self, material: Material) -> Iterator[bool]:
+        """Tell whether a table is there and readable; it is left out after an error of the block."""
+        try:
+            yield material in self.there and material not in self._lost
+        except TbgenError as error:
+            self._lost.add(material)
+            self._say_once(error)
+
+    def _code(self, game: SearchGame) -> Future[None] | None:
+        """Return what loads the code that a position takes, which is begun with; None if it takes none."""
         board = game.live
         if board.castling_rights:
             compiled = _compile_cells
@@ -298,16 +296,10 @@ class EngineTables:
             compiled = asking.ensure_compiled
         else:
             return None
-        self._begin_loading(compiled, [(board.copy(stack=False), game.accrued)])
-        return compiled
+        return self._loaded(compiled, [(board.copy(stack=False), game.accrued)])
 
-    def _begin_loading_arrays(self, materials: Iterable[Material]) -> None:
-        """Have the code loaded that looks many states up, in plain tables too, by the first readable one."""
-        boards = map(_some_board, materials)
-        self._begin_loading(asking.ensure_compiled, ((board, own_score(board)) for board in boards))
-
-    def _begin_loading(self, compiled: _Compile, states: Iterable[tuple[chess.Board, GScore]]) -> None:
-        """Have code compiled if that is still to do, and ask for a value, which loads all that it takes.
+    def _loaded(self, compiled: _Compile, states: Iterable[tuple[chess.Board, GScore]]) -> Future[None]:
+        """Return what compiles code if that is still to do, and asks for a value, which loads all it takes.
 
         :param states: what to ask for, with the accrued scores: the first that tables can tell.
         """
@@ -328,8 +320,10 @@ class EngineTables:
                 else:
                     break
 
-        name = "that looks positions up in tables" if arrays else "for castling rights"
-        self._loading.begin(compiled, f"the code {name}", work)
+        if compiled not in self._codes:
+            name = "that looks positions up in tables" if arrays else "for castling rights"
+            self._codes[compiled] = loading(f"the code {name}", work, self._say)
+        return self._codes[compiled]
 
     def _is_packed(self, material: Material) -> bool:
         for directory in () if material in self._packed else self._base.directories:

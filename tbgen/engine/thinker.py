@@ -149,9 +149,10 @@ class Thinker:
             )
             self._tell(report.of_partner(game, judged, timer.elapsed))
             for _ in range(_TRIES):
-                if len(judged.kept) == 1 or timer.over() or self.room() is None:
+                room = self.room()
+                if len(judged.kept) == 1 or timer.over() or room is None:
                     break
-                chosen = self._by_search(game, list(judged.kept), timer, judged=judged)
+                chosen = self._among_kept(game, judged, timer, room)
                 if chosen.move == judged.best[0] or partner.holds(game, chosen.move, judged, timer):
                     return chosen
                 judged = judged.without(chosen.move)
@@ -166,35 +167,28 @@ class Thinker:
         timer: Timer,
         interrupted: Callable[[], bool] = _never,
         sure: Advice | None = None,
-        judged: "Judgement | None" = None,
     ) -> MoveChoice:
         """Search until the timer says so, or until something else is known.
 
         :param sure: what is proved; if the search promises less, the move is the one that is sure.
-        :param judged: what the partner says where the game is drawn in chess; else None.
         """
-        until = math.inf if judged is None else timer.elapsed + judged.search_seconds
 
         def over(nodes: int) -> bool:
-            if judged is not None:
-                return timer.stopped or timer.elapsed >= min(until, timer.share or math.inf)
             return timer.over(nodes) or interrupted()
 
-        def enough() -> bool:
-            return over(0) if judged is not None else timer.enough() or interrupted()
-
         def tell(best: RootLine) -> None:
-            place = self._place(best.place) if judged is None else None
-            self._tell(report.of_search(search, best, timer.elapsed, place))
+            self._tell(report.of_search(search, best, timer.elapsed, self._place(best.place)))
 
         search: FirstMove | CompiledSearch
+        most_nodes, lines = timer.go.numbers.get("nodes"), self.options.best
         if (room := self.room()) is None:
-            known = self.tables.known if self.tables else lambda _: None
-            search = FirstMove(game, allowed, known, self.options.best)
+            search = FirstMove(game, allowed, self.tables.known if self.tables else lambda _: None, lines)
             found = search.run(tell)
         else:
-            search = self._search(room, game, allowed, timer, over, judged)
-            found = search.run(timer.go.depth, enough, tell)
+            from tbgen.engine import compiled_search as loaded  # takes numba
+
+            search = loaded.CompiledSearch(game, allowed, room, self.tables, over, lines, most_nodes)
+            found = search.run(timer.go.depth, lambda: timer.enough() or interrupted(), tell)
         if sure is not None:
             white = game.live.turn
             proved = worth(sure.lower if white else sure.upper)
@@ -202,26 +196,24 @@ class Thinker:
                 return MoveChoice(sure.moves[0])
         return MoveChoice(*found.line[:2])
 
-    def _search(
-        self,
-        room: "SearchRoom",
-        game: SearchGame,
-        allowed: Sequence[chess.Move],
-        timer: Timer,
-        over: Callable[[int], bool],
-        judged: "Judgement | None",
-    ) -> "CompiledSearch":
-        """Return the compiled search, which is loaded."""
-        from tbgen.engine.compiled_search import (  # takes numba, which is loaded by now
-            PATIENCE,
-            CompiledSearch,
-        )
+    def _among_kept(
+        self, game: SearchGame, judged: "Judgement", timer: Timer, room: "SearchRoom"
+    ) -> MoveChoice:
+        """Search among the moves that keep a draw in chess, as long as the partner leaves time for it."""
+        from tbgen.engine.compiled_search import PATIENCE, CompiledSearch  # takes numba
 
-        nodes = timer.go.numbers.get("nodes") if judged is None else judged.search_nodes
-        candidates = None if judged is None else judged.kept
-        patience = PATIENCE if judged is None else min(PATIENCE, judged.search_seconds / 8)
-        lines = self.options.best if judged is None else 1
-        return CompiledSearch(game, allowed, room, self.tables, over, lines, nodes, patience, candidates)
+        until = min(timer.elapsed + judged.search_seconds, timer.share or math.inf)
+
+        def over(_nodes: int = 0) -> bool:
+            return timer.stopped or timer.elapsed >= until
+
+        def tell(best: RootLine) -> None:
+            self._tell(report.of_search(search, best, timer.elapsed))
+
+        moves, patience = list(judged.kept), min(PATIENCE, judged.search_seconds / 8)
+        nodes, candidates = judged.search_nodes, judged.kept
+        search = CompiledSearch(game, moves, room, self.tables, over, 1, nodes, patience, candidates)
+        return MoveChoice(*search.run(timer.go.depth, over, tell).line[:2])
 
     def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
         """Return an attempt to solve the state if there is time for it; a 50-move rule is not solved with."""

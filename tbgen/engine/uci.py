@@ -9,6 +9,7 @@ the rules of the protocol: what means nothing is passed over, and what is wrong 
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ import chess
 import tbgen
 from tbgen.engine.game import SearchGame, go_on, read_game
 from tbgen.engine.limits import Go, Timer
-from tbgen.engine.loading import Loading, Partnership
+from tbgen.engine.loading import Partnership, is_there, loading
 from tbgen.engine.options import Options
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
@@ -47,7 +48,9 @@ class UciEngine:
     ) -> None:
         self._write, self._lock = write, threading.Lock()
         self._options = Options(directories, partner)
-        self._loading, self._partnership = Loading(self._note), Partnership(self._note)
+        self._partnership = Partnership(self._note)
+        self._search: Future[None] | None = None
+        """Loads the compiled search, once it is needed."""
         self._tables: EngineTables | None = None
         self._tables_open = False
         self._game: SearchGame | None = None
@@ -107,10 +110,10 @@ class UciEngine:
             tables = self._open_tables()
             if tables:
                 tables.load(wait=self._options.wait)
-            self._begin_loading()
+            search = self._loaded_search()
             self._partner()
             if self._options.wait:
-                self._loading.wait()
+                wait([search])
                 self._partnership.wait()
         self._say("readyok")
 
@@ -206,18 +209,20 @@ class UciEngine:
         if self._thinking is not None:
             self._thinking[1].ponder_hit()
 
-    def _begin_loading(self) -> None:
-        def work() -> None:
+    def _loaded_search(self) -> "Future[None]":
+        """Return what loads the compiled search, and begin with that if need be."""
+
+        def load() -> None:
             from tbgen.engine.compiled_search import ensure_compiled  # takes numba
 
             ensure_compiled(self._note)
 
-        self._loading.begin("search", "the compiled search", work)
+        self._search = self._search or loading("the compiled search", load, self._note)
+        return self._search
 
     def _room(self) -> "SearchRoom | None":
         """Return what the compiled search works with; while it is not loaded, begin with that."""
-        self._begin_loading()
-        if self._kept_room is None and self._loading.is_done("search"):
+        if is_there(self._loaded_search()) and self._kept_room is None:
             from tbgen.engine.room import SearchRoom  # takes numba
 
             self._kept_room = SearchRoom.of(self._options.hash)

@@ -121,14 +121,6 @@ def test_a_state_that_returns_is_told_from_a_position_that_does() -> None:
     assert not arbiter.returns(5)
 
 
-def test_the_state_has_the_clock_under_a_fifty_move_rule_only() -> None:
-    words = ["fen", *KINGS.split(), "G1.5", "moves", "c5d5", "g5h5", "d5c5", "h5g5"]
-    for rule, same in ((FiftyMoveRule.NONE, True), (FiftyMoveRule.LEGACY, False)):
-        arbiter, first = read_game(words, rule=rule), read_game(words[:9], rule=rule)
-        assert (arbiter.state == first.state) == same
-        assert arbiter.accrued == first.accrued
-
-
 @pytest.mark.parametrize(
     ("rule", "clock", "seen"),
     [

@@ -15,6 +15,7 @@ import pytest
 from tbgen.engine.game import SearchGame
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import Thinker
+from tbgen.games.outcome import Doubt
 from tbgen.packed import tables as asking
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -168,7 +169,7 @@ def test_a_missing_directory_is_said_and_it_plays(tmp_path: Path) -> None:
         position = f"position fen {KBK.replace(' - - ', ' - e6 ')}".replace(" ", " \t")
         assert engine.move(position, "go\tdepth\v2\r") in ("g5h4", "g5h5", "g5h6")
         passed, missing = engine.said[:2]
-        assert passed.endswith("no pawn can just have passed the en passant square: it does not count")
+        assert passed == f"info string {Doubt.EN_PASSANT.sentence}"
         assert f"info string there is no directory {tmp_path / 'no  where'}" in missing
 
 
