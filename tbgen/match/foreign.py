@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -139,20 +138,6 @@ def _configured(name: str) -> Iterator[str]:
     return found.words()
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
-    """How an option of others is read.
-
-    :ivar reword: returns the words that mean the same here.
-    :ivar first: matches the first word that may follow it.
-    :ivar further: matches the others.
-    """
-
-    reword: Callable[[Sequence[str], Note], Iterator[str]]
-    first: re.Pattern[str] = _ANY
-    further: re.Pattern[str] = _NONE
-
-
 def reworded(words: Sequence[str], note: Note) -> list[str]:
     """Return a command line of ``tbgen match`` for one that may have options of other programs.
 
@@ -164,18 +149,17 @@ def reworded(words: Sequence[str], note: Note) -> list[str]:
     end = words.index("--") if "--" in words else len(words)
     while at < end:
         name, joined, value = words[at].partition("=")
-        option = _OPTIONS.get(name.lstrip("-")) if name.startswith("-") else None
+        option = name.lstrip("-") if name.startswith("-") else ""
         at += 1
-        if option is None:
+        if option not in _VALUES:
             found.append(words[at - 1])
             continue
+        first, further = _VALUES[option]
         values = [value] if joined else []
-        while at < end and _VALUE.match(words[at]):
-            if not (option.further if values else option.first).match(words[at]):
-                break
+        while at < end and _VALUE.match(words[at]) and (further if values else first).match(words[at]):
             values.append(words[at])
             at += 1
-        found += option.reword(values, notes.setdefault)
+        found += _meaning(option, values, notes.setdefault)
     if any(word in ("-tcecadj", "--tcecadj") for word in words[:end]):
         found = [part for word in found for part in _with_both(word)]
     for sentence in notes:
@@ -186,6 +170,42 @@ def reworded(words: Sequence[str], note: Note) -> list[str]:
 def _with_both(word: str) -> Sequence[str]:
     """Let both engines agree to resignations, as TCEC's rules have it."""
     return (word, "twosided=true") if word in ("-resign", "--resign") else (word,)
+
+
+def _meaning(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
+    """Yield the words that mean the same here as an option with its words.
+
+    :raises UsageError: if it cannot be meant.
+    """
+    match option:
+        case "engine" | "each":
+            yield from (f"--{option}", *_engine(option, words, note))
+        case "openings":
+            named = any(word.startswith("file=") for word in words)  # else a file stands alone
+            yield from (f"--{option}", *(word if "=" in word or named else f"file={word}" for word in words))
+        case "pgnout":
+            yield from _pgn(words, note)
+        case "startup-ms":
+            yield from ("--each", *(f"start={int(word) / 1000}" for word in words))
+        case "use-affinity":
+            yield from ("--affinity", *(words or ("all",)))
+        case "help":
+            yield "--help"
+        case "repeat":
+            if words and words[0] != "2":
+                note(f"-repeat {words[0]} has no effect: all games of an encounter have the same opening")
+            yield "--repeat"
+        case "log" if not any("=" in word for word in words):
+            yield from ("--log", *words)
+        case "config" if any(word.startswith("file=") for word in words) and "discard=true" not in words:
+            raise UsageError(
+                "-config file= is not understood: settings of an event are read from EVENT.toml "
+                "(docs/match.md), and the same command resumes it from its PGN file"
+            )
+        case _ if option in REFUSED:
+            raise UsageError(f"-{option} is not understood: {REFUSED[option]}")
+        case _ if option in _NO_EFFECT:
+            note(f"-{option} has no effect: {_NO_EFFECT[option]}")
 
 
 def _pgn(words: Sequence[str], note: Note) -> Iterator[str]:
@@ -203,103 +223,36 @@ def _pgn(words: Sequence[str], note: Note) -> Iterator[str]:
             note(f"-pgnout {word} has no effect: comments have evaluation, depth and time")
 
 
-def _openings(words: Sequence[str], _note: Note) -> Iterator[str]:
-    """A file may stand alone."""
-    yield "--openings"
-    named = any(word.startswith("file=") for word in words)
-    for word in words:
-        yield word if "=" in word or named else f"file={word}"
-
-
-def _engine(option: str) -> Callable[[Sequence[str], Note], Iterator[str]]:
-    def reword(words: Sequence[str], note: Note) -> Iterator[str]:
-        yield f"--{option}"
-        for word in _expanded(words):
-            key, _, value = word.partition("=")
-            if key in REFUSED_OF_ENGINES:
-                raise UsageError(f"-{option} {word} is not understood: {REFUSED_OF_ENGINES[key]}")
-            if key in NO_EFFECT_OF_ENGINES:
-                note(f"-{option} {word} has no effect: {NO_EFFECT_OF_ENGINES[key]}")
-            elif key == "args":
-                yield from (f"arg={each}" for each in value.split())
-            else:
-                yield f"depth={value}" if key == "plies" else word
-
-    return reword
-
-
-def _expanded(words: Sequence[str]) -> Iterator[str]:
+def _engine(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
     for word in words:
         key, _, value = word.partition("=")
-        yield from _configured(value) if key == "conf" else [word]
+        if key == "conf":
+            yield from _engine(option, [*_configured(value)], note)
+        elif key in REFUSED_OF_ENGINES:
+            raise UsageError(f"-{option} {word} is not understood: {REFUSED_OF_ENGINES[key]}")
+        elif key in NO_EFFECT_OF_ENGINES:
+            note(f"-{option} {word} has no effect: {NO_EFFECT_OF_ENGINES[key]}")
+        elif key == "args":
+            yield from (f"arg={each}" for each in value.split())
+        else:
+            yield f"depth={value}" if key == "plies" else word
 
 
-def _config(words: Sequence[str], note: Note) -> Iterator[str]:
-    if any(word.startswith("file=") for word in words) and "discard=true" not in words:
-        raise UsageError(
-            "-config file= is not understood: settings of an event are read from EVENT.toml (docs/match.md), "
-            "and the same command resumes it from its PGN file"
-        )
-    note("-config has no effect: the PGN file is the state of the event")
-    yield from ()
-
-
-def _log(words: Sequence[str], note: Note) -> Iterator[str]:
-    if any("=" in word for word in words):
-        note("-log has no effect: --log DIR keeps what engines say")
-    else:
-        yield from ("--log", *words)
-
-
-def _repeat(words: Sequence[str], note: Note) -> Iterator[str]:
-    if words and words[0] != "2":
-        note(f"-repeat {words[0]} has no effect: all games of an encounter have the same opening")
-    yield "--repeat"
-
-
-def _start(words: Sequence[str], _note: Note) -> Iterator[str]:
-    yield from ("--each", *(f"start={int(word) / 1000}" for word in words))
-
-
-def _affinity(words: Sequence[str], _note: Note) -> Iterator[str]:
-    yield from ("--affinity", *(words or ("all",)))
-
-
-def _help(_words: Sequence[str], _note: Note) -> Iterator[str]:
-    yield "--help"
-
-
-def _nothing(_words: Sequence[str], _note: Note) -> Iterator[str]:
-    yield from ()
-
-
-def _without_effect(option: str, why: str) -> Callable[[Sequence[str], Note], Iterator[str]]:
-    def reword(_words: Sequence[str], note: Note) -> Iterator[str]:
-        note(f"-{option} has no effect: {why}")
-        yield from ()
-
-    return reword
-
-
-def _refusing(option: str, instead: str) -> Callable[[Sequence[str], Note], Iterator[str]]:
-    def reword(_words: Sequence[str], _note: Note) -> Iterator[str]:
-        raise UsageError(f"-{option} is not understood: {instead}")
-
-    return reword
-
-
-_OPTIONS: Final[Mapping[str, _Option]] = {
-    **{name: _Option(_without_effect(name, why), first, _MORE) for name, (first, why) in NO_EFFECT.items()},
-    **{name: _Option(_refusing(name, instead), _ANY, _ANY) for name, instead in REFUSED.items()},
-    "config": _Option(_config, _MORE, _MORE),
-    "each": _Option(_engine("each"), _ANY, _ANY),
-    "engine": _Option(_engine("engine"), _ANY, _ANY),
-    "help": _Option(_help, _NONE),
-    "log": _Option(_log, _ANY, _MORE),
-    "openings": _Option(_openings, _ANY, _ANY),
-    "pgnout": _Option(_pgn, _ANY, _PGN_KEYS),
-    "repeat": _Option(_repeat, _NUMBER),
-    "startup-ms": _Option(_start, _NUMBER),
-    "tcecadj": _Option(_nothing, _NONE),
-    "use-affinity": _Option(_affinity, _NUMBERS),
+_NO_EFFECT: Final = {
+    **{option: why for option, (_, why) in NO_EFFECT.items()},
+    "config": "the PGN file is the state of the event",
+    "log": "--log DIR keeps what engines say",
 }
+_VALUES: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
+    **{option: (first, _MORE) for option, (first, _) in NO_EFFECT.items()},
+    **dict.fromkeys([*REFUSED, "each", "engine", "openings"], (_ANY, _ANY)),
+    "config": (_MORE, _MORE),
+    "help": (_NONE, _NONE),
+    "log": (_ANY, _MORE),
+    "pgnout": (_ANY, _PGN_KEYS),
+    "repeat": (_NUMBER, _NONE),
+    "startup-ms": (_NUMBER, _NONE),
+    "tcecadj": (_NONE, _NONE),
+    "use-affinity": (_NUMBERS, _NONE),
+}
+"""By option of others: what matches the first word that may follow it, and what matches further ones."""
