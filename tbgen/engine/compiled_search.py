@@ -18,7 +18,7 @@ from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.compiler.cache import compiling
 from tbgen.compiler.jit import compile_for
 from tbgen.engine import room as at
-from tbgen.engine.game import Candidate, RootLine, SearchGame
+from tbgen.engine.game import Candidate, RootLine, SearchCounts, SearchGame
 from tbgen.engine.kernels import board as row
 from tbgen.engine.kernels.search import begin, search_root
 from tbgen.engine.room import CLOCK_TOLD, DRAWN_WORTH, HISTORY, PLAIN_WORTH, PLIES, SearchRoom
@@ -198,19 +198,10 @@ class CompiledSearch:
         return int(self._room.control[at.NODES])
 
     @property
-    def hits(self) -> int:
-        """States among them whose value tables told."""
-        return int(self._room.control[at.HITS])
-
-    @property
-    def deepest(self) -> int:
-        """Most plies looked ahead."""
-        return int(self._room.control[at.DEEPEST])
-
-    @property
-    def permille(self) -> int:
-        """How full the transposition table is, in thousandths."""
-        return int(1000 * np.mean(self._room.keys[:1000] != 0))
+    def counts(self) -> SearchCounts:
+        """How far it has come."""
+        control, full = self._room.control, np.mean(self._room.keys[:1000] != 0)
+        return SearchCounts(self.nodes, int(control[at.HITS]), int(control[at.DEEPEST]), int(1000 * full))
 
     def run(
         self, depth: int | None, enough: Callable[[], bool], tell: Callable[[RootLine], None]

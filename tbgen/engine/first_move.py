@@ -10,7 +10,8 @@ from typing import Final
 import chess
 
 from tbgen.board.kinds import PIECE_VALUES
-from tbgen.engine.game import KnownValue, RootLine, SearchGame
+from tbgen.board.score import GScore
+from tbgen.engine.game import KnownValue, RootLine, SearchCounts, SearchGame
 from tbgen.engine.scale import MATE, reached, worth
 
 _MEN: Final = (0, *(int(100 * PIECE_VALUES[man]) for man in "PNBRQ"), 0)
@@ -21,60 +22,44 @@ _MOST: Final = MATE * 9 // 10
 """No judgement is as good as a mate that is seen."""
 
 
-class FirstMove:
-    """The choice among moves from one state; it is reported as a search of one ply is.
+def first_moves(
+    game: SearchGame,
+    moves: Sequence[chess.Move],
+    known: Callable[[SearchGame], KnownValue],
+    count: int = 1,
+) -> tuple[list[RootLine], SearchCounts]:
+    """Return the best moves from a state, best first, as if a search of one ply had found them.
 
     :param moves: legal ones, at least one.
     :param known: tells what is known of the current state of a game.
-    :param lines: how many of the best moves are told.
-
-    :ivar nodes: states looked at.
-    :ivar hits: states among them whose value was known.
+    :param count: how many of the best moves are told.
     """
+    first, held = game.length - 1, game.accrued
+    judged = [(*_after(game, move, known, first, held), move) for move in moves]
+    judged.sort(key=lambda each: each[0], reverse=game.live.turn)
+    lines = [RootLine((move,), value, 1, place) for place, (value, _, move) in enumerate(judged[:count], 1)]
+    return lines, SearchCounts(len(moves), sum(hit for _, hit, _ in judged))
 
-    deepest: Final = 1
-    permille: Final = 0
 
-    def __init__(
-        self,
-        game: SearchGame,
-        moves: Sequence[chess.Move],
-        known: Callable[[SearchGame], KnownValue],
-        lines: int = 1,
-    ) -> None:
-        self.game, self._moves, self._known, self._lines = game, moves, known, lines
-        self._first, self._held = game.length - 1, game.accrued
-        self.nodes = self.hits = 0
+def _after(
+    game: SearchGame, move: chess.Move, known: Callable[[SearchGame], KnownValue], first: int, held: GScore
+) -> tuple[int, bool]:
+    """Return what a move is worth, seen by White, and whether the value after it was known.
 
-    def run(self, tell: Callable[[RootLine], None]) -> RootLine:
-        """Return the best move, and tell of the best ones."""
-        white = self.game.live.turn
-        found = sorted(
-            ((self._after(move), move) for move in self._moves), key=lambda each: each[0], reverse=white
-        )
-        lines = [
-            RootLine((move,), value, 1, place) for place, (value, move) in enumerate(found[: self._lines], 1)
-        ]
-        for line in lines:
-            tell(line)
-        return lines[0]
-
-    def _after(self, move: chess.Move) -> int:
-        """Return what a move is worth, seen by White."""
-        game = self.game
-        game.play(move)
-        self.nodes += 1
-        over = game.basis is not None or game.returns(self._first)
-        found = (game.accrued, 0) if over else self._known(game)
-        self.hits += not over and found is not None
-        if found is not None:
-            value, depth = found
-            judged = reached(value, self._held, None if depth is None else 1 + depth)
-        else:
-            lead = _lead(game.live)
-            judged = (worth(game.accrued) + _MOST * lead // (abs(lead) + _EVEN)) // 2
-        game.pop()
-        return judged
+    :param first: number of the position that it is made from.
+    :param held: what has accrued there.
+    """
+    game.play(move)
+    over = game.basis is not None or game.returns(first)
+    found = (game.accrued, 0) if over else known(game)
+    if found is not None:
+        value, depth = found
+        judged = reached(value, held, None if depth is None else 1 + depth)
+    else:
+        lead = _lead(game.live)
+        judged = (worth(game.accrued) + _MOST * lead // (abs(lead) + _EVEN)) // 2
+    game.pop()
+    return judged, not over and found is not None
 
 
 def _lead(board: chess.Board) -> int:

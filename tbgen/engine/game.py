@@ -44,6 +44,21 @@ class RootLine:
     place: int = 1
 
 
+class SearchCounts(NamedTuple):
+    """How far a search has come.
+
+    :ivar nodes: states looked at.
+    :ivar hits: states among them whose value tables told.
+    :ivar deepest: most plies looked ahead.
+    :ivar permille: how full the transposition table is, in thousandths.
+    """
+
+    nodes: int
+    hits: int
+    deepest: int = 1
+    permille: int = 0
+
+
 class SearchGame(Arbiter):
     """A game under the arbiter, with what a search needs at every node."""
 

@@ -116,7 +116,8 @@ class Timer:
         self._pondering = go.ponder
         nothing = self._may is None and self._nodes is None and go.depth is None
         self._endless = go.infinite or nothing
-        self._stopped = False
+        self.stopped = False
+        """Whether the move is wanted at once."""
         self._changed = threading.Condition()
         self._began = self._first = time.perf_counter()
 
@@ -138,11 +139,6 @@ class Timer:
         return self._may - (time.perf_counter() - self._began)
 
     @property
-    def stopped(self) -> bool:
-        """Whether the move is wanted at once."""
-        return self._stopped
-
-    @property
     def elapsed(self) -> float:
         """Seconds since the command."""
         return time.perf_counter() - self._first
@@ -150,7 +146,7 @@ class Timer:
     def stop(self) -> None:
         """Ask for the move at once."""
         with self._changed:
-            self._pondering, self._stopped = False, True
+            self._pondering, self.stopped = False, True
             self._changed.notify_all()
 
     def ponder_hit(self) -> None:
@@ -186,13 +182,13 @@ class Timer:
     def wait(self) -> None:
         """Wait until the move may be told: after ``stop`` if only that ends it, and not while pondering."""
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or not (self._pondering or self._endless))
+            self._changed.wait_for(lambda: self.stopped or not (self._pondering or self._endless))
 
     def _is_past(self, part: float, seconds: float | None) -> bool:
         """Tell whether the move is wanted at once, or a part of some seconds, None for no limit, is over."""
         if self._pondering or seconds is None:
-            return self._stopped
-        return self._stopped or time.perf_counter() - self._began >= part * seconds
+            return self.stopped
+        return self.stopped or time.perf_counter() - self._began >= part * seconds
 
 
 def _usable(increment: float, overhead: float) -> float:

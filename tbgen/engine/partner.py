@@ -12,8 +12,9 @@ import re
 import shlex
 import time
 from asyncio import BaseTransport
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -217,18 +218,16 @@ class Partner:
         few = board.occupied.bit_count() <= _MOST_MEN
         chosen_among = few or game.occurrences > 1 or self._low
         drawn = self._drawn and chosen_among and timer.left > _ENOUGH_SECONDS
-        try:
+        lines: tuple[InfoDict, ...] = ()
+        with self._given_up_on_failure():
             (best,) = self._analyse(game, allowed, timer, _limit(timer, _SHARE if drawn else 1), 1, show)
             seconds = timer.elapsed - began
             self._drawn = "score" in best and _wdl(best, board).draws >= _DRAWN
             self._low = self._drawn and not few and game.accrued_after(best["pv"]).rank <= _LOW.rank
-            lines: tuple[InfoDict, ...] = ()
             if drawn and self._drawn and not timer.over():
                 glimpse = _further(timer, _GLIMPSE, seconds)
                 glanced = self._analyse(game, allowed, timer, glimpse, self._lines)
                 lines = tuple(line for line in glanced if "score" in line)
-        except (chess.engine.EngineError, TimeoutError) as error:
-            raise self._failure(error) from None
         costs = [_cost(line, lines[0], board) for line in lines]
         most = _MOST_COST if few else _LESS_COST
         known = [(line["pv"], cost) for line, cost in zip(lines, costs, strict=True) if cost <= most]
@@ -249,20 +248,22 @@ class Partner:
         if timer.over():
             return False
         look = _further(timer, _LOOK, judged.seconds)
-        try:
+        with self._given_up_on_failure():
             (line,) = self._analyse(game, [move], timer, look, 1)
-        except (chess.engine.EngineError, TimeoutError) as error:
-            raise self._failure(error) from None
         if "score" not in line:
             return False
         deep = line.get("depth", 0) >= min(judged.found.get("depth", 0) - _LESS_DEPTH, _DEEP)
         return deep and _cost(line, judged.found, game.live) <= judged.kept[move].cost + _DOUBT
 
-    def _failure(self, error: Exception) -> PartnerError:
-        """Give the partner up."""
-        self.failed = True
-        self._engine.close()
-        return PartnerError(f"the partner {self._name} has failed{_because(error)}")
+    @contextmanager
+    def _given_up_on_failure(self) -> Iterator[None]:
+        """Give the partner up if it fails in the block."""
+        try:
+            yield
+        except (chess.engine.EngineError, TimeoutError) as error:
+            self.failed = True
+            self._engine.close()
+            raise PartnerError(f"the partner {self._name} has failed{_because(error)}") from None
 
     def _analyse(
         self,

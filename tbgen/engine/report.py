@@ -10,32 +10,30 @@ from typing import TYPE_CHECKING
 import chess
 
 from tbgen.board.scoring import ScoreInterval
-from tbgen.engine.first_move import FirstMove
-from tbgen.engine.game import Advice, RootLine, SearchGame
+from tbgen.engine.game import Advice, RootLine, SearchCounts, SearchGame
 from tbgen.engine.scale import centipawns, mate_plies, nearest, reached, worth
 from tbgen.text import plies as plies_text
 
 if TYPE_CHECKING:
     from chess.engine import InfoDict
 
-    from tbgen.engine.compiled_search import CompiledSearch
     from tbgen.engine.partner import Judgement
 
 
 def of_search(
-    search: "FirstMove | CompiledSearch", best: RootLine, seconds: float, place: int | None = None
+    game: SearchGame, best: RootLine, counts: SearchCounts, seconds: float, place: int | None = None
 ) -> Iterator[str]:
     """Yield the UCI lines about a line of play after an iteration.
 
     :param place: place of the move among the best moves; None if only one move is reported.
     """
-    game, (before, number) = search.game, _numbers(place)
-    rate = int(search.nodes / seconds) if seconds else 0
+    before, number = _numbers(place)
+    rate = int(counts.nodes / seconds) if seconds else 0
     yield f"info string {before}G-score {_about(best.value)}, accrued {game.accrued}"
     yield (
-        f"info depth {best.depth} seldepth {max(search.deepest, best.depth)} {number}"
-        f"{_score(best.value, game.live.turn)} nodes {search.nodes} nps {rate} "
-        f"hashfull {search.permille} tbhits {search.hits} time {int(1000 * seconds)} "
+        f"info depth {best.depth} seldepth {max(counts.deepest, best.depth)} {number}"
+        f"{_score(best.value, game.live.turn)} nodes {counts.nodes} nps {rate} "
+        f"hashfull {counts.permille} tbhits {counts.hits} time {int(1000 * seconds)} "
         f"pv {_line_text(game, best.line)}"
     )
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import chess
 
 from tbgen.engine import report
-from tbgen.engine.first_move import FirstMove
-from tbgen.engine.game import Advice, RootLine, SearchGame
+from tbgen.engine.first_move import first_moves
+from tbgen.engine.game import Advice, RootLine, SearchCounts, SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.engine.options import Options
 from tbgen.engine.scale import worth
@@ -21,7 +21,6 @@ from tbgen.errors import TbgenError, printable
 from tbgen.games.settings import FiftyMoveRule
 
 if TYPE_CHECKING:
-    from tbgen.engine.compiled_search import CompiledSearch
     from tbgen.engine.partner import Judgement, Partner
     from tbgen.engine.room import SearchRoom
 
@@ -176,19 +175,24 @@ class Thinker:
         def over(nodes: int) -> bool:
             return timer.over(nodes) or interrupted()
 
-        def tell(best: RootLine) -> None:
-            self._tell(report.of_search(search, best, timer.elapsed, self._place(best.place)))
+        def tell(best: RootLine, counts: SearchCounts) -> None:
+            self._tell(report.of_search(game, best, counts, timer.elapsed, self._place(best.place)))
 
-        search: FirstMove | CompiledSearch
         most_nodes, lines = timer.go.numbers.get("nodes"), self.options.best
         if (room := self.room()) is None:
-            search = FirstMove(game, allowed, self.tables.known if self.tables else lambda _: None, lines)
-            found = search.run(tell)
+            known = self.tables.known if self.tables else lambda _: None
+            (found, *others), counts = first_moves(game, allowed, known, lines)
+            for each in (found, *others):
+                tell(each, counts)
         else:
-            from tbgen.engine import compiled_search as loaded  # takes numba
+            from tbgen.engine.compiled_search import CompiledSearch  # takes numba
 
-            search = loaded.CompiledSearch(game, allowed, room, self.tables, over, lines, most_nodes)
-            found = search.run(timer.go.depth, lambda: timer.enough() or interrupted(), tell)
+            search = CompiledSearch(game, allowed, room, self.tables, over, lines, most_nodes)
+            found = search.run(
+                timer.go.depth,
+                lambda: timer.enough() or interrupted(),
+                lambda best: tell(best, search.counts),
+            )
         if sure is not None:
             white = game.live.turn
             proved = worth(sure.lower if white else sure.upper)
@@ -208,7 +212,7 @@ class Thinker:
             return timer.stopped or timer.elapsed >= until
 
         def tell(best: RootLine) -> None:
-            self._tell(report.of_search(search, best, timer.elapsed))
+            self._tell(report.of_search(game, best, search.counts, timer.elapsed))
 
         moves, patience = list(judged.kept), min(PATIENCE, judged.search_seconds / 8)
         nodes, candidates = judged.search_nodes, judged.kept

@@ -210,7 +210,7 @@ def test_the_deepest_search_stays_within_its_room() -> None:
     search = search_of(game("7k/8/8/8/8/8/8/K6R b - - 0 1"), plain=True)
     ROOM.control[MOST_NODES] = 100_000
     search_root(ROOM, 2 * PLIES, 0, 3)
-    assert search.deepest == PLIES - 2
+    assert search.counts.deepest == PLIES - 2
 
 
 def test_an_expected_answer_may_castle() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.engine.compiled_search import CompiledSearch
-from tbgen.engine.first_move import FirstMove
+from tbgen.engine.first_move import first_moves
 from tbgen.engine.game import RootLine, SearchGame
 from tbgen.engine.room import SearchRoom
 from tbgen.engine.scale import mate_plies, nearest, worth
@@ -132,7 +132,7 @@ def test_what_was_asked_before_tables_could_tell_is_told_later(
         patience = 600.0 if loaded else 0.01
         search = CompiledSearch(arbiter, moves, room, leaves, lambda _: False, patience=patience)
         found = search.run(3, lambda: False, lambda _: None)
-        assert (search.hits > 0) == loaded
+        assert (search.counts.hits > 0) == loaded
     with open_tablebase(small) as truth:
         promised = truth.probe("8/8/8/8/3k4/8/1K6/2R5 b - - 0 1")
     assert (found.line[0].uci(), mate_plies(found.value)) == ("a1b2", 1 + known(promised.depth))
@@ -155,13 +155,13 @@ def test_a_first_move_takes_what_is_not_guarded_and_leaves_nothing_to_be_taken(s
         ("6k1/5p1p/4p1p1/3q4/8/4P3/5PPP/3Q2K1 b - - 0 1", {"d5d1"}),
         (CAPTURE, {"a1b2"}),
     ):
-        arbiter, told = game(fen), list[RootLine]()
+        arbiter = game(fen)
         known_value = EngineTables([small], print).known
-        choice = FirstMove(arbiter, list(arbiter.live.legal_moves), known_value, 2)
-        best = choice.run(told.append)
+        told, counts = first_moves(arbiter, list(arbiter.live.legal_moves), known_value, 2)
+        best = told[0]
         assert best.line[0].uci() in moves, fen
-        assert (best, [line.place for line in told]) == (told[0], [1, 2])
-        assert (arbiter.live.fen(), choice.nodes) == (fen, arbiter.live.legal_moves.count())
+        assert [line.place for line in told] == [1, 2]
+        assert (arbiter.live.fen(), counts.nodes) == (fen, arbiter.live.legal_moves.count())
     assert mate_plies(best.value) == 1 + known(choice_depth(small))
 
 
