@@ -5,14 +5,17 @@ what the other side can take next.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import chess
 
 from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.score import GScore
-from tbgen.engine.game import KnownValue, RootLine, SearchCounts, SearchGame
+from tbgen.engine.game import RootLine, SearchCounts, SearchGame
 from tbgen.engine.scale import MATE, reached, worth
+
+Known: TypeAlias = Callable[[SearchGame], tuple[GScore, int | None] | None]
+"""Tells value and depth in plies of the current state of a game, None if nothing is known."""
 
 _MEN: Final = (0, *(int(100 * PIECE_VALUES[man]) for man in "PNBRQ"), 0)
 """In hundredths of a pawn, by the numbers that python-chess has for men."""
@@ -23,15 +26,11 @@ _MOST: Final = MATE * 9 // 10
 
 
 def first_moves(
-    game: SearchGame,
-    moves: Sequence[chess.Move],
-    known: Callable[[SearchGame], KnownValue],
-    count: int = 1,
+    game: SearchGame, moves: Sequence[chess.Move], known: Known, count: int = 1
 ) -> tuple[list[RootLine], SearchCounts]:
     """Return the best moves from a state, best first, as if a search of one ply had found them.
 
     :param moves: legal ones, at least one.
-    :param known: tells what is known of the current state of a game.
     :param count: how many of the best moves are told.
     """
     first, held = game.length - 1, game.accrued
@@ -41,9 +40,7 @@ def first_moves(
     return lines, SearchCounts(len(moves), sum(hit for _, hit, _ in judged))
 
 
-def _after(
-    game: SearchGame, move: chess.Move, known: Callable[[SearchGame], KnownValue], first: int, held: GScore
-) -> tuple[int, bool]:
+def _after(game: SearchGame, move: chess.Move, known: Known, first: int, held: GScore) -> tuple[int, bool]:
     """Return what a move is worth, seen by White, and whether the value after it was known.
 
     :param first: number of the position that it is made from.

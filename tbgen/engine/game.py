@@ -5,7 +5,7 @@ Advice is what somebody knows of the state to move from.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Self, TypeAlias
+from typing import Final, NamedTuple, Self
 
 import chess
 
@@ -22,10 +22,6 @@ from tbgen.games.settings import FiftyMoveRule, GameSettings
 _FEW_PLIES: Final = 40
 """So many moves are told to an engine for chess at least, as long as they are quiet ones."""
 _EXPECTED: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
-
-
-KnownValue: TypeAlias = tuple[GScore, int | None] | None
-"""The value of a state and its depth in plies, if that is known; None if nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
