@@ -148,8 +148,7 @@ class Thinker:
             )
             self._tell(report.of_partner(game, judged, timer.elapsed))
             for _ in range(_TRIES):
-                room = self.room()
-                if len(judged.kept) == 1 or timer.over() or room is None:
+                if len(judged.kept) == 1 or timer.over() or (room := self.room()) is None:
                     break
                 chosen = self._among_kept(game, judged, timer, room)
                 if chosen.move == judged.best[0] or partner.holds(game, chosen.move, judged, timer):
