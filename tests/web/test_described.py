@@ -120,7 +120,7 @@ def test_the_page(browser: Browser, described_dir: Path) -> None:
         page.locator("#copy-pgn").click()
         expect(page.locator("#said")).to_have_text("There is no PGN of it: copy the link instead")
         picture = page.evaluate(
-            "async fen => (await import('/page/copying.js')).svgOf(fen, false)",
+            "async fen => (await import('/page/sharing.js')).svgOf(fen, false)",
             page.locator("#fen").input_value(),
         )
         assert [

@@ -36,7 +36,7 @@ from tests.support.watching import stands_still
 pytestmark = pytest.mark.slow
 
 SCORE = """async games => {
-    const {showStandings} = await import("/page/standings.js")
+    const {showStandings} = await import("/page/live.js")
     const score = {player: "A", opponent: "B", points: games / 2, games, elo: null, test: null}
     showStandings({score, tables: [], games}, 2)
     return document.getElementById("score").textContent

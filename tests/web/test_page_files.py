@@ -23,12 +23,8 @@ NAMES = [
 
 
 PAGES = ("/", "/embed", "/live", "/play", "/puzzles")
-PARTS = {
-    "embed.js": "/embed",
-    "puzzles.js": "/puzzles",
-    **dict.fromkeys(("card.js", "live.js", "stage.js", "standings.js", "watched.js"), "/live"),
-    **dict.fromkeys(("choosing.js", "play.js", "reviewing.js"), "/play"),
-}
+PARTS = dict.fromkeys(("contest.js", "play.js"), "/play") | dict.fromkeys(("live.js", "watched.js"), "/live")
+PARTS |= {"embed.js": "/embed", "puzzles.js": "/puzzles"}
 """Scripts of one page alone; the others are the explorer's."""
 
 
@@ -72,6 +68,12 @@ def test_all_together_are_small(page: TestClient) -> None:
     assert sum(len(gzip.compress(answer.content)) for answer in answers) < MOST_BYTES / 3
 
 
+def test_modules_are_few_and_short() -> None:
+    lines = [len(path.read_text().splitlines()) for path in PLACE.rglob("*.js")]
+    assert len(lines) <= 30
+    assert sum(lines) <= 5600
+
+
 def test_headers(page: TestClient) -> None:
     kinds = {"/": "text/html", "/page/main.js": "text/javascript", "/page/men.svg": "image/svg"}
     for address, kind in kinds.items():
@@ -102,10 +104,15 @@ def test_without_an_event_and_a_report_nothing_leads_there(api: TestClient) -> N
     assert not re.search("data-(live|report)", api.get("/").text)
 
 
+def listed(name: str) -> list[tuple[str, str]]:
+    """The positions of a list of the page: what they are called, and where they are."""
+    text = (PLACE / "stock.js").read_text().partition(f"const {name} = [")[2].partition("\n]")[0]
+    return re.findall(r'\["([^"]+)", "([^"]+)"', text)
+
+
 def test_examples_have_answers(api: TestClient) -> None:
     """Each of the page's own; their lines say what their texts say."""
-    text = (PLACE / "examples.js").read_text()
-    found = re.findall(r'\["([^"]+)", "([^"]+)"', text)
+    found = listed("EXAMPLES")
     assert len(found) > 8
     for name, query in found:
         rules = re.search(r"rules=([\w-]+)", query)
@@ -116,7 +123,7 @@ def test_examples_have_answers(api: TestClient) -> None:
 
 def test_famous_endgames_can_be_played(api: TestClient) -> None:
     """Those of up to four men have moves and values; larger ones are offered where their tables are."""
-    found = re.findall(r'\["([^"]+)", "([^"]+)"', (PLACE / "endgames.js").read_text())
+    found = listed("ENDGAMES")
     assert len(found) >= 8
     for name, fen in found:
         answer = api.get("/r", params={"fen": fen})

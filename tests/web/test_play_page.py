@@ -19,10 +19,9 @@ pytestmark = pytest.mark.slow
 KBK = "play?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1&side=white"
 KRK = "play?fen=8/8/8/8/2k5/8/8/2KR4_w_-_-_0_1&side=white"
 GAMES = """async ([number, plies]) => {
-    const {made, opened, reply} = await import("/page/opponent.js")
-    const {held, isOver, isSettled} = await import("/page/contest.js")
+    const {held, isOver, isSettled, made, opened, reply} = await import("/page/contest.js")
     const {fresh} = await import("/page/api.js")
-    const {moverOf} = await import("/page/score.js")
+    const {moverOf} = await import("/page/position.js")
     const any = list => list[Math.floor(Math.random() * list.length)]
     const games = []
     for (let game = 0; game < number; game++) {

@@ -3,6 +3,16 @@
 const MOST_REMEMBERED = 500
 const remembered = new Map()
 
+/** Return what a map has under a key, or is to have; what fails is forgotten, and the oldest if there are more than so many. */
+export function cached(map, key, make, most = Infinity) {
+    if (!map.has(key)) {
+        if (map.size >= most) map.delete(map.keys().next().value)
+        map.set(key, make())
+        map.get(key).catch(() => map.delete(key))
+    }
+    return map.get(key)
+}
+
 /** What the server refuses: `code` for programs, `message` for people. */
 export class Refused extends Error {
     constructor(status, document) {
@@ -12,17 +22,13 @@ export class Refused extends Error {
     }
 }
 
+/** Return the refusal of what makes no sense. */
+export const badInput = message => new Refused(400, {code: "bad_input", message})
+
 /** Ask by GET; parameters that are null or empty are left out. */
 export async function ask(path, parameters = {}) {
-    const address = addressOf(path, parameters)
-    if (path.endsWith("/sample")) return await fresh(path, parameters)
-    if (!remembered.has(address)) {
-        if (remembered.size >= MOST_REMEMBERED) remembered.delete(remembered.keys().next().value)
-        const asked = fresh(path, parameters)
-        remembered.set(address, asked)
-        asked.catch(() => remembered.delete(address))
-    }
-    return await remembered.get(address)
+    const asked = () => fresh(path, parameters)
+    return await (path.endsWith("/sample") ? asked() : cached(remembered, addressOf(path, parameters), asked, MOST_REMEMBERED))
 }
 
 /** Ask by GET for what changes. */

@@ -1,13 +1,11 @@
-// A board as a picture: squares, men, marks and arrows, in an SVG of 320 units. Men that change their squares move there.
+// A board as a picture: squares, men, marks and arrows, in an SVG of 320 units, as the reader likes them.
 
-import {svg} from "./dom.js"
-import {drawn} from "./men.js"
-import {parse} from "./position.js"
+import {keep, kept, svg} from "./browser.js"
+import {FILES, isWhite, parse} from "./position.js"
 
 const SIDE = 40
 const HALF = SIDE / 2
 const WIDTH = 8 * SIDE
-const FILES = "abcdefgh"
 const SQUARES = Array.from({length: 64}, (_, index) => FILES[index % 8] + (1 + (index >> 3)))
 
 /** What marks a square, by kind, from the lowest layer to the highest; men stand among them. */
@@ -23,6 +21,32 @@ const MARKS = {
 /** Where an arrow begins and ends, as distances from the middles of its squares, and half its widths. */
 const ARROW = {begin: 18, end: 5, endAtMan: 15, head: 13, headWidth: 8, width: 3}
 
+/** Return the upper left corner of a square. */
+function cornerOf(square, flipped = false) {
+    const [file, rank] = [FILES.indexOf(square[0]), Number(square[1]) - 1]
+    return {x: SIDE * (flipped ? 7 - file : file), y: SIDE * (flipped ? rank : 7 - rank)}
+}
+
+export function middleOf(square, flipped = false) {
+    const {x, y} = cornerOf(square, flipped)
+    return {x: x + HALF, y: y + HALF}
+}
+
+const shiftTo = ({x, y}) => `translate(${x} ${y})`
+
+const shadeOf = index => (index + (index >> 3)) % 2 ? "light" : "dark"
+
+/** Return a position as a picture, with more that is drawn upon it. */
+export function pictureOf(fen, flipped, attributes = {}, more = []) {
+    const dark = SQUARES.filter((_, index) => shadeOf(index) === "dark").map(square => cornerOf(square))
+    return svg("svg", {viewBox: `0 0 ${WIDTH} ${WIDTH}`, ...attributes},
+        svg("rect", {class: "light", width: WIDTH, height: WIDTH}),
+        svg("path", {class: "dark", d: dark.map(({x, y}) => `M${x} ${y}h${SIDE}v${SIDE}h-${SIDE}z`).join("")}),
+        [...parse(fen).men].map(([square, man]) => svg("g", {transform: shiftTo(cornerOf(square, flipped))}, drawn(man))),
+        more)
+}
+
+/** A board on which men that change their squares move there. */
 export class Chessboard {
     /** @param {Element} place is filled by the board */
     constructor(place) {
@@ -62,7 +86,7 @@ export class Chessboard {
         this.layers[kind].replaceChildren(...[...new Set(squares)].map(square => {
             const mark = MARKS[kind]()
             mark.setAttribute("class", `marker marker-${kind}`)
-            mark.setAttribute("transform", this.shift(square))
+            mark.setAttribute("transform", shiftTo(this.corner(square)))
             return mark
         }))
     }
@@ -72,14 +96,14 @@ export class Chessboard {
         this.drawnArrows = list
         this.arrowLayer.replaceChildren(...list.map(({uci, kind}) => {
             const [from, to] = [uci.slice(0, 2), uci.slice(2, 4)]
-            const [a, b] = [this.corner(from), this.corner(to)]
+            const [a, b] = [from, to].map(square => middleOf(square, this.flipped))
             const [across, down] = [b.x - a.x, b.y - a.y]
             const turn = Math.atan2(down, across) * 180 / Math.PI
             const tip = Math.hypot(across, down) - (this.men.has(to) ? ARROW.endAtMan : ARROW.end)
             const {begin, width, headWidth} = ARROW
             const neck = Math.max(begin, tip - ARROW.head)
             const outline = `M${begin} ${-width}H${neck}V${-headWidth}L${tip} 0L${neck} ${headWidth}V${width}H${begin}z`
-            return svg("path", {class: `arrow arrow-${kind}`, d: outline, transform: `translate(${a.x + HALF} ${a.y + HALF}) rotate(${turn})`})
+            return svg("path", {class: `arrow arrow-${kind}`, d: outline, transform: `${shiftTo(a)} rotate(${turn})`})
         }))
     }
 
@@ -131,8 +155,7 @@ export class Chessboard {
     drawSquares() {
         const cells = SQUARES.map((square, index) => {
             const {x, y} = this.corner(square)
-            const shade = (index + (index >> 3)) % 2 ? "light" : "dark"
-            return svg("rect", {class: `square ${shade}`, "data-square": square, x, y, width: SIDE, height: SIDE})
+            return svg("rect", {class: `square ${shadeOf(index)}`, "data-square": square, x, y, width: SIDE, height: SIDE})
         })
         const letters = Array.from({length: 8}, (_, index) => {
             const at = this.flipped ? 7 - index : index
@@ -144,15 +167,8 @@ export class Chessboard {
         this.squares.replaceChildren(...cells, ...letters.flat())
     }
 
-    /** Return the upper left corner of a square. */
     corner(square) {
-        const [file, rank] = [FILES.indexOf(square[0]), Number(square[1]) - 1]
-        return {x: SIDE * (this.flipped ? 7 - file : file), y: SIDE * (this.flipped ? rank : 7 - rank)}
-    }
-
-    shift(square) {
-        const {x, y} = this.corner(square)
-        return `translate(${x} ${y})`
+        return cornerOf(square, this.flipped)
     }
 
     /** Return where a pointer is, in units of the board, and the square there; null beside the board. */
@@ -165,3 +181,69 @@ export class Chessboard {
         return {x, y, square: isOnBoard ? square : null}
     }
 }
+
+// Men.
+
+const NAMES = {k: "king", q: "queen", r: "rook", b: "bishop", n: "knight", p: "pawn"}
+
+/** Return what a man is called: "white king", "black [WD]". */
+export const nameOf = man => `${isWhite(man) ? "white" : "black"} ${NAMES[man.toLowerCase()] ?? man.toUpperCase()}`
+
+/** Return a drawing of a man, 40 units wide: of the file of men, or of a file of its own. */
+export function drawn(man) {
+    const side = isWhite(man) ? "w" : "b"
+    return man.startsWith("[")
+        ? svg("image", {href: `page/men/${side}/${encodeURIComponent(man.slice(1, -1).toUpperCase())}.svg`, width: SIDE, height: SIDE})
+        : svg("use", {href: `#${side}${man.toLowerCase()}`})
+}
+
+/** Return what the file of men has, to which drawings refer. */
+export async function definitions() {
+    const answer = await fetch(`page/${taste.men === "plain" ? "men-plain" : "men"}.svg`)
+    return [...new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement.childNodes]
+}
+
+// What boards look and sound like, as the reader likes it; this browser remembers it.
+
+const TASTE = "tbgen-taste"
+const taste = {board: "grey", men: "classic", sound: false, ...kept(TASTE)}
+const root = document.documentElement
+root.dataset.board = taste.board
+let audio = null
+
+/** Let it be heard that a move is made, if that is wanted. */
+export function tick() {
+    if (!taste.sound) return
+    audio ??= new AudioContext()
+    const [tone, volume] = [audio.createOscillator(), audio.createGain()]
+    tone.frequency.value = 520
+    volume.gain.setValueAtTime(.15, audio.currentTime)
+    volume.gain.exponentialRampToValueAtTime(.001, audio.currentTime + .06)
+    tone.connect(volume).connect(audio.destination)
+    tone.start()
+    tone.stop(audio.currentTime + .06)
+}
+
+/** Let it be chosen by two lists and a box. */
+export function offerTaste(boards, men, sound) {
+    boards.value = taste.board
+    men.value = taste.men
+    sound.checked = taste.sound
+    const take = change => keep(TASTE, Object.assign(taste, change))
+    boards.addEventListener("change", () => {
+        take({board: boards.value})
+        root.dataset.board = taste.board
+    })
+    men.addEventListener("change", () => {
+        take({men: men.value})
+        location.reload() // boards have their men from the beginning
+    })
+    sound.addEventListener("change", () => {
+        take({sound: sound.checked})
+        tick()
+    })
+}
+
+definitions()
+    .then(men => document.body.append(svg("svg", {width: 0, height: 0, "aria-hidden": "true"}, men)))
+    .catch(() => {}) // squares and moves are of use without pictures, too

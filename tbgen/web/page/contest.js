@@ -1,14 +1,18 @@
-// A game of a visitor against the page: its plies, and what they say of it. Nothing here asks or shows anything.
+// A game of a visitor against the page: what it begins with, its plies, the moves of the page, and the review of it.
 
-import {markOf} from "./mistakes.js"
-import {height, moverOf, rankOf, sideOf} from "./score.js"
+import {Refused, ask, attempt, fresh, post} from "./api.js"
+import {$, h, refill, step} from "./browser.js"
+import {INITIAL, after, moverOf, split, textOf} from "./position.js"
+import {change, height, markOf, rankOf, score, sideOf} from "./score.js"
+import {ENDGAMES, mayHold, stockUp} from "./stock.js"
+import {inLine, pgnOf} from "./tree.js"
 
 /**
  * Return a ply: the position with its `answer`, and the move that led to it; null for the first.
  *
  * It has `fen`, `accrued`, and `value` (null where no table says it), and `uci`, `san` and `zeroing` of the move.
  */
-export const plyOf = (answer, move = null) => ({
+const plyOf = (answer, move = null) => ({
     fen: answer.fen, accrued: answer.accrued, value: answer.value, answer,
     uci: move?.uci ?? null, san: move?.san ?? null, zeroing: move?.zeroing ?? false,
 })
@@ -41,7 +45,7 @@ export const isSettled = ({accrued, value}) => accrued === value
  * `got` by it with best play (null where no table says it), the `best` move, and a `mark`: "?" for a loss, "??" if the
  * score goes to the opponent.
  */
-export function reviewed(plies) {
+function reviewed(plies) {
     return plies.slice(1).map(({san, value: got, answer}, index) => {
         const {fen, value: had, answer: {moves: [best]}} = plies[index]
         const mover = moverOf(fen)
@@ -72,3 +76,97 @@ export function takenBack(plies, side) {
     return before < 0 ? 0 : plies.length - 1 - before
 }
 
+// The page as a player: what a position is worth, and the move that it makes.
+
+/** Return what is known of a position: all if a table holds it, else its legal moves. */
+async function look(fen, accrued) {
+    try {
+        if (mayHold(fen, "r")) return await ask("r", {fen, accrued})
+    } catch (error) {
+        if (!(error instanceof Refused && error.status === 404)) throw error
+    }
+    return await ask("r/moves", {fen, accrued})
+}
+
+/** Return the first ply of a game. */
+export const opened = async (fen, accrued) => plyOf(await look(fen, accrued))
+
+/** Return the ply that a move of the last one leads to. */
+export const made = async (ply, move) => plyOf(await look(move.fen ?? after(ply.fen, move.uci), move.accrued), move)
+
+/**
+ * Return the move that the page makes at the end of a game: where tables say it, the best one, else that of an engine.
+ *
+ * @param {object} start `fen` and `accrued` of the first position
+ */
+export async function reply(plies, start) {
+    const {value, answer: {moves}} = plies.at(-1)
+    if (value !== null) return moves[0]
+    const {uci} = await post("r/reply", pgnOf({...start, head: ""}, inLine(plies)))
+    return moves.find(move => move.uci === uci)
+}
+
+// What a new game begins with.
+
+/** Return a random position whose side to move has a score to win. */
+export const challenge = async level => (await fresh("r/challenge", {level})).fen
+
+/**
+ * Let a new game be chosen.
+ *
+ * @param {(start: object, first: boolean) => Promise} onBegin told of `fen` and `accrued` of a position, and whether the
+ *     visitor plays the side to move; it may be refused
+ */
+export function offerChoices(onBegin) {
+    const begin = find => attempt($("choosing-problem"), async () => {
+        await onBegin({accrued: null, ...await find()}, $("mover").value === "first")
+        $("choosing").close()
+    })
+    for (const button of document.querySelectorAll("#levels button")) {
+        button.addEventListener("click", () => begin(async () => ({fen: await challenge(button.dataset.level)})))
+    }
+    $("initial").hidden = document.documentElement.dataset.engine === undefined
+    $("initial").addEventListener("click", () => begin(() => ({fen: INITIAL})))
+    $("position").addEventListener("submit", event => {
+        event.preventDefault()
+        begin(() => split($("fen").value))
+    })
+    $("choosing-close").addEventListener("click", () => $("choosing").close())
+    $("new").addEventListener("click", async () => {
+        $("choosing").showModal()
+        await stockUp()
+        const there = ENDGAMES.filter(([, fen]) => mayHold(fen, "r"))
+        $("famous").replaceChildren(...there.map(([name, fen, text]) => h("li", {},
+            h("button", {type: "button", onclick: () => begin(() => ({fen}))}, name, " ", h("small", {}, text)))))
+    })
+}
+
+// What each side of a finished game could have had, ply by ply, with the mistakes named.
+
+/** What a visitor may give something away by, beside moves. */
+const ENDING = {resigned: "Resigning", agreed: "Offering the result"}
+
+/**
+ * Show the review of a game.
+ *
+ * @param {number} shown the one that is shown
+ * @param {string} ended how it has ended, see play.js
+ * @param {string} side that of the visitor, by whom it was ended
+ * @param {(at: number) => void} onGo told where to go
+ */
+export function showReview(plies, shown, ended, side, onGo) {
+    const rows = reviewed(plies).map(ply => ({...ply, label: textOf(plies[ply.at - 1].fen, [ply.san]) + ply.mark}))
+    const known = rows.some(row => row.had !== null)
+    const link = ({at, label}) => step(label, () => onGo(at), at === shown)
+    const mistakes = rows.filter(row => row.mark).map(row => h("li", {}, link(row), " ", change(row.had, row.got), "; best was ", h("b", {}, row.best)))
+    const given = givenAway(plies, ended, side)
+    if (given) mistakes.push(h("li", {}, `${ENDING[ended]} `, change(given.had, given.got), "; best was to play on"))
+    $("mistakes").replaceChildren(...mistakes)
+    $("no-mistakes").hidden = mistakes.length > 0
+    $("no-mistakes").textContent = known ? "Nobody has made a mistake." : "No table says what could have been."
+    refill($("plies"), rows.map(row => h("tr", {class: row.mark ? "mistake" : false},
+        h("th", {scope: "row"}, link(row)),
+        h("td", {}, score(row.left)),
+        h("td", {}, score(row.accrued)),
+        h("td", {}, row.had === null ? "?" : row.mark ? change(row.had, row.got) : score(row.had)))), "[aria-current]")
+}

@@ -2,13 +2,12 @@
 
 import {Refused, ask, attempt} from "./api.js"
 import {Board} from "./board.js"
-import {$, showScore, whole} from "./dom.js"
-import {onKey} from "./keys.js"
+import {$, onKey} from "./browser.js"
 import {Mobility} from "./mobility.js"
-import {after, numbered} from "./position.js"
-import {referee} from "./refereeing.js"
-import {headline, sentence, unknown} from "./score.js"
-import {isView, read, variantOf, written} from "./state.js"
+import {after, textOf} from "./position.js"
+import {referee} from "./referee.js"
+import {headline, sentence, showScore, unknown, whole} from "./score.js"
+import {isView, questionOf, read, variantOf, written} from "./state.js"
 import {lineThrough} from "./tree.js"
 
 const state = read(location.search, location.hash)
@@ -39,11 +38,11 @@ async function show() {
     const ply = plies[at]
     board.show(ply.fen, state.flipped)
     board.last(ply.uci ?? null)
-    $("move").textContent = at ? numbered(plies[at - 1].fen, [ply.san])[0].join(" ") : ""
+    $("move").textContent = at ? textOf(plies[at - 1].fen, [ply.san]) : ""
     $("explore").href = `./${written({...state, line: plies.slice(1).map(each => each.san), at, head: ""})}`
     offerSteps()
     const view = isView(state.rules)
-    const asked = view ? {fen: ply.fen} : {fen: ply.fen, accrued: ply.accrued}
+    const asked = questionOf(ply, state.rules)
     let found
     try {
         found = await ask(state.rules, asked)

@@ -1,10 +1,10 @@
-// The moves made so far, with their variations, what they lead to and the mistakes.
+// The moves made so far, with their variations, what they lead to and the mistakes: shown, walked through and edited.
 
-import {$, h, refill, score} from "./dom.js"
-import {SIGNS} from "./game_text.js"
-import {graph} from "./graph.js"
-import {markOf} from "./mistakes.js"
-import {inOrder, lineThrough} from "./tree.js"
+import {$, h, refillMoves, step} from "./browser.js"
+import {graph} from "./mobility.js"
+import {change, markOf, score} from "./score.js"
+import {isView} from "./state.js"
+import {SIGNS, asComment, inOrder, lineThrough, nextOf} from "./tree.js"
 
 /**
  * Show the game.
@@ -17,10 +17,7 @@ import {inOrder, lineThrough} from "./tree.js"
 export function showGame(plies, at, whole, onGo) {
     $("game").hidden = plies.length < 2
     if (plies.length < 2) return
-    refill($("played"), [step("start", 0, at, onGo), " ", ...listed(plies, at, onGo)], "[aria-current]")
-    const list = $("played")
-    const here = list.querySelector("[aria-current]")
-    if (here) list.scrollTop = here.offsetTop - list.offsetTop - list.clientHeight / 2
+    refillMoves($("played"), [step("start", () => onGo(0), at === 0), " ", ...listed(plies, at, onGo)])
     const line = lineThrough(plies, at)
     const shown = {width: $("graph").clientWidth, at: line.indexOf(at), whole, onGo: index => onGo(line[index])}
     $("graph").replaceChildren(graph(line.map(number => plies[number]), shown))
@@ -51,13 +48,10 @@ function made(plies, number, at, onGo) {
     const before = plies[after]
     const mark = markOf(before, plies[number])
     const said = nags.map(nag => SIGNS[nag] ?? "").join("")
-    const shown = [step(san + (said || mark), number, at, onGo, comment)]
-    if (value) shown.push(" ", h("small", {class: mark ? "mistake" : "worth"}, mark ? [said && said !== mark ? `${mark} ` : "", score(before.value), " → "] : "", score(value)))
+    const shown = [step(san + (said || mark), () => onGo(number), number === at, comment ? {class: "step said", title: comment} : {})]
+    const worth = mark ? [said && said !== mark ? `${mark} ` : "", ...change(before.value, value)] : value && score(value)
+    if (value) shown.push(" ", h("small", {class: mark ? "mistake" : "worth"}, worth))
     return shown
-}
-
-function step(text, at, shown, onGo, comment = "") {
-    return h("button", {type: "button", class: comment ? "step said" : "step", title: comment || false, "aria-current": at === shown ? "step" : false, onclick: () => onGo(at)}, text)
 }
 
 /** Say what a refereed game has come to. */
@@ -81,3 +75,68 @@ export function showOutcome(element, refereed) {
 export const basisOf = ({basis}) => BASES[basis] ?? basis
 
 const BASES = {accrued: "what was played", tablebase: "by the tables", solved: "proved", mate: "mate", stalemate: "stalemate"}
+
+// The buttons that step: back and forth through the game, and on by best play.
+
+/** Let be stepped where there is something to step to. */
+export function offerSteps({at, rules}, plies, line) {
+    const ends = !nextOf(plies)[at].length
+    $("back").disabled = $("first").disabled = at === 0
+    $("forward").disabled = ends && !line.length
+    $("last").disabled = ends && (isView(rules) || !line.length)
+    $("step").disabled = $("run").disabled = !line.length
+    $("end").disabled = isView(rules) || !line.length
+}
+
+// What can be changed besides playing on: the order of moves, their comments, and whether they are there.
+
+const MOST_LETTERS = 1000
+
+/** Let the position that is shown be edited; `does` is told: `promote()`, `remove()` and `comment(text)`. */
+export function offerEditing(does) {
+    const text = $("comment-text")
+    text.maxLength = MOST_LETTERS
+    const open = isOpen => {
+        $("commenting").hidden = !isOpen
+        $("edit-comment").setAttribute("aria-expanded", isOpen)
+        if (isOpen) text.focus()
+    }
+    const close = () => {
+        open(false)
+        $("edit-comment").focus()
+    }
+    const save = comment => {
+        close()
+        does.comment(asComment(comment))
+    }
+    $("promote").addEventListener("click", () => does.promote())
+    $("delete").addEventListener("click", () => does.remove())
+    $("edit-comment").addEventListener("click", () => {
+        text.value = $("comment").textContent
+        open($("commenting").hidden)
+    })
+    $("commenting").addEventListener("submit", event => {
+        event.preventDefault()
+        save(text.value)
+    })
+    $("comment-delete").addEventListener("click", () => save(""))
+    $("comment-cancel").addEventListener("click", close)
+    text.addEventListener("keydown", event => {
+        if (event.key === "Escape") close()
+        else if (event.key === "Enter" && !event.shiftKey) $("commenting").requestSubmit()
+        else return
+        event.preventDefault()
+    })
+}
+
+/** Show what can be done with the position that is shown, by its number. */
+export function showEditing(plies, at) {
+    const {comment = ""} = plies[at]
+    $("comment").textContent = comment
+    $("commenting").hidden = true
+    $("edit-comment").textContent = comment ? "Edit the comment" : "Add a comment"
+    $("edit-comment").setAttribute("aria-expanded", "false")
+    $("comment-delete").hidden = !comment
+    $("promote").disabled = lineThrough(plies).includes(at)
+    $("delete").disabled = at === 0
+}

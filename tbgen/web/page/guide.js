@@ -1,7 +1,8 @@
 // How it works: five positions, played by clicking.
 
-import {$, whole} from "./dom.js"
-import {moverOf, opponentHas} from "./score.js"
+import {$, onPlainClick} from "./browser.js"
+import {moverOf} from "./position.js"
+import {opponentHas, whole} from "./score.js"
 
 export const LESSONS = [
     {
@@ -44,11 +45,7 @@ export class Guide {
         /** A wrong move that stands there, of which nothing has been said yet. */
         this.missed = null
         const buttons = {close: () => 0, back: () => this.lesson - 1, on: () => (this.lesson + 1) % (LESSONS.length + 1), again: () => this.lesson}
-        $("guide-link").addEventListener("click", event => {
-            if (event.ctrlKey || event.metaKey || event.shiftKey) return // another tab or window
-            event.preventDefault()
-            onGo(1)
-        })
+        $("guide-link").addEventListener("click", onPlainClick(() => onGo(1)))
         for (const [name, wanted] of Object.entries(buttons)) {
             $(`guide-${name}`).addEventListener("click", () => {
                 const lesson = wanted()

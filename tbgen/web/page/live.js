@@ -1,11 +1,9 @@
 // A running event: what the server tells as it happens. Nothing is asked again and again.
 
 import {attempt, fresh, isStatic} from "./api.js"
-import {Card} from "./card.js"
-import {$} from "./dom.js"
-import {Stage} from "./stage.js"
-import {games as gamesText, showFinished, showStandings} from "./standings.js"
-import {Watched, addressOf} from "./watched.js"
+import {$, h, step} from "./browser.js"
+import {counted, pointsText} from "./score.js"
+import {Card, Stage, Watched, addressOf} from "./watched.js"
 
 const MOST_CARDS = 15
 const MOST_LISTED = 500
@@ -40,7 +38,7 @@ function showEvent() {
         return
     }
     const names = event.players.map(each => each.control === "inf" ? each.name : `${each.name} (${each.control})`)
-    const played = event.total === null ? `${gamesText(total)} played` : `${total} of ${gamesText(event.total)} played`
+    const played = event.total === null ? `${counted(total, "game")} played` : `${total} of ${counted(event.total, "game")} played`
     const where = [event.name, event.site].filter(Boolean).join(", ")
     $("event").textContent = `${where ? `${where}: ` : ""}${names.join(", ")}; ${[event.format, played].filter(Boolean).join(", ")}.`
 }
@@ -100,7 +98,7 @@ const replay = row => attempt($("finished-problem"), async () => {
 function count() {
     const unseen = [...games.values()].filter(game => !game.view).length
     $("others").hidden = (games.size > 0 || over !== null) && !cards().length
-    $("more-playing").textContent = unseen ? `${gamesText(unseen)} more in play, for which there is no room.` : games.size ? "" : "There is none at present."
+    $("more-playing").textContent = unseen ? `${counted(unseen, "game")} more in play, for which there is no room.` : games.size ? "" : "There is none at present."
 }
 
 function finish({key, reason, total: all, games: rows}) {
@@ -192,6 +190,67 @@ function connect() {
         setTimeout(connect, AGAIN)
         if (over === null) await attempt($("status"), () => fresh("live/event"))
     })
+}
+
+// The standings of the event, and its finished games, as tables.
+
+/**
+ * Show the standings.
+ *
+ * @param {object} found as docs/match.md describes them
+ * @param {number} perEncounter the games of an encounter
+ */
+export function showStandings({score, tables, games: whole}, perEncounter) {
+    $("score").textContent = score?.games ? scoreText(score, perEncounter) : ""
+    if (!tables.length) return
+    const shown = tables.map(each => [each.key, table(each.columns, each.rows, `${each.title}, by ${counted(whole, "game")} of whole encounters`, each.note, each.first)])
+    const of = isCross => shown.filter(([key]) => (key === "crosstable") === isCross).map(([, element]) => element)
+    $("standings").replaceChildren(...of(false))
+    $("crosstable").replaceChildren(...of(true))
+    $("crosstable").hidden = !$("crosstable").hasChildNodes()
+}
+
+function scoreText({player, opponent, points, games: played, elo, test}, perEncounter) {
+    const words = [`${player} against ${opponent}: ${points.toFixed(4)} of ${played}`]
+    if (elo) {
+        const kind = perEncounter === 2 ? "Elo by pairs" : "Elo"
+        words.push(`${kind} ${elo.difference === null ? "unbounded" : signed(elo.difference)} ± ${elo.margin === null ? "unbounded" : elo.margin.toFixed(1)}`)
+        words.push(`likelihood of superiority ${(100 * elo.los).toFixed(1)} %`)
+    }
+    if (test) words.push(`LLR ${test.llr.toFixed(2)} between ${test.lower.toFixed(2)} and ${test.upper.toFixed(2)}${test.verdict === "continue" ? "" : `, the test accepts ${test.verdict}`}`)
+    return words.join("; ")
+}
+
+/** Return how a game ended; by what it is decided only where the reason does not say that. */
+const howOf = ({reason, basis}) => reason.toLowerCase().includes(basis) ? reason : `${reason} (${basis})`
+
+const signed = number => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(1)
+
+/**
+ * Show the finished games, the last one first.
+ *
+ * @param {(game: object) => void} onReplay told of the one that is to be seen again
+ */
+function showFinished(listed, onReplay) {
+    const head = ["Game", "White", "Black", "Result", "Points", "Plies", "How it ended", "Show"]
+    const words = new Set([0, 1, 2, 6, 7])
+    const rows = listed.map(game => {
+        return [
+            game.key, game.white, game.black, game.value, pointsText(game.points), game.plies, howOf(game),
+            [step("replay", () => onReplay(game), false, {"aria-label": `Replay game ${game.key}`}), " ",
+                h("a", {href: addressOf(game.key), "aria-label": `Explore game ${game.key}`}, "explore"), " ", h("a", {href: addressOf(game.key, ".pgn"), "aria-label": `PGN of game ${game.key}`}, "PGN")],
+        ]
+    })
+    $("finished").replaceChildren(table(head.map((title, at) => ({title, word: words.has(at)})), rows, "Finished games, the last one first"))
+}
+
+function table(columns, rows, caption, note = "", first = "") {
+    const kind = at => columns[at].word ? "text" : false
+    return h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": caption},
+        h("table", {},
+            h("caption", {}, caption, first && h("p", {class: "note"}, first), note && h("details", {}, h("summary", {}, "How to read it"), note)),
+            h("thead", {}, h("tr", {}, columns.map(({title}, at) => title ? h("th", {scope: "col", class: kind(at)}, title) : h("td")))),
+            h("tbody", {}, rows.map(row => h("tr", {}, row.map((cell, at) => h("td", {class: kind(at)}, cell)))))))
 }
 
 if (isStatic) attempt($("status"), async () => showAll(await fresh("live/event")))

@@ -1,37 +1,22 @@
 // The page: what is shown follows from the state, and the state stands in the address.
 
-import {Refused, ask} from "./api.js"
-import {Board} from "./board.js"
-import {fenOf, offerCopies, svgOf} from "./copying.js"
-import {$, h, settled, turnTo} from "./dom.js"
-import {offerEditing, showEditing} from "./editing.js"
-import {showExamples} from "./examples.js"
-import {showGame, showOutcome} from "./game.js"
-import {commentsOf, openHead, pgnOf, titleOf, withLast} from "./game_text.js"
+import {Refused, ask, badInput} from "./api.js"
+import {Board, offerDescribed, offerTools, showTool} from "./board.js"
+import {$, h, onKey, settled, turnTo} from "./browser.js"
+import {offerTaste} from "./chessboard.js"
+import {offerEditing, offerSteps, showEditing, showGame, showOutcome} from "./game.js"
 import {Guide, positionOf} from "./guide.js"
-import {onKey} from "./keys.js"
-import {beginning, gameOf, isSameGame, know, refereeAgain} from "./known.js"
-import {bestPlay, showLine} from "./line.js"
 import {Mobility} from "./mobility.js"
-import {bestOf, showMoves} from "./moves.js"
-import {offerDescribed, offerTools, showTool} from "./palette.js"
-import {Pointing} from "./pointing.js"
-import {EMPTY, after, describedIn, isBoard, lacking, mirrored, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
-import {offerReferee} from "./refereeing.js"
-import {Running} from "./running.js"
-import {offerSamples} from "./sampling.js"
-import {moverOf} from "./score.js"
-import {offerSharing} from "./sharing.js"
-import {Slider} from "./slider.js"
+import {Pointing, bestOf, clearTyping, offerTyping, showMoves} from "./moves.js"
+import {EMPTY, after, describedIn, isBoard, lacking, mirrored, moverOf, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {beginning, gameOf, isSameGame, know, offerReferee, refereeAgain} from "./referee.js"
+import {opposite} from "./score.js"
+import {fenOf, offerCopies, offerSharing, svgOf} from "./sharing.js"
 import {maySolve, offerSolving, stopSolving} from "./solving.js"
-import {DEFAULT, isView, read, variantOf, written} from "./state.js"
-import {showMaterial} from "./stats.js"
-import {offerSteps} from "./steps.js"
-import {mayHold, offerRules} from "./stock.js"
-import {offerTaste} from "./taste.js"
-import {added, commented, isSameLine, lineThrough, promoted, towards, upTo, without, written as lineOf} from "./tree.js"
-import {clearTyping, offerTyping} from "./typing.js"
-import {showBeyond, showProblem, showVerdict} from "./verdict.js"
+import {DEFAULT, isView, questionOf, read, variantOf, written} from "./state.js"
+import {mayHold, offerRules, offerSamples, showExamples} from "./stock.js"
+import {added, commented, commentsOf, isSameLine, lineThrough, openHead, pgnOf, promoted, titleOf, tokensOf, towards, upTo, withLast, without} from "./tree.js"
+import {Running, Slider, bestPlay, showBeyond, showLine, showMaterial, showProblem, showVerdict} from "./verdict.js"
 
 let state = arrived()
 let plies = beginning(state)
@@ -165,7 +150,7 @@ function showPlayed() {
     $("course").hidden = $("game").hidden
 }
 
-const asked = () => isView(state.rules) ? {fen: here().fen} : {fen: here().fen, accrued: here().accrued}
+const asked = () => questionOf(here(), state.rules)
 
 /** Ask for the legal moves, which every position has. */
 const askMoves = () => ask(`${variantOf(state.rules)}/moves`, asked())
@@ -173,7 +158,7 @@ const askMoves = () => ask(`${variantOf(state.rules)}/moves`, asked())
 /** Ask what the position is worth, and show it. */
 async function look(mine) {
     const problem = isBoard(here().fen) ? lacking([...parse(here().fen).men.values()]) : null
-    if (problem) throw new Refused(400, {code: "bad_input", message: problem})
+    if (problem) throw badInput(problem)
     if (!isDescribed(here().fen) && !mayHold(here().fen, variantOf(state.rules))) {
         const found = await askMoves()
         if (mine !== turn) return
@@ -294,7 +279,7 @@ function extend(made, replace = false) {
 /** Go on with another tree of moves. A game that goes on otherwise ends no more as its head says. */
 function become(next, at, replace = false) {
     const same = isSameLine(next, plies)
-    const change = {line: lineOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
+    const change = {line: tokensOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
     const wasRefereed = refereed || refereeing
     // What accrues is not known from a view: then the referee has to say it.
     if (!isView(state.rules)) know({...state, ...change}, {plies: next, refereed: same ? refereed : null})

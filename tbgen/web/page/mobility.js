@@ -1,8 +1,8 @@
-// How many legal moves the side to move has, where they lead, and what has accrued: beside the board.
+// What stands at a board: how many legal moves the side to move has, and what has accrued, as a bar and over a game.
 
-import {$} from "./dom.js"
-import {height, isWhite, moverOf, opponentHas} from "./score.js"
-import "./terms.js"
+import {$, svg} from "./browser.js"
+import {moverOf} from "./position.js"
+import {height, isWhites, markOf, opponentHas} from "./score.js"
 
 export class Mobility {
     /** @param {Board} board that shows where the moves lead */
@@ -45,5 +45,67 @@ export function showBar(accrued, flipped) {
     $("accrued-bar").title = `Accrued so far: ${accrued}`
     $("accrued-bar").classList.toggle("flipped", flipped)
     $("accrued-fill").style.height = `${50 * Math.abs(height(accrued))}%`
-    $("accrued-fill").className = isWhite(accrued) ? "white" : "black"
+    $("accrued-fill").className = isWhites(accrued) ? "white" : "black"
+}
+
+// The score that has accrued over a game, and what tables say of it, as a graph.
+
+const LEAST_WIDTH = 320
+const HEIGHT = 150
+const LEFT = 44
+/** Above which scores are worth next to nothing; they are shown paler. */
+const DULL = "G6.0"
+const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
+
+/**
+ * Return the graph of a game.
+ *
+ * @param {object[]} plies positions with `accrued`, and `value` where a table says it
+ * @param {object} shown its `width`; `at`, the position to be marked; `whole`, whether values are there wherever
+ *     tables say them; `onGo`, told of the position that was chosen. All but the width may be left out
+ */
+export function graph(plies, {width: wanted, at = null, whole = false, onGo = null}) {
+    const width = Math.max(wanted, LEAST_WIDTH)
+    const x = ply => LEFT + (width - LEFT - 8) * ply / Math.max(plies.length - 1, 1)
+    const y = value => HEIGHT / 2 - (HEIGHT / 2 - 8) * height(value)
+    const first = plies.findIndex(ply => ply.value)
+    const known = plies.map((ply, index) => [ply, index]).filter(([ply]) => ply.value)
+    const accrued = plies.map((ply, index) => [ply, index]).filter(([ply]) => ply.accrued)
+    const said = `Accrued score over ${plies.length - 1} plies, from ${accrued[0]?.[0].accrued} to ${accrued.at(-1)?.[0].accrued}`
+    const drawn = svg("svg", {viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": said},
+        GRID.map(value => [
+            svg("line", {class: "grid", x1: LEFT, x2: width, y1: y(value), y2: y(value)}),
+            svg("text", {x: LEFT - 6, y: y(value) + 3.5, "text-anchor": "end"}, value),
+        ]),
+        svg("line", {class: "middle", x1: LEFT, x2: width, y1: HEIGHT / 2, y2: HEIGHT / 2}),
+        whole && first > 0 ? [
+            svg("line", {class: "tables", x1: x(first), x2: x(first), y1: 0, y2: HEIGHT}),
+        ] : [],
+        svg("path", {class: "accrued", d: steps(accrued.map(([ply, index]) => [x(index), y(ply.accrued)]))}),
+        known.length ? svg("path", {class: "value", d: pieces(known, x, y)}) : [],
+        known.filter(([ply, index]) => markOf(plies[index - 1], ply)).map(([ply, index]) => svg("circle", {class: "mistake", cx: x(index), cy: y(ply.value), r: 4})),
+        svg("rect", {class: "muted", x: LEFT, width: width - LEFT, y: y(DULL), height: y(`-${DULL}`) - y(DULL)}),
+        at === null ? [] : svg("line", {class: "here", x1: x(at), x2: x(at), y1: 0, y2: HEIGHT}))
+    if (onGo) drawn.addEventListener("click", event => {
+        const box = drawn.getBoundingClientRect()
+        const place = (event.clientX - box.left) / box.width * width
+        const ply = Math.round((place - LEFT) / (width - LEFT - 8) * (plies.length - 1))
+        onGo(Math.min(Math.max(ply, 0), plies.length - 1))
+    })
+    return drawn
+}
+
+/** Return a path that stays where it is until the next point. */
+const steps = points => points.map(([x, y], index) => index ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}`).join("")
+
+/** Return a path through what is known, broken where it is not. */
+function pieces(known, x, y) {
+    let last = -2
+    let path = ""
+    for (const [ply, index] of known) {
+        const [at, level] = [x(index).toFixed(1), y(ply.value).toFixed(1)]
+        path += index === last + 1 ? `H${at}V${level}` : `M${at} ${level}h0.1`
+        last = index
+    }
+    return path
 }

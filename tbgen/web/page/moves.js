@@ -1,8 +1,10 @@
-// The moves, grouped by what they keep, and what becomes of them under the pointer.
+// The legal moves: grouped by what they keep, pointed at, and typed.
 
-import {$, h, refill, score} from "./dom.js"
-import {isView} from "./state.js"
-import {plies, pointsText} from "./score.js"
+import {Refused, ask} from "./api.js"
+import {$, h, refill} from "./browser.js"
+import {after} from "./position.js"
+import {plies, pointsText, score, winning} from "./score.js"
+import {isView, questionOf} from "./state.js"
 
 const MOST_BEST = 8
 
@@ -29,9 +31,7 @@ export function showMoves(element, answer, rules, does) {
 function heading(move, index, rules, {accrued, beyond}) {
     if (beyond) return move.value ? ["leads to ", score(move.value)] : "leads where no table says it"
     if (isView(rules)) {
-        if (move.winner === null) return "draws"
-        const side = move.winner === "white" ? "White" : "Black"
-        return `${side} ${move.points[move.winner] === 1 ? "wins" : "stalemates"}`
+        return move.winner === null ? "draws" : winning(move)
     }
     return [index ? "leads to " : move.value === accrued ? "keeps " : "gets ", score(move.value)]
 }
@@ -65,9 +65,80 @@ export function bestOf(moves) {
 }
 
 /** Return the move that somebody has typed, undefined if it is none: UCI, or SAN with or without its marks. */
-export function typedMove(moves, typed) {
+function typedMove(moves, typed) {
     const bare = text => text.replace(/[+#]/g, "")
     const plain = text => text.replace(/[+#=x]/g, "").replace(/0/g, "o").toLowerCase()
     return moves.find(move => move.uci === typed.toLowerCase()) ?? moves.find(move => bare(move.san) === bare(typed)) ??
         moves.find(move => plain(move.san) === plain(typed))
+}
+
+// What the pointer rests on: a move, and the best reply to it.
+
+export class Pointing {
+    /**
+     * @param {Board} board that shows the arrows
+     * @param {() => string} rules returns those that are looked at
+     */
+    constructor(board, rules) {
+        this.board = board
+        this.rules = rules
+        this.pointed = 0
+        this.answer = null
+        this.best = []
+    }
+
+    /** Show arrows for the best moves, as UCI; the moves of an answer can be looked at. */
+    rest(answer, best) {
+        this.answer = answer
+        this.best = best
+        this.board.arrows(best.map(uci => ({uci, kind: "success"})))
+    }
+
+    leave() {
+        this.pointed++
+        $("reply").textContent = "\u00a0"
+        this.rest(this.answer, this.best)
+    }
+
+    async look(move) {
+        if (!this.answer?.moves.includes(move)) return
+        const mine = ++this.pointed
+        this.board.arrows([{uci: move.uci, kind: "info"}])
+        if (this.answer.beyond && !move.value) return
+        try {
+            const fen = move.fen ?? after(this.answer.fen, move.uci)
+            const reply = await ask(this.rules(), questionOf({fen, accrued: move.accrued}, this.rules()))
+            if (mine !== this.pointed) return
+            const best = reply.moves[0]
+            $("reply").textContent = best ? `${move.san}, and the reply is ${best.san}` : `${move.san} ends the game`
+            if (best) this.board.arrows([{uci: move.uci, kind: "info"}, {uci: best.uci, kind: "secondary"}])
+        } catch (error) {
+            if (!(error instanceof Refused)) throw error
+        }
+    }
+}
+
+// Moves that are typed.
+
+/** Clear what was typed in another position. */
+export function clearTyping() {
+    $("typed").value = ""
+    $("typing-problem").textContent = ""
+}
+
+/**
+ * @param {() => Promise<object[]>} moves returns the legal ones of what is shown; who types fast has the move wait for it
+ * @param {(move: object) => void} onMove told of the move that was typed
+ * @param {() => string} hindrance returns why no move can be made now; empty if one can
+ */
+export function offerTyping(moves, onMove, hindrance = () => "") {
+    $("typing").addEventListener("submit", async event => {
+        event.preventDefault()
+        const typed = $("typed").value.trim()
+        const move = typedMove(await moves(), typed)
+        $("typing-problem").textContent = move ? "" : hindrance() || `${typed || "This"} is no legal move here.`
+        if (!move) return
+        $("typed").value = ""
+        onMove(move)
+    })
 }

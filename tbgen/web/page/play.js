@@ -2,20 +2,16 @@
 
 import {attempt} from "./api.js"
 import {Board} from "./board.js"
-import {challenge, offerChoices} from "./choosing.js"
-import {accepts, givenAway, held, isOver, isRepeated, isSettled, resultOf, takenBack} from "./contest.js"
-import {$, h, score, whole} from "./dom.js"
+import {$, h, onKey} from "./browser.js"
+import {accepts, challenge, givenAway, held, isOver, isRepeated, isSettled, made, offerChoices, opened, reply, resultOf, showReview, takenBack} from "./contest.js"
 import {showGame} from "./game.js"
-import {onKey} from "./keys.js"
 import {Mobility} from "./mobility.js"
-import {bestOf} from "./moves.js"
-import {made, opened, reply} from "./opponent.js"
-import {showReview} from "./reviewing.js"
-import {amount, moverOf, otherSide, pointsOf, pointsText, rankOf, sentence, sideOf} from "./score.js"
+import {bestOf, offerTyping} from "./moves.js"
+import {moverOf} from "./position.js"
+import {amount, counted, otherSide, pointsOf, pointsText, rankOf, score, sentence, sideOf, whole} from "./score.js"
 import {DEFAULT, read, written} from "./state.js"
 import {stockUp} from "./stock.js"
 import {inLine, mainLine} from "./tree.js"
-import {offerTyping} from "./typing.js"
 
 /** What ends a game, in the words of its outcome; what mates or stalemates says it all. */
 const ENDS = {over: "", agreed: ": the result is agreed", resigned: ", as you have resigned", repeated: ": the position has occurred three times"}
@@ -239,7 +235,7 @@ function outcome() {
 
 function help() {
     const {hints, moves} = helped
-    const told = [hints && `${hints} ${hints === 1 ? "hint" : "hints"}`, moves && `${moves} taken back`].filter(Boolean)
+    const told = [hints && counted(hints, "hint"), moves && `${moves} taken back`].filter(Boolean)
     return told.length ? ` (${told.join(", ")})` : ""
 }
 

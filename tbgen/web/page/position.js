@@ -1,7 +1,11 @@
-// Positions as FENs: enough to set one up, and to make a move that the server has called legal.
+// Positions as FENs: enough to set one up, and to make a move that the server has called legal. Men are letters, White's
+// capitals; described men stand in brackets, such as [WD].
 
 export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1"
-const FILES = "abcdefgh"
+export const INITIAL = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+export const FILES = "abcdefgh"
+/** Most men of a position that a table may hold. */
+export const MOST_MEN = 5
 /** What stands in a row of a FEN: empty squares, men, and described men in brackets. */
 const CELL = /\[[^\]]*\]|./g
 
@@ -38,6 +42,15 @@ export function isBoard(fen) {
 /** Return the described men of a FEN, such as `[WD]`, each once. */
 export const describedIn = fen => [...new Set(parse(fen).men.values())].filter(man => man.startsWith("["))
 
+export const isWhite = man => man !== man.toLowerCase()
+
+/** Return the man of the other side, nothing for none. */
+export const recoloured = man => isWhite(man) ? man.toLowerCase() : man.toUpperCase()
+
+export const moverOf = fen => fen.split(" ")[1] === "w" ? "White" : "Black"
+
+const otherTurn = turn => turn === "w" ? "b" : "w"
+
 /** Return the six fields of a FEN, and the accrued score of a seventh. */
 export function split(text) {
     const fields = text.trim().split(/[\s_]+/)
@@ -57,7 +70,7 @@ export function after(fen, uci) {
     const double = man.toLowerCase() === "p" && Math.abs(from[1] - to[1]) === 2
     return format({
         men,
-        turn: position.turn === "w" ? "b" : "w",
+        turn: otherTurn(position.turn),
         castling: position.castling,
         ep: double ? from[0] + (Number(from[1]) + Number(to[1])) / 2 : "-",
         clock: zeroing ? 0 : position.clock + 1,
@@ -85,9 +98,8 @@ export function mirrored(fen) {
 /** Return the position with the colours exchanged. */
 export function swapped(fen) {
     const flip = square => square[0] + (9 - Number(square[1]))
-    const other = man => man === man.toLowerCase() ? man.toUpperCase() : man.toLowerCase()
-    const castling = [...parse(fen).castling].map(letter => other(letter)).sort().join("")
-    return moved(fen, flip, other, turn => turn === "w" ? "b" : "w", castling)
+    const castling = [...parse(fen).castling].map(recoloured).sort().join("")
+    return moved(fen, flip, recoloured, otherTurn, castling)
 }
 
 function moved(fen, square, man, turn, castling = "-") {
@@ -96,9 +108,6 @@ function moved(fen, square, man, turn, castling = "-") {
     const ep = position.ep === "-" ? "-" : square(position.ep)
     return format({...position, men, turn: turn(position.turn), castling, ep})
 }
-
-/** Return the score with the colours exchanged. */
-export const opposite = score => score === null ? null : score.startsWith("-") ? score.slice(1) : `-${score}`
 
 /** Return what no position may lack, in a sentence, if these men lack it; null if they may be asked about. */
 export function lacking(men) {
@@ -121,3 +130,6 @@ export function labelOf(fen, depth, fresh) {
 
 /** Return moves with their numbers: [["1...", "Kh5"], ["2.", "Kf4"], ["", "Kh6"]]. */
 export const numbered = (fen, sans) => sans.map((san, index) => [labelOf(fen, index, index === 0), san])
+
+/** Return moves with their numbers in a line: "1... Kh5 2. Kf4 Kh6". */
+export const textOf = (fen, sans) => numbered(fen, sans).map(([label, san]) => label ? `${label} ${san}` : san).join(" ")

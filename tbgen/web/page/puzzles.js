@@ -1,14 +1,14 @@
 // Puzzles: positions in which one move alone keeps the value. The server makes them; what is solved is counted here.
 
-import {Refused, ask, attempt, fresh} from "./api.js"
+import {Refused, ask, attempt, badInput, fresh} from "./api.js"
 import {Board} from "./board.js"
-import {$, h, refill, score, turnTo} from "./dom.js"
-import {onKey} from "./keys.js"
+import {$, h, keep, kept, onKey, refill, steps, turnTo} from "./browser.js"
 import {Mobility} from "./mobility.js"
-import {after, numbered} from "./position.js"
-import {leaves, moverOf, otherSide, rankOf, sideOf} from "./score.js"
-import {count, counted} from "./solved.js"
-import {term} from "./terms.js"
+import {after, moverOf, numbered, textOf} from "./position.js"
+import {leaves, otherSide, rankOf, score, sideOf, term} from "./score.js"
+
+/** Under which name the browser remembers how many puzzles are solved. */
+const SOLVED = "tbgen-puzzles-solved"
 
 const board = new Board($("board"), move => attempt($("problem"), () => answer(move)), () => {})
 const mobility = new Mobility(board)
@@ -73,7 +73,7 @@ async function sent(fen, level, day) {
     const found = await ask("r", {fen})
     const [best, second] = found.moves
     if (best && second && best.value !== second.value && sideOf(found.value) === moverOf(found.fen)) return {...found, level}
-    throw new Refused(400, {code: "bad_input", message: "This position is no puzzle: the side to move has not exactly one move that keeps a score of its own."})
+    throw badInput("This position is no puzzle: the side to move has not exactly one move that keeps a score of its own.")
 }
 
 const today = () => new Date().toISOString().slice(0, 10)
@@ -104,8 +104,7 @@ async function answer(move) {
     answered = move
     const line = await lineAfter(move)
     if (answered !== move) return
-    const text = numbered(puzzle.fen, [san, ...line.map(ply => ply.san)])
-        .map(([label, each]) => label ? `${label} ${each}` : each).join(" ")
+    const text = textOf(puzzle.fen, [san, ...line.map(ply => ply.san)])
     $("said").replaceChildren("Not ", h("b", {}, san), ": it leads to ", score(move.value), `, by ${text}. Try again.`)
     restore([{uci, kind: "info"}, ...line.slice(0, 1).map(ply => ({uci: ply.uci, kind: "secondary"}))])
 }
@@ -121,12 +120,12 @@ async function lineAfter({uci, accrued}) {
 }
 
 /** Make the right move on the board, and tell what follows. */
-async function finish(said, solved) {
+async function finish(said, isSolved) {
     const [move] = puzzle.moves
     answered = move
     $("give-up").disabled = true
     $("said").replaceChildren(...said)
-    if (solved) count()
+    if (isSolved) keep(SOLVED, solved() + 1)
     showSolved()
     solution = [{...move, fen: after(puzzle.fen, move.uci)}]
     go(1)
@@ -146,18 +145,18 @@ function go(number) {
     board.play([])
     board.last(uci)
     board.arrows(made ? [] : [{uci: solution[0].uci, kind: "success"}])
-    refill(told, steps(), "[aria-current]")
+    const labels = numbered(puzzle.fen, solution.map(ply => ply.san))
+    refill(told, steps(labels, index => go(index + 1), made - 1), "[aria-current]")
     attempt($("problem"), async () => {
         const found = await ask("r", {fen, accrued})
         if (board.fen === fen) mobility.show(found, isBlack())
     })
 }
 
-const steps = () => numbered(puzzle.fen, solution.map(ply => ply.san)).flatMap(([label, san], index) => [
-    label && `${label} `, h("button", {type: "button", class: "step", "aria-current": index + 1 === made ? "step" : false, onclick: () => go(index + 1)}, san), " "])
+const solved = () => Number(kept(SOLVED)) || 0
 
 const showSolved = () => {
-    $("solved").textContent = String(counted())
+    $("solved").textContent = String(solved())
 }
 
 const beginToday = () => begin(() => ofDay(today()))

@@ -1,4 +1,7 @@
-// G-scores: their text, order and what they say in words.
+// G-scores and the other terms of the game: their order, their text, and what they say in words.
+
+import {h} from "./browser.js"
+import {moverOf} from "./position.js"
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
@@ -8,41 +11,30 @@ const AMOUNTS = [[0.25, "clearly"], [0.06, "by a little"], [0, "by very little"]
 /** Return twice the number of a score: the rank of docs/glossary.md. */
 export const rankOf = score => Math.round(2 * Number(score.replace(/^-?G/, "")))
 
-export const isWhite = score => !score.startsWith("-")
+export const isWhites = score => !score.startsWith("-")
 
-export const sideOf = score => isWhite(score) ? "White" : "Black"
+export const sideOf = score => isWhites(score) ? "White" : "Black"
 
 export const otherSide = side => side === "White" ? "Black" : "White"
 
-export const plies = number => number === 1 ? "1 ply" : `${number} plies`
-
-/** Return what a score leaves to its holder's opponent, such as "in check and down to one move". */
-export function leaves(score) {
-    const rank = rankOf(score)
-    const number = rank >> 1
-    const moves = `${NUMBERS[number] ?? number} ${number === 1 ? "move" : "moves"}`
-    return rank % 2 ? `down to ${moves}` : `in check and down to ${moves}`
-}
-
-/** Return what a position's own score says of the side to move, such as "is in check and has one legal move". */
-export function opponentHas(score) {
-    const rank = rankOf(score)
-    const number = rank >> 1
-    const moves = `${NUMBERS[number] ?? number} legal ${number === 1 ? "move" : "moves"}`
-    return rank % 2 ? `has ${moves}` : `is in check and has ${moves}`
-}
-
-export const moverOf = fen => fen.split(" ")[1] === "w" ? "White" : "Black"
+/** Return the score with the colours exchanged. */
+export const opposite = score => score === null ? null : isWhites(score) ? `-${score}` : score.slice(1)
 
 /** Return where a score stands from -1, Black's best, to 1, White's best: the small scores far apart. */
 export function height(score) {
     const share = 1 / (1 + rankOf(score) / 6)
-    return isWhite(score) ? share : -share
+    return isWhites(score) ? share : -share
+}
+
+/** Return the mark of a move between two positions: "??" where it gives away who is ahead, "?" where only how far. */
+export function markOf(before, after) {
+    if (!before?.value || !after.value || before.value === after.value) return ""
+    return isWhites(before.value) === isWhites(after.value) ? "?" : "??"
 }
 
 /** Return the points of a score: each half step halves the lead. */
 export function pointsOf(score) {
-    const lead = 2 ** -rankOf(score) * (isWhite(score) ? 1 : -1)
+    const lead = 2 ** -rankOf(score) * (isWhites(score) ? 1 : -1)
     return {white: (1 + lead) / 2, black: (1 - lead) / 2}
 }
 
@@ -62,18 +54,38 @@ export function pointsText({white, black}) {
 /** Round a number; a half to the even neighbour. */
 const even = number => number % 2 === 0.5 ? Math.floor(number) : Math.round(number)
 
+// In words.
+
+/** Return a number with its noun: "1 game", "2 games". */
+export const counted = (number, one, several = `${one}s`) => `${number} ${number === 1 ? one : several}`
+
+export const plies = number => counted(number, "ply", "plies")
+
+const isCheck = score => rankOf(score) % 2 === 0
+
+function moves(score, noun) {
+    const number = rankOf(score) >> 1
+    return `${NUMBERS[number] ?? number} ${noun}${number === 1 ? "" : "s"}`
+}
+
+/** Return what a score leaves to its holder's opponent, such as "in check and down to one move". */
+export const leaves = score => `${isCheck(score) ? "in check and " : ""}down to ${moves(score, "move")}`
+
+/** Return what a position's own score says of the side to move, such as "is in check and has one legal move". */
+export const opponentHas = score => `${isCheck(score) ? "is in check and " : ""}has ${moves(score, "legal move")}`
+
 /** What is said where no table says a value: what has accrued is known all the same. */
 export const unknown = accrued => `No table says what this is worth. ${accrued} has accrued so far.`
 
 /** Return what best play comes to, in a sentence. */
 export function sentence(answer) {
     const mover = moverOf(answer.fen)
-    if (answer.view) return viewed(answer, mover)
     const {value, depth, accrued} = answer
-    const holder = sideOf(value)
-    const opponent = otherSide(holder)
     if (answer.checkmate) return `${mover} is mated.`
     if (answer.stalemate) return `${mover} is stalemated.`
+    if (answer.view) return answer.winner === null ? "A draw with best play." : `${winning(answer)}${inPlies(depth)}.`
+    const holder = sideOf(value)
+    const opponent = otherSide(holder)
     if (rankOf(value) === 0) return `${holder} mates${inPlies(depth)}.`
     if (rankOf(value) === 1) return `${holder} stalemates ${opponent}${inPlies(depth)}.`
     if (depth === 0 || value === accrued) {
@@ -95,14 +107,8 @@ export function amount({white, black}) {
     return words
 }
 
-function viewed(answer, mover) {
-    if (answer.checkmate) return `${mover} is mated.`
-    if (answer.stalemate) return `${mover} is stalemated.`
-    if (answer.winner === null) return "A draw with best play."
-    const side = answer.winner === "white" ? "White" : "Black"
-    const whole = answer.points[answer.winner] === 1
-    return `${side} ${whole ? "wins" : "stalemates"}${inPlies(answer.depth)}.`
-}
+/** Return who wins in a view of the tables, and how. */
+export const winning = ({winner, points}) => `${winner === "white" ? "White" : "Black"} ${points[winner] === 1 ? "wins" : "stalemates"}`
 
 const inPlies = depth => depth === null ? "" : ` in ${plies(depth)}`
 
@@ -111,3 +117,55 @@ export function headline(answer) {
     if (!answer.view) return answer.value
     return `${Number(answer.points.white)}-${Number(answer.points.black)}`
 }
+
+// As elements.
+
+/** A score, which no line breaks after its minus. */
+export const score = text => h("span", {class: "score"}, text)
+
+/** Return a text as it is shown: its scores are not broken. */
+export const whole = text => text.split(/(-?G\d+\.\d)/).map((part, index) => index % 2 ? score(part) : part)
+
+/** Return a score that has become another one. */
+export const change = (from, to) => [score(from), " → ", score(to)]
+
+/** Show a score large; a minus is explained beside it. */
+export function showScore(element, text) {
+    element.replaceChildren(score(text))
+    element.classList.toggle("minus", text.startsWith("-"))
+}
+
+// Terms, with what they mean for pointer, touch and keys: those of a page are marked by data-term.
+
+const TERMS = {
+    material: "The men, White's before the v.",
+    points: "What White and Black get of the point if both play best.",
+    accrued: "The lowest score since the last capture or pawn move; the first of equal ones counts. A minus is Black's.",
+    position: "The score of this position alone: the legal moves of the side to move, and half a move more if it is not in check. A minus is Black's.",
+    depth: "Plies, moves of one side, until the value is reached by best play.",
+    score: "The number of legal moves left to the opponent, and half a move more if he is not in check: the fewer, the better. A minus is Black's.",
+    worth: "The score that best play comes to from there.",
+    mistake: "A move after which best play gives its side less.",
+    resets: "After a capture or a pawn move the accrued score is that of the new position.",
+    held: "The lowest score of this side since the last capture or pawn move. The better one of both has accrued, and is framed.",
+    evaluation: "What the engine gives, in pawns, and how good that is for its own side.",
+}
+
+/** Return the id of an element that says what a term means. */
+function described(name) {
+    const id = `term-${name}`
+    if (!document.getElementById(id)) document.body.append(h("p", {id, hidden: true}, TERMS[name]))
+    return id
+}
+
+/** Let an element explain its term when it is pointed at, touched or reached by keys. */
+function explain(element) {
+    const {term: name} = element.dataset
+    for (const [key, value] of Object.entries({"data-tip": TERMS[name], tabindex: 0, role: "note", "aria-describedby": described(name)})) element.setAttribute(key, value)
+    return element
+}
+
+/** Return a term that explains itself. */
+export const term = (name, text = name) => explain(h("span", {"data-term": name}, text))
+
+document.querySelectorAll("[data-term]").forEach(explain)

@@ -1,8 +1,9 @@
-// What is shown, for others: as a picture or a film, which the server makes, or in a frame of another page.
+// What is shown, for others: as text, as a picture or a film, which the server makes, or in a frame of another page.
 
 import {Refused, attempt} from "./api.js"
-import {copy} from "./copying.js"
-import {$, h} from "./dom.js"
+import {$, h} from "./browser.js"
+import {definitions, pictureOf} from "./chessboard.js"
+import {withScore} from "./position.js"
 import {written} from "./state.js"
 import {lineThrough} from "./tree.js"
 
@@ -38,8 +39,7 @@ const on = (id, call) => $(id).addEventListener("click", () => attempt($("said")
 /** Return a picture of a state. */
 async function made(name, state) {
     const query = written(state)
-    const document = {code: "too_large", message: "The line is too long for a picture"}
-    if (query.includes("#")) throw new Refused(413, document)
+    if (query.includes("#")) throw new Refused(413, {code: "too_large", message: "The line is too long for a picture"})
     const response = await fetch(name + query)
     if (!response.ok) throw new Refused(response.status, await response.json())
     return await response.blob()
@@ -50,4 +50,53 @@ function save(blob, name) {
     h("a", {href, download: name}).click()
     setTimeout(() => URL.revokeObjectURL(href), 60_000)
     $("said").textContent = `${name} saved`
+}
+
+// The position and the game as text.
+
+/** Return the FEN, with the accrued score as seventh field where it is not the position's own. */
+export function fenOf(ply, answer) {
+    const own = !answer?.accrued || answer.accrued === answer.position_score
+    return own ? ply.fen : `${withScore(ply.fen)} ${answer.accrued}`
+}
+
+/** Return the board as an SVG file that needs nothing else. */
+export async function svgOf(fen, flipped) {
+    const style = getComputedStyle(document.documentElement)
+    const picture = pictureOf(fen, flipped)
+    for (const shade of ["light", "dark"]) picture.querySelector(`.${shade}`).setAttribute("fill", style.getPropertyValue(`--${shade}square`).trim())
+    for (const image of picture.querySelectorAll("image")) image.setAttribute("href", await dataOf(image.getAttribute("href")))
+    picture.prepend(...await definitions())
+    return `${new XMLSerializer().serializeToString(picture)}\n`
+}
+
+/** Return a picture as an address that holds it. */
+const dataOf = async address => `data:image/svg+xml,${encodeURIComponent(await (await fetch(address)).text())}`
+
+/** Let texts be copied: functions that make them, by the names of the buttons; null where there is no such text. */
+export function offerCopies(made) {
+    for (const [name, make] of Object.entries(made)) {
+        const button = $(`copy-${name}`)
+        button.addEventListener("click", async () => {
+            const text = await make()
+            if (text === null) $("said").textContent = `There is no ${button.textContent} of it: copy the link instead`
+            else copy(text, button.textContent)
+        })
+    }
+}
+
+/** Put a text on the clipboard, and say so until another position is shown. */
+export async function copy(text, what) {
+    try {
+        await navigator.clipboard.writeText(text)
+    } catch {
+        // Pages that do not come by HTTPS or from this machine have no clipboard but by selecting.
+        const field = document.createElement("textarea")
+        field.value = text
+        document.body.append(field)
+        field.select()
+        document.execCommand("copy")
+        field.remove()
+    }
+    $("said").textContent = `${what} copied`
 }

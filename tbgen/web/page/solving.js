@@ -1,10 +1,9 @@
 // Positions that no table holds: the server narrows the interval that the value lies in, and tells of it.
 
-import {$, h, score, whole} from "./dom.js"
-import {bar, ending} from "./pictures.js"
-import {describedIn, numberOfMen, parse} from "./position.js"
-import {pointsText, sentence} from "./score.js"
-import {MOST_MEN} from "./stock.js"
+import {$, h, svg} from "./browser.js"
+import {middleOf, pictureOf} from "./chessboard.js"
+import {MOST_MEN, describedIn, numberOfMen, parse} from "./position.js"
+import {height, pointsText, score, sentence, whole} from "./score.js"
 
 const GAPS = 3
 let asking = null
@@ -96,4 +95,30 @@ async function* events(response) {
             if (name) yield {name, data: JSON.parse(data)}
         }
     }
+}
+
+// What is proved as pictures: an interval as a bar, an end of it as a board with arrows.
+
+const WIDTH = 400
+const ARROWS = 4
+
+/** Return the bar of an interval, from Black's best score to White's: what is left of it is filled. */
+function bar(lower, upper) {
+    const [from, to] = [lower, upper].map(end => WIDTH / 2 * (1 + height(end)))
+    return svg("svg", {class: "bar", viewBox: `0 0 ${WIDTH} 12`, role: "img", "aria-label": `from ${lower} to ${upper}`},
+        svg("rect", {class: "all", width: WIDTH, height: 12}),
+        svg("rect", {class: "left", x: from - 2, width: to - from + 4, height: 12}),
+        svg("line", {x1: WIDTH / 2, x2: WIDTH / 2, y1: 0, y2: 12}))
+}
+
+/** Return a board with arrows for the first of some moves in UCI's notation. */
+function ending(fen, moves, said) {
+    const {turn} = parse(fen)
+    const arrows = moves.slice(0, ARROWS).map((uci, index) => {
+        const [from, to] = [uci.slice(0, 2), uci.slice(2, 4)].map(middleOf)
+        const side = (turn === "w") === (index % 2 === 0) ? "white" : "black"
+        return svg("g", {class: `arrow ${side}${index < 2 ? "" : " later"}`},
+            svg("line", {x1: from.x, y1: from.y, x2: to.x, y2: to.y}), svg("circle", {cx: to.x, cy: to.y, r: 7}))
+    })
+    return pictureOf(fen, false, {class: "ending", role: "img", "aria-label": said}, arrows.reverse())
 }

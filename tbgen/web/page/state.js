@@ -2,7 +2,7 @@
 
 import {isBoard} from "./position.js"
 
-export const START = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+const START = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 const REST = ["w", "-", "-", "0", "1"]
 const LONG_LINE = 4000 // letters: longer ones go where no server and no proxy sees them
 const RULES = ["r", "wg", "classical", "stalemate-wins", "lasker"]
@@ -10,7 +10,7 @@ const RULES = ["r", "wg", "classical", "stalemate-wins", "lasker"]
 /**
  * A state: `fen` and `accrued` (null for the position's own score) of the first position, `line` (the moves from
  * there, see tree.js), `at` (the number of the position that is shown: without variations, how many moves are made),
- * `head` (the tags of a game whose moves these are, and how it ended) and its `comments`, see game_text.js, `rules`, `flipped`,
+ * `head` (the tags of a game whose moves these are, and how it ended) and its `comments`, see tree.js, `rules`, `flipped`,
  * `setup`, and `lesson`, that of the guide to which the position belongs, by its number from 1; 0 for none.
  */
 export const DEFAULT = {fen: START, accrued: null, line: [], at: 0, head: "", comments: "", rules: "r", flipped: false, setup: false, lesson: 0}
@@ -56,3 +56,6 @@ export function written(state) {
 export const variantOf = rules => rules === "wg" ? "wg" : "r"
 
 export const isView = rules => !["r", "wg"].includes(rules)
+
+/** Return what is asked about a position: in a view of the tables nothing accrues. */
+export const questionOf = ({fen, accrued}, rules) => isView(rules) ? {fen} : {fen, accrued}

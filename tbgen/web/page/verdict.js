@@ -1,9 +1,11 @@
-// What a position is worth, large and in words; or why that is not known.
+// What a position is worth: large and in words, or why that is not known; by what has accrued, by best play, and among all of its material.
 
-import {copy} from "./copying.js"
-import {$, h, showScore, whole} from "./dom.js"
-import {headline, plies, pointsText, sentence, unknown} from "./score.js"
-import {term} from "./terms.js"
+import {ask, attempt} from "./api.js"
+import {$, h, refill, steps} from "./browser.js"
+import {numbered} from "./position.js"
+import {headline, height, isWhites, plies, pointsText, score, sentence, showScore, term, unknown, whole} from "./score.js"
+import {copy} from "./sharing.js"
+import {DEFAULT, isView, variantOf, written} from "./state.js"
 
 export function showVerdict(answer) {
     document.body.classList.remove("refused", "beyond")
@@ -54,4 +56,206 @@ export function showProblem(error, accrued) {
             h("button", {type: "button", onclick: () => copy(command, "Command")}, "Copy")))
     }
     document.title = "tbgen explorer"
+}
+
+// The accrued score as a slider, and along it what the position is worth.
+
+/** Return neighbouring stops of one kind: of one value, or where one side keeps what has accrued. */
+function stretches(stops) {
+    const found = []
+    for (const stop of stops) {
+        const last = found.at(-1)
+        if (last && last.value === stop.value) last.stops.push(stop)
+        else found.push({value: stop.value, stops: [stop]})
+    }
+    const merged = []
+    for (const stretch of found) {
+        const kept = stretch.stops.length === 1 && stretch.stops[0].accrued === stretch.value
+        const last = merged.at(-1)
+        if (kept && last?.kept && isWhites(last.value) === isWhites(stretch.value)) last.stops.push(...stretch.stops)
+        else merged.push({...stretch, kept})
+    }
+    return merged
+}
+
+export class Slider {
+    /** @param {(accrued: string, done: boolean) => void} onChange told of the score chosen, and whether for good */
+    constructor(onChange) {
+        this.stops = []
+        this.input = $("accrued")
+        this.band = $("band")
+        this.input.addEventListener("input", () => this.changed(onChange, false))
+        this.input.addEventListener("change", () => this.changed(onChange, true))
+    }
+
+    changed(onChange, done) {
+        const stop = this.stops[Number(this.input.value)]
+        this.say(stop)
+        if (stop) onChange(stop.accrued, done)
+    }
+
+    /** Show what an answer of /accrued says, and where the score is that counts. */
+    show(document, accrued) {
+        const stops = [...document.accrued_scores].reverse()
+        const key = JSON.stringify(stops)
+        if (key !== this.key) {
+            this.key = key
+            this.stops = stops
+            this.input.max = stops.length - 1
+            this.band.replaceChildren(...stretches(stops).map(segment))
+        }
+        this.own = document.position_score
+        const at = stops.findIndex(stop => stop.accrued === accrued)
+        this.input.value = Math.max(at, 0)
+        this.say(stops[Math.max(at, 0)])
+        this.input.disabled = stops.length < 2
+    }
+
+    say(stop) {
+        if (!stop) return
+        this.input.setAttribute("aria-valuetext", `${stop.accrued} accrued, worth ${stop.value}`)
+        $("accrued-text").textContent = stop.accrued
+        $("accrued-own").textContent = stop.accrued === this.own ? "the position's own" : ""
+    }
+}
+
+function segment(stretch) {
+    const {stops, kept, value} = stretch
+    const several = kept && stops.length > 1
+    const text = several ? "kept" : value
+    const range = stops.length > 1 ? `${stops[0].accrued} to ${stops.at(-1).accrued}` : stops[0].accrued
+    const said = several ? `${range} accrued: it is kept` : `${range} accrued: worth ${value}`
+    const element = h("span", {class: isWhites(value) ? "segment white" : "segment black", title: said}, h("span", {}, text))
+    element.style.flexGrow = stops.length
+    return element
+}
+
+// Best play as a line of moves.
+
+/** Return best play after an answer about a position, `{fen, accrued}`: moves with `uci`, `san` and what has accrued. */
+export async function bestPlay(answer, {fen, accrued}, rules) {
+    if (!isView(rules)) return (await ask(`${rules}/mainline`, {fen, accrued})).mainline
+    // Where it is known how far it is to mate, whoever takes the first move each time gets there.
+    const [best] = answer.moves
+    return answer.depth && best ? [{uci: best.uci, san: best.san, accrued: null}] : []
+}
+
+/**
+ * Show best play.
+ *
+ * @param {object[]} line moves with `san` and what has accrued after them
+ * @param {object} answer what the position is worth
+ * @param {(number: number) => void} onGo told how many moves to make
+ */
+export function showLine(element, line, answer, onGo) {
+    const moves = steps(numbered(answer.fen, line.map(ply => ply.san)), index => onGo(index + 1), -1, index => ({title: answer.view ? false : `accrued ${line[index].accrued}`}))
+    refill(element, line.length ? [...moves, answer.view || line.at(-1).depth ? "…" : ""] : [h("span", {class: "note"}, noLine(answer))])
+}
+
+function noLine(answer) {
+    if (!answer.moves.length) return "The game is over."
+    if (!answer.view) return "Nothing to do: what has accrued is the value."
+    return answer.winner === null ? "A draw: there is nothing to reach." : "Who wins is known here, and not how soon: there is no line."
+}
+
+const PLAYING_MS = 900
+
+/** Best play that goes on by itself. */
+export class Running {
+    /**
+     * @param {Element} button that starts and stops it
+     * @param {(first: boolean) => Promise} step makes a move
+     * @param {() => object} shown returns what is shown; if it is something else than after the last step, somebody has
+     *     gone elsewhere, and it stops
+     */
+    constructor(button, step, shown) {
+        this.button = button
+        this.step = step
+        this.shown = shown
+        this.timer = 0
+    }
+
+    toggle() {
+        if (this.timer) {
+            this.stop()
+            return
+        }
+        this.button.textContent = "Pause"
+        this.last = null
+        this.timer = setTimeout(() => this.tick())
+    }
+
+    async tick() {
+        if (this.last && this.shown() !== this.last) {
+            this.stop()
+            return
+        }
+        await this.step(!this.last)
+        this.last = this.shown()
+        if (this.timer) this.timer = setTimeout(() => this.tick(), PLAYING_MS)
+    }
+
+    stop() {
+        clearTimeout(this.timer)
+        this.timer = 0
+        this.button.textContent = "Play"
+    }
+}
+
+// The material: its report, and how many positions have which value.
+
+const SIDES = [["white", "White to move"], ["black", "Black to move"]]
+
+/**
+ * Show the material of a position, and its values where they are unfolded.
+ *
+ * @param {object} answer what the position is worth
+ * @param {string} rules those of the answer
+ * @param {() => boolean} isShown whether it is still that position that is shown
+ */
+export async function showMaterial({material, value}, rules, isShown) {
+    const variant = variantOf(rules)
+    $("material-name").textContent = isView(rules) ? `${material} in r-mobility` : material
+    if (document.documentElement.dataset.report !== undefined) showReport($("material-report"), material, variant, isShown)
+    if (!$("material").open) return
+    // Mates and stalemates have values without a table.
+    await attempt($("stats-problem"), async () => {
+        const table = await ask(`${variant}/stats/${material}`)
+        if (isShown()) showStats($("stats"), table, value)
+    })
+}
+
+/** Show the way to the report on a table, if there is one. */
+async function showReport(link, material, variant, isShown) {
+    link.href = `report/tables/${material}.${variant}.html`
+    const response = await fetch(link.href, {method: "HEAD"}).catch(() => null)
+    if (isShown()) link.hidden = !response?.ok
+}
+
+/** Show what /stats says of a table; the value of the position shown is marked. */
+function showStats(element, table, value) {
+    const {positions, values} = table
+    const totals = SIDES.map(([side]) => Object.values(values[side]).reduce((sum, count) => sum + count, 0))
+    const names = [...new Set(SIDES.flatMap(([side]) => Object.keys(values[side])))].sort((one, other) => height(other) - height(one))
+    const number = count => count.toLocaleString("en")
+    const included = table.accrued && table.form === "plain"
+    element.replaceChildren(
+        h("p", {class: "note"},
+            `${number(positions.white)} positions with White to move, ${number(positions.black)} with Black to move, up to `,
+            `symmetry; the longest way to a value, ${included ? "whatever has accrued" : "with a fresh score"}, takes `,
+            table.longest ? h("a", {href: written({...DEFAULT, ...table.longest, rules: table.rules})}, `${table.max_depth} plies`) : `${table.max_depth} plies`, "."),
+        h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Positions by value"}, h("table", {class: "counts"},
+            h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "value"), SIDES.map(([, name]) => h("th", {scope: "col", colspan: 2}, name)))),
+            h("tbody", {}, names.map(name => h("tr", {class: name === value ? "here" : false},
+                h("th", {scope: "row"}, score(name)),
+                SIDES.map(([side], index) => {
+                    const count = values[side][name] ?? 0
+                    return [h("td", {}, count ? number(count) : ""), h("td", {class: "bar"}, count > 0 && bar(count / totals[index]))]
+                })))))))
+}
+
+function bar(share) {
+    const element = h("span", {title: `${(100 * share).toFixed(2)} %`})
+    element.style.width = `${100 * share}%`
+    return element
 }

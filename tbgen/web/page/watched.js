@@ -1,10 +1,11 @@
-// A game that is watched, and what all views of one have: a board, the players and their clocks.
+// A game that is watched: on the large board with all that is told of it, or on a small one beside it.
 
 import {isStatic} from "./api.js"
-import {Chessboard} from "./chessboard.js"
-import {h, score} from "./dom.js"
-import {pointsText} from "./score.js"
-import {tick} from "./taste.js"
+import {$, h, onKey, refillMoves, steps} from "./browser.js"
+import {Chessboard, tick} from "./chessboard.js"
+import {graph, showBar, showCount} from "./mobility.js"
+import {numbered, textOf} from "./position.js"
+import {pointsText, score} from "./score.js"
 
 const SECOND = 1000
 
@@ -71,7 +72,7 @@ export class Watched {
     }
 }
 
-export class View {
+class View {
     /** @param {Element} place of the board */
     constructor(place) {
         this.game = null
@@ -123,7 +124,7 @@ export class View {
 }
 
 /** A player's row: name and clock. */
-export const player = () => h("p", {class: "player"}, h("span", {class: "name"}), h("span", {class: "clock"}))
+const player = () => h("p", {class: "player"}, h("span", {class: "name"}), h("span", {class: "clock"}))
 
 /** Return seconds as on a clock. */
 function time(seconds) {
@@ -131,4 +132,136 @@ function time(seconds) {
     const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]
     const two = number => String(number).padStart(2, "0")
     return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`
+}
+
+// The small board of a game in play, which leads to the large one.
+
+export class Card extends View {
+    /**
+     * @param {Watched} game
+     * @param {() => void} onChoose told that it is to be seen on the large board
+     */
+    constructor(game, onChoose) {
+        const place = h("div", {class: "board"})
+        const players = {black: player(), white: player()}
+        const now = h("p", {class: "now"})
+        const choose = h("button", {type: "button", onclick: onChoose, "aria-label": `Watch game ${game.key}`}, game.key)
+        const element = h("article", {class: "match", "aria-label": `Game ${game.key}`}, players.black, place, players.white, now, choose)
+        $("playing").append(element)
+        super(place)
+        Object.assign(this, {game, players, now, element})
+        game.view = this
+        this.show()
+    }
+
+    show() {
+        const {game} = this
+        this.draw(game.plies.length)
+        this.element.classList.toggle("over", game.result !== null)
+        this.now.replaceChildren(...game.result ?? ["Accrued ", score(game.accruedAt(game.plies.length))])
+        this.tick()
+    }
+
+    close() {
+        this.closed = true
+        this.game.view = null
+        this.element.remove()
+    }
+}
+
+// The large board: what the engines think, the moves, which can be walked, and what accrues.
+
+const SIDES = ["black", "white"]
+/** Evaluation, depth and time of a move, as its comment has them. */
+const TOLD = /^(\S+)\/(\d+) ([\d.]+s)/
+
+export class Stage extends View {
+    constructor() {
+        super($("board"))
+        this.sounds = true
+        /** The number of plies after which the game is shown; null for as many as there are. */
+        this.at = null
+        this.players = {black: $("black"), white: $("white")}
+        for (const [id, step] of Object.entries(this.steps)) $(id).addEventListener("click", step)
+        onKey(key => ({ArrowLeft: this.steps.back, ArrowRight: this.steps.forward, Home: this.steps.first, End: this.steps.last})[key]?.())
+    }
+
+    steps = {
+        first: () => this.go(0),
+        back: () => this.go(Math.max(0, this.here - 1)),
+        forward: () => this.go(this.here + 1),
+        last: () => this.go(null),
+    }
+
+    get here() {
+        return this.at ?? this.game?.plies.length ?? 0
+    }
+
+    /** Whether another game may be shown: there is none, or it is over and nobody walks through it. */
+    get free() {
+        return !this.game || (this.game.result !== null && this.at === null)
+    }
+
+    take(game) {
+        this.game = game
+        this.at = null
+        game.view = this
+        $("stage").hidden = false
+        $("stage").setAttribute("aria-label", `Game ${game.key}`)
+        $("stage-label").replaceChildren(`${game.white} – ${game.black} `, h("small", {}, game.key))
+        this.show()
+    }
+
+    close() {
+        if (this.game) this.game.view = null
+        this.game = null
+    }
+
+    /** Go to the position after so many plies; at the last one the game is followed. */
+    go(at) {
+        if (!this.game) return
+        this.at = at === null || at >= this.game.plies.length ? null : at
+        this.show()
+    }
+
+    show() {
+        const {game, here} = this
+        const followed = this.at === null
+        this.draw(here)
+        $("now-score").textContent = game.accruedAt(here)
+        showBar(game.accruedAt(here), false)
+        showCount(game.fenAt(here), game.ownAt(here))
+        for (const side of SIDES) this.showEngine(side)
+        this.showMoves()
+        const shown = {width: $("graph").clientWidth, at: followed ? null : here, onGo: at => this.go(at)}
+        $("graph").replaceChildren(...game.plies.length ? [graph([game.start, ...game.plies], shown)] : [])
+        $("banner").hidden = !game.result || !followed
+        $("banner").replaceChildren(...game.result ?? [])
+        $("explore").href = game.link
+        $("first").disabled = $("back").disabled = here === 0
+        $("forward").disabled = $("last").disabled = followed
+        $("last").textContent = game.result ? "End" : "Now"
+        this.tick()
+    }
+
+    /** Show what an engine thinks, or has told of its last move before the position that is shown. */
+    showEngine(side) {
+        const {game} = this
+        const thinks = game.thought !== null && !game.result && this.at === null && game.moverOf(game.plies.length) === side
+        const number = thinks ? game.plies.length : [...game.plies.keys()].findLast(each => each < this.here && game.moverOf(each) === side)
+        const {comment = "", line = ""} = (thinks ? game.thought : game.plies[number]) ?? {}
+        const [, evaluation = "", depth = "", time = comment] = comment.match(TOLD) ?? []
+        const set = (name, text) => $(`${side}-${name}`).textContent = text
+        set("engine", game[side])
+        set("evaluation", evaluation || "–")
+        set("depth", [depth && `depth ${depth}`, time].filter(Boolean).join(", "))
+        set("line", line ? textOf(game.fenAt(number), line.split(" ")) : "")
+        $(`${side}-engine`).parentElement.classList.toggle("thinks", thinks)
+    }
+
+    showMoves() {
+        const {game, here} = this
+        const labels = numbered(game.start.fen, game.plies.map(ply => ply.san))
+        refillMoves($("played"), steps(labels, index => this.go(index + 1), here - 1, index => ({title: game.plies[index].comment || false})))
+    }
 }

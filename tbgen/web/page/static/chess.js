@@ -3,8 +3,9 @@
 // A position has `men` (letters by square, a1 first, "" where there is none), `side` (to move: 0 White, 1 Black),
 // `castling`, `ep` (the square that a pawn has just passed, or -1), `clock` and `number`.
 
-import {Refused} from "../api.js"
+import {badInput} from "../api.js"
 import {lacking} from "../position.js"
+import {pointsOf} from "../score.js"
 
 const LINES = [[1, 0], [-1, 0], [0, 1], [0, -1]]
 const DIAGONALS = [[1, 1], [1, -1], [-1, 1], [-1, -1]]
@@ -106,7 +107,7 @@ function made({men: before, side, castling, ep, clock, number}, {from, to, promo
 
 /**
  * Return all about a position: its legal `moves`, whether the side to move is in `check`, whether an en passant capture
- * is legal (`passing`), whether the game is `over`, and its `own` score (see scores.js).
+ * is legal (`passing`), whether the game is `over`, and its `own` score (see below).
  *
  * A move has `uci`, `kind`, `from`, `to`, `promotion`, `capture`, `zeroing`, and the position `next` after it.
  */
@@ -140,7 +141,7 @@ export function sanOf({moves}, {uci, kind, from, to, promotion, capture, rook}) 
 }
 
 /** Return the mark of a move that has led to a position. */
-export const markOf = ({check, over}) => check ? (over ? "#" : "+") : ""
+export const checkMark = ({check, over}) => check ? (over ? "#" : "+") : ""
 
 /** Return the FEN of a studied position; only a legal en passant capture is told. */
 export function fenOf({men, side, castling, ep, clock, number, passing}) {
@@ -160,11 +161,9 @@ export const isInsufficient = ({men}) => [0, 1].every(side => {
     return colours.size === 1 && !/[PN]/i.test(men.join(""))
 })
 
-export const refused = message => new Refused(400, {code: "bad_input", message})
-
 /** Return the position of a FEN, and its seventh field. */
 export function readFen(text) {
-    const wrong = reason => refused(`'${text}' is not a FEN: ${reason}`)
+    const wrong = reason => badInput(`'${text}' is not a FEN: ${reason}`)
     const [rows, turn, castling = "-", ep = "-", clock = "0", number = "1", seventh = null, ...more] = text.trim().split(/[\s_]+/)
     const men = rows.split("/").reverse().flatMap(row => [...row.replace(/[1-8]/g, empty => " ".repeat(empty))]).map(man => man.trim())
     const whole = rows.split("/").every(row => row.replace(/[1-8]/g, empty => " ".repeat(empty)).length === 8)
@@ -186,19 +185,59 @@ const SIDES = ["White", "Black"]
 export function validate(position) {
     const {men, side, castling, ep} = position
     const lacked = lacking(men)
-    if (lacked) throw refused(lacked)
-    if (SQUARES.some(square => "Pp".includes(men[square] || "-") && (square < 8 || square > 55))) throw refused("a pawn stands on the first or last rank")
+    if (lacked) throw badInput(lacked)
+    if (SQUARES.some(square => "Pp".includes(men[square] || "-") && (square < 8 || square > 55))) throw badInput("a pawn stands on the first or last rank")
     if (inCheck(position, 1 - side)) {
         const near = RAYS.K[kingOf(men, 0)].some(([square]) => square === kingOf(men, 1))
-        throw refused(near ? "the kings stand next to each other" : `${SIDES[1 - side]} is in check although ${SIDES[side]} is to move`)
+        throw badInput(near ? "the kings stand next to each other" : `${SIDES[1 - side]} is in check although ${SIDES[side]} is to move`)
     }
     const rights = CASTLING.filter(([right, king, rook]) => men[king] === of(sideOf(right), "K") && men[rook] === of(sideOf(right), "R"))
-    if ([...castling].some(right => !rights.some(([each]) => each === right))) throw refused("there are castling rights without king and rook in their places")
+    if ([...castling].some(right => !rights.some(([each]) => each === right))) throw badInput("there are castling rights without king and rook in their places")
     if (ep >= 0) {
         const back = side === 0 ? -8 : 8
         const passed = ep >> 3 === (side === 0 ? 5 : 2) && !men[ep] && !men[ep - back] && men[ep + back] === of(1 - side, "P")
-        if (!passed) throw refused(`no pawn can just have passed ${nameOf(ep)}: write - for the en passant square`)
+        if (!passed) throw badInput(`no pawn can just have passed ${nameOf(ep)}: write - for the en passant square`)
     }
 }
 
 export const numberOfMen = ({men}) => men.filter(Boolean).length
+
+// Scores as numbers: White's of rank r is r, Black's is -1 - r; their low byte is the code in tables (docs/format.md).
+
+/** The codes that stand for no score, as numbers. */
+export const NONE = 127
+export const FRESH = -128
+
+export const rankOf = score => score < 0 ? ~score : score
+
+export const isWhites = score => score >= 0
+
+/** The lowest rank at which a game goes on: below are mate and stalemate. */
+export const LEAST_RANK = 2
+
+export const textOf = score => `${isWhites(score) ? "" : "-"}G${(rankOf(score) / 2).toFixed(1)}`
+
+/** Return the score of a text such as "G3.5", "g3" or "-G2.0". */
+export function scoreOf(text) {
+    const [, minus, whole, half = "0"] = text.match(/^([-m\u2212\u2013])?[Gg](\d{1,3})(?:\.([05]))?$/) ?? []
+    if (whole === undefined) throw badInput(`'${text}' is not a G-score: expected one such as G3.5 or -G3.5`)
+    const rank = 2 * Number(whole) + (half === "5" ? 1 : 0)
+    return minus ? ~rank : rank
+}
+
+/** Return a number that is the greater the better a score is for a side, 0 or 1. */
+export function merit(score, side) {
+    const value = score >= 0 ? 4096 - score : -4096 - score
+    return side === 0 ? value : -value
+}
+
+/** Return what has accrued after a position's own score: of equal ones the first counts. */
+export const fold = (accrued, own) => accrued === null || rankOf(own) < rankOf(accrued) ? own : accrued
+
+const CATEGORIES = [["mate", "mated"], ["stalemate", "stalemated"], ["ahead", "behind"]]
+
+/** Return what is said of a value where a side is to move. */
+export const worthOf = ({value, depth}, side) => ({
+    value: textOf(value), depth, points: pointsOf(textOf(value)),
+    category: CATEGORIES[Math.min(rankOf(value), 2)][isWhites(value) === (side === 0) ? 0 : 1],
+})

@@ -1,11 +1,11 @@
 // Positions drawn at random: samples, puzzles and challenges, as docs/web.md describes them. Those of one draw lie in
 // one piece of a table, so that a few pieces are enough. What a text decides, web/puzzles.py draws in the same way.
 
-import {Refused} from "../api.js"
-import {fenOf, readFen, refused, studied} from "./chess.js"
+import {Refused, badInput} from "../api.js"
+import {recoloured} from "../position.js"
+import {NONE, fenOf, isWhites, rankOf, readFen, scoreOf, studied, textOf} from "./chess.js"
 import {answer} from "./positions.js"
-import {NONE, isWhites, rankOf, scoreOf, textOf} from "./scores.js"
-import {canonical, list, other, tableOf} from "./tables.js"
+import {canonical, list, tableOf} from "./tables.js"
 
 const MOST_RANK = 12
 const SOLVED = [3, 15]
@@ -44,14 +44,14 @@ function shuffled(of, random) {
 /** Return the canonical name of a material, whichever way it is written. */
 function named(text) {
     const sides = text.toUpperCase().split("V")
-    if (sides.length !== 2 || !sides.every(side => /^[QRBNP]*K[QRBNP]*$/.test(side))) throw refused(`'${text}' is not a material name: expected one such as KBNvK`)
+    if (sides.length !== 2 || !sides.every(side => /^[QRBNP]*K[QRBNP]*$/.test(side))) throw badInput(`'${text}' is not a material name: expected one such as KBNvK`)
     return canonical(sides).material
 }
 
 /** Return a position of a slot as a FEN, maybe with the colours exchanged. */
 async function fenOfSlot(table, side, slot, swapped) {
     const men = await table.menOf(slot)
-    const turned = swapped ? men.map((_, index) => men[index ^ 56]).map(other) : men
+    const turned = swapped ? men.map((_, index) => men[index ^ 56]).map(recoloured) : men
     return fenOf(studied({men: turned, side: swapped ? 1 - side : side, castling: "", ep: -1, clock: 0, number: 1}))
 }
 
@@ -82,7 +82,7 @@ const materialsOf = async (rules, least) => (await list()).filter(each => each.r
 
 /** Return a random position of a table, or of any one that has such positions. */
 export async function sample({material, value, side}, rules) {
-    if (side && !["white", "black"].includes(side)) throw refused(`'${side}' is no side: expected white or black`)
+    if (side && !["white", "black"].includes(side)) throw badInput(`'${side}' is no side: expected white or black`)
     const wanted = value ? scoreOf(value) : null
     const names = material ? [named(material)] : shuffled(await materialsOf(rules, 0), Math.random)
     for (const name of names) {
@@ -115,7 +115,7 @@ async function* drawn(rules, material, [least, most], random) {
 }
 
 function levelOf(level) {
-    if (level && !(level in PLAYED)) throw refused(`'${level}' is no level: expected easy, medium, hard`)
+    if (level && !(level in PLAYED)) throw badInput(`'${level}' is no level: expected easy, medium, hard`)
     return level || null
 }
 

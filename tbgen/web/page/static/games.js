@@ -1,13 +1,13 @@
 // Games as PGN, followed ply by ply: what has accrued, and what tables say. How a game ended off the board is not
 // refereed here, and no outcome is stated.
 
-import {SIGNS} from "../game_text.js"
-import {fenOf, markOf, numberOfMen, refused, sanOf} from "./chess.js"
-import {MOST_MEN, knownGoal, reached, stateOf, told} from "./positions.js"
-import {textOf} from "./scores.js"
+import {badInput} from "../api.js"
+import {INITIAL, MOST_MEN} from "../position.js"
+import {SIGNS} from "../tree.js"
+import {checkMark, fenOf, numberOfMen, sanOf, textOf} from "./chess.js"
+import {knownGoal, reached, stateOf, told} from "./positions.js"
 import {materialOf} from "./tables.js"
 
-const INITIAL = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 /** Tag, comment, which if open takes all that is left, comment to the end of the line, glyph by number, as sign, variation, result, castling with zeros, number, move. */
 const TOKEN = /\s+|\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]|\{(?:([^}]*)\}|[^}]*$)|;([^\n]*)|\$(\d+)|([!?]+)|([()])|(1-0|0-1|1\/2-1\/2|\*)|(0-0(?:-0)?[+#!?]*)|\d+\.*|([A-Za-z][^\s(){};$]*)|./gy
 const MOVE = /^([KQRBN]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([QRBN]?)$/
@@ -80,7 +80,7 @@ function followed({tags, moves}, rules) {
         const before = states[after]
         if (!before) return // it lies behind the cut
         const move = moveOf(before.position, san)
-        if (!move && !depth) throw refused(`'${san}' is not a legal move in ${fenOf(before.position)}`)
+        if (!move && !depth) throw badInput(`'${san}' is not a legal move in ${fenOf(before.position)}`)
         if (!move) cut++
         else states[index + 1] = {...reached(before, move, rules), move, san: sanOf(before.position, move), ply: before.ply + 1, before, comment, nags}
     })
@@ -89,14 +89,14 @@ function followed({tags, moves}, rules) {
 }
 
 const plyOf = (state, goal) => ({
-    ...told(state, goal), ply: state.ply, uci: state.move?.uci ?? null, san: state.san && state.san + markOf(state.position), comment: state.comment,
+    ...told(state, goal), ply: state.ply, uci: state.move?.uci ?? null, san: state.san && state.san + checkMark(state.position), comment: state.comment,
     nags: state.nags, position_score: textOf(state.position.own),
 })
 
 /** Return the one game of a PGN text ply by ply, with its variations. */
 export async function game(text, rules) {
     const found = [...parsed(text)]
-    if (found.length !== 1) throw refused(`the PGN has ${found.length ? "more than one game" : "no game"}: give one`)
+    if (found.length !== 1) throw badInput(`the PGN has ${found.length ? "more than one game" : "no game"}: give one`)
     const {states, cut, main} = followed(found[0], rules)
     const goals = await Promise.all(states.map(state => knownGoal(state, rules)))
     const plies = states.map((state, index) => plyOf(state, goals[index]))
@@ -120,6 +120,6 @@ export async function games(text, rules) {
         found.push({number: found.length + 1, tags, comment, result, plies: moves.filter(({depth}) => !depth).length - 1, outcome: null, error, pgn})
         await new Promise(done => setTimeout(done)) // the page stays alive meanwhile
     }
-    if (!found.length) throw refused("the PGN has no game: give one")
+    if (!found.length) throw badInput("the PGN has no game: give one")
     return {rules, games: found}
 }

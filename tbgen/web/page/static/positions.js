@@ -1,13 +1,11 @@
 // Answers about positions, as docs/web.md describes those of the server.
 
-import {Refused} from "../api.js"
+import {Refused, badInput} from "../api.js"
+import {MOST_MEN} from "../position.js"
 import {pointsOf} from "../score.js"
-import {fenOf, isInsufficient, markOf, numberOfMen, readFen, refused, sanOf, studied, validate} from "./chess.js"
-import {LEAST_RANK, isWhites, merit, rankOf, scoreOf, textOf, worthOf} from "./scores.js"
+import {LEAST_RANK, checkMark, fenOf, isInsufficient, isWhites, merit, numberOfMen, rankOf, readFen, sanOf, scoreOf, studied, textOf, validate, worthOf} from "./chess.js"
 import {accruedAt, goalOf, materialOf, stock} from "./tables.js"
 
-/** Most men of a position that a table may hold. */
-export const MOST_MEN = 5
 /** Plies of best play that are told at once: each takes pieces of tables. */
 const LONGEST_LINE = 30
 /** A score that any other one replaces. */
@@ -23,7 +21,7 @@ export function stateOf({fen = "", accrued = null}, rules) {
     const found = studied(position)
     const told = accrued ? scoreOf(accrued) : seventh !== null && (rules === "wg" || found.clock) ? scoreOf(seventh) : null
     const ignored = found.over || (found.passing && rules === "r")
-    if (told !== null && !ignored && rankOf(told) < LEAST_RANK) throw refused(`the accrued score ${textOf(told)} ends the game, and here it goes on`)
+    if (told !== null && !ignored && rankOf(told) < LEAST_RANK) throw badInput(`the accrued score ${textOf(told)} ends the game, and here it goes on`)
     const note = accrued || seventh === null || rules === "wg" ? null : noteOn(scoreOf(seventh), found)
     return {position: found, accrued: accruedAt(found, told, rules), note}
 }
@@ -39,7 +37,7 @@ function noteOn(seventh, {clock, passing}) {
 /** The same of one that a table may hold. */
 async function stateInTables(parameters, rules) {
     const men = numberOfMen(readFen(parameters.fen ?? "").position)
-    if (men > MOST_MEN) throw refused(`the position has ${men} men, kings included: ${await stock()}`)
+    if (men > MOST_MEN) throw badInput(`the position has ${men} men, kings included: ${await stock()}`)
     const state = stateOf(parameters, rules)
     if (state.position.castling) throw new Refused(404, {code: "castling_rights", message: CASTLING})
     return state
@@ -71,7 +69,7 @@ async function ranked(state, rules) {
     return found.sort((one, two) => gain(two) - gain(one) || Math.sign(gain(one)) * (one.goal.depth - two.goal.depth) || (one.move.uci < two.move.uci ? -1 : 1))
 }
 
-const named = (position, {move, position: after}) => ({uci: move.uci, san: sanOf(position, move) + markOf(after), zeroing: move.zeroing})
+const named = (position, {move, position: after}) => ({uci: move.uci, san: sanOf(position, move) + checkMark(after), zeroing: move.zeroing})
 
 async function probe(parameters, rules) {
     const {position, accrued} = await stateInTables(parameters, rules)

@@ -2,10 +2,9 @@
 
 import {Refused} from "../api.js"
 import {challenge, puzzle, sample} from "./draws.js"
-import {readJson} from "./files.js"
 import {game, games} from "./games.js"
 import {QUESTIONS, isView, view} from "./positions.js"
-import {list, tableOf} from "./tables.js"
+import {list, readJson, tableOf} from "./tables.js"
 
 const ASKED = {...QUESTIONS, sample, puzzle, challenge}
 const SENT = {game, games}

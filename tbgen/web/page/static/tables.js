@@ -1,9 +1,10 @@
-// Tables: which ones the site has, where a position stands in one, and what is stored there. docs/format.md describes
-// them; what is a step there is a function here.
+// Tables: which ones the site has, where a position stands in one, and what is stored there, read in pieces by range
+// requests. docs/format.md describes them; what is a step there is a function here. The list of pieces: docs/publishing.md.
 
-import {Refused} from "../api.js"
-import {File, kept, readJson} from "./files.js"
-import {FRESH, NONE, fold, rankOf} from "./scores.js"
+import {Refused, cached} from "../api.js"
+import {TAB, h, keep, kept} from "../browser.js"
+import {recoloured} from "../position.js"
+import {FRESH, NONE, fold, rankOf} from "./chess.js"
 
 const FOLDER = "tables/"
 const ORDER = "KQRBNP"
@@ -16,14 +17,11 @@ const transposed = square => (square & 7) << 3 | square >> 3
 const SYMMETRIES = [0, 7, 56, 63].flatMap(turn => [square => square ^ turn, square => transposed(square ^ turn)])
 const WITH_PAWNS = [SYMMETRIES[0], SYMMETRIES[2]]
 
-/** Return the man of the other side, nothing for none. */
-export const other = man => man === man.toUpperCase() ? man.toLowerCase() : man.toUpperCase()
-
 /** Tables that are open, by their names, and under the name of nothing the list of all. */
 const opened = new Map()
 
 /** Return the list of the tables that the site has. */
-export const list = () => kept(opened, "", () => readJson(`${FOLDER}tbgen-set.json`).then(({tables}) => tables))
+export const list = () => cached(opened, "", () => readJson(`${FOLDER}tbgen-set.json`).then(({tables}) => tables))
 
 /** Return what tables the site has, for visitors, who cannot build others. */
 export const stock = async () => `this site has tables of up to ${Math.max(...(await list()).map(each => each.material.length - 1))} men`
@@ -34,7 +32,7 @@ export async function tableOf(material, rules) {
         throw new Refused(404, {code: "missing_table", message: `table ${material} is not here: ${await stock()}`})
     }
     const key = `${material}.${rules}`
-    return await kept(opened, key, () => readJson(`${FOLDER}${key}.json`).then(facts => new Table(facts)))
+    return await cached(opened, key, () => readJson(`${FOLDER}${key}.json`).then(facts => new Table(facts)))
 }
 
 /** Return the canonical name of the material of two sides, and whether its colours are exchanged. */
@@ -47,7 +45,7 @@ export function canonical(sides) {
 }
 
 /** The same of a position. */
-export const materialOf = ({men}) => canonical([men, men.map(other)].map(side => side.filter(man => man && man === man.toUpperCase()).join("")))
+export const materialOf = ({men}) => canonical([men, men.map(recoloured)].map(side => side.filter(man => man && man === man.toUpperCase()).join("")))
 
 class Table {
     constructor(facts) {
@@ -168,7 +166,127 @@ export async function goalOf({men, side, ep, own, over, passing}, accrued, rules
     const {material, swapped} = materialOf({men})
     const table = await tableOf(material, rules)
     if (!swapped) return await table.look(men, side, passing ? ep : -1, own, accrued, wanted)
-    const turned = men.map((_, index) => men[index ^ 56]).map(other)
+    const turned = men.map((_, index) => men[index ^ 56]).map(recoloured)
     const {value, depth} = await table.look(turned, 1 - side, passing ? ep ^ 56 : -1, ~own, ~accrued, wanted === null ? null : ~wanted)
     return {value: ~value, depth}
+}
+
+// Files of the host, as a whole and in pieces, unpacked and kept.
+
+const MOST_KEPT = 2000
+/** Bytes that HDF5 puts behind a packed piece: a checksum, beside which that of zlib is enough. */
+const CHECKSUM = 4
+/** The bytes of a file for which somebody waits. */
+const LARGE = 1e6
+/** What the browser keeps, so that the notice comes once. */
+const TOLD = "tbgen-whole-files"
+const TYPES = {u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u8: BigUint64Array}
+
+const damaged = name => new Refused(500, {code: "damaged_table", message: `the file ${name} on this site cannot be used: reload the page, and if that does not help, tell its owner`})
+
+/** Ask for a file, or a range of it: browsers would put requests for ranges of one file into a queue to keep them. */
+async function ask(name, range = null) {
+    const options = range ? {headers: {Range: `bytes=${range}`}, cache: "no-store"} : {}
+    const response = await fetch(name, options).catch(() => null)
+    if (response?.ok) return response
+    throw new Refused(response?.status ?? 0, {code: "unreachable", message: `The host does not hand out ${name}: try again later.`})
+}
+
+/** Return what a JSON file says. */
+export const readJson = async name => (await ask(name)).json()
+
+/** Whether the host answers range requests, under the name of nothing, and else files as a whole by their names. */
+const host = new Map()
+
+async function servesRanges(name) {
+    const response = await ask(name, "0-0")
+    response.body?.cancel()
+    return response.status === 206
+}
+
+/** Tell, once, why what is asked for takes a while. */
+function tell(size) {
+    if (size < LARGE || kept(TOLD, TAB)) return
+    keep(TOLD, true, TAB)
+    const text = `The host of this site hands out tables only as a whole, this one of ${(size / 1e6).toFixed(1)} MB: some positions take a while to load.`
+    const notice = h("div", {popover: "manual", role: "status"}, text, " ", h("button", {type: "button", onclick: () => notice.remove()}, "OK"))
+    document.body.append(notice)
+    notice.showPopover?.() // browsers without it have the notice at the end of the page
+}
+
+/** Return some bytes of a file of a known size. */
+async function part(name, size, at, count) {
+    if (await cached(host, "", () => servesRanges(name))) {
+        const response = await ask(name, `${at}-${at + count - 1}`)
+        const told = response.headers.get("Content-Range")
+        if (response.status !== 206 || (told && !told.endsWith(`/${size}`))) throw damaged(name)
+        return await response.arrayBuffer()
+    }
+    const file = await cached(host, name, () => {
+        tell(size)
+        return ask(name).then(response => response.arrayBuffer())
+    })
+    if (file.byteLength !== size) throw damaged(name)
+    return file.slice(at, at + count)
+}
+
+/** Decoded pieces by file, dataset and number; what was used last stays. */
+const pieces = new Map()
+
+async function unpacked(name, size, [at, count], type) {
+    try {
+        const packed = (await part(name, size, at, count)).slice(0, count - CHECKSUM)
+        const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))
+        return new TYPES[type](await new Response(stream).arrayBuffer())
+    } catch (error) {
+        throw error instanceof TypeError ? damaged(name) : error // what does not unpack
+    }
+}
+
+/** The datasets of one file. */
+class File {
+    /**
+     * @param {string} name of the file
+     * @param {object} listed its `bytes`, and its `datasets`: their type, the elements of a piece, the pieces of a row,
+     *     and where the pieces lie, those that follow each other as [offset, bytes, bytes, ...]
+     */
+    constructor(name, {bytes, datasets}) {
+        this.name = name
+        this.bytes = bytes
+        this.datasets = datasets
+        this.places = new Map()
+    }
+
+    placesOf(dataset) {
+        if (!this.places.has(dataset)) {
+            this.places.set(dataset, this.datasets[dataset].pieces.flatMap(([start, ...sizes]) => {
+                let end = start
+                return sizes.map(size => [(end += size) - size, size])
+            }))
+        }
+        return this.places.get(dataset)
+    }
+
+    /** Return a piece of a dataset by its number, as an array of numbers. */
+    async piece(dataset, number) {
+        const {type, length} = this.datasets[dataset]
+        const place = this.placesOf(dataset)[number]
+        if (!place[1]) return new TYPES[type](length) // all of it is zero
+        const key = `${this.name} ${dataset} ${number}`
+        const found = cached(pieces, key, () => unpacked(this.name, this.bytes, place, type), MOST_KEPT)
+        pieces.delete(key)
+        pieces.set(key, found)
+        return await found
+    }
+
+    /** Return the piece that has an element of a row of a dataset, and the element's place in it. */
+    async pieceOf(dataset, row, at) {
+        const {length, pieces_per_row: perRow} = this.datasets[dataset]
+        return [await this.piece(dataset, row * perRow + Math.floor(at / length)), at % length]
+    }
+
+    async item(dataset, row, at) {
+        const [piece, place] = await this.pieceOf(dataset, row, at)
+        return Number(piece[place])
+    }
 }

@@ -1,0 +1,167 @@
+// Games that the referee has told: pasted, dropped or chosen as PGN, or followed move by move.
+
+import {Refused, ask, attempt, badInput, isStatic, post} from "./api.js"
+import {$, TAB, h, keep, kept, step} from "./browser.js"
+import {basisOf} from "./game.js"
+import {after, describedIn, withScore} from "./position.js"
+import {pointsText, score} from "./score.js"
+import {variantOf} from "./state.js"
+import {commentsOf, headOf, inLine, lineThrough, parsed, pgnOf, refereed, tokensOf, withComments} from "./tree.js"
+
+const MOST_BYTES = 2 << 20 // what the server takes
+
+/** Return the positions of a state's line, and what the referee says of it. */
+export async function referee(state) {
+    if (describedIn(state.fen).length) return {plies: await replayed(state), refereed: null}
+    const [start, ...moves] = parsed(state.line)
+    const told = withComments([{...start, fen: state.fen}, ...moves], state.comments)
+    const game = await post(`${variantOf(state.rules)}/game`, pgnOf(state, told))
+    const plies = refereed(told, game)
+    if (!plies) throw badInput("a variation has a move that is not legal")
+    return {plies: withComments(plies, state.comments), refereed: game}
+}
+
+/**
+ * @param {() => string} variant returns the rules to referee by
+ * @param {(known: object, change: object) => void} onGame told of its `plies` and what the referee says, and of the
+ *     state that shows it from the first position that tables hold
+ */
+export function offerReferee(variant, onGame) {
+    const take = text => attempt($("pgn-problem"), async () => {
+        const size = text.size ?? text.length
+        if (size > MOST_BYTES) {
+            throw new Refused(413, {code: "too_large", message: `The PGN has ${(size / (1 << 20)).toFixed(1)} MiB: give at most 2 MiB at once.`})
+        }
+        const {games} = await post(`${variant()}/games`, text)
+        const sound = games.find(game => !game.error)
+        showGames(games, choose)
+        if (!sound) throw badInput(games[0].error)
+        await open(sound)
+    })
+    const open = async listed => {
+        const game = await post(`${variant()}/game`, listed.pgn)
+        markGame(listed)
+        const plies = [...inLine(game.plies), ...game.variations]
+        onGame({plies, refereed: game}, stateOf(plies, headOf(listed)))
+    }
+    const choose = game => attempt($("pgn-problem"), () => open(game))
+    showKept(choose)
+    $("refereeing").addEventListener("submit", event => {
+        event.preventDefault()
+        take($("pgn").value)
+    })
+    $("pgn-file").addEventListener("change", () => $("pgn-file").files.length && take($("pgn-file").files[0]))
+    addEventListener("dragover", event => {
+        if (!isField(event)) event.preventDefault()
+    })
+    addEventListener("drop", event => {
+        if (isField(event)) return
+        event.preventDefault()
+        const {files} = event.dataTransfer
+        take(files.length ? files[0] : event.dataTransfer.getData("text"))
+    })
+}
+
+/** Whether a text is dropped where one is typed: that is left to the browser. */
+const isField = ({target, dataTransfer}) => target.closest?.("input, textarea") && !dataTransfer.types.includes("Files")
+
+function stateOf(plies, head) {
+    const [start] = plies
+    const own = start.accrued === start.position_score
+    const main = lineThrough(plies)
+    return {
+        fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: tokensOf(plies),
+        head, comments: commentsOf(plies), setup: false, at: main.find(number => plies[number].value) ?? main.at(-1),
+    }
+}
+
+// A line with described men, of which there is no PGN: tables know the moves.
+
+/** Return the positions of the line of a state. */
+async function replayed({fen, accrued, rules, line}) {
+    const plies = parsed(line)
+    Object.assign(plies[0], {fen, accrued})
+    for (const ply of plies.slice(1)) {
+        const from = plies[ply.after]
+        const found = await ask(variantOf(rules), {fen: from.fen, accrued: from.accrued})
+        Object.assign(from, {accrued: found.accrued, value: found.value})
+        const move = found.moves.find(each => each.san === ply.san)
+        if (!move) throw badInput(`the line has ${ply.san}, which is no legal move there`)
+        Object.assign(ply, {fen: after(from.fen, move.uci), uci: move.uci, accrued: move.accrued, value: move.value})
+    }
+    return plies
+}
+
+// Games that are known: those that were followed move by move, and those that the referee has told.
+
+const known = new Map()
+
+const keyOf = ({fen, accrued, rules, line, head, comments}) => JSON.stringify([fen, accrued, variantOf(rules), line, head, comments])
+
+/** Return the first position of a state alone. */
+export const beginning = ({fen, accrued}) => [{fen, san: null, after: null, accrued}]
+
+/** Know the game of a state: its `plies`, and what the referee says of it, null if he was not asked. */
+export const know = (state, game) => known.set(keyOf(state), game)
+
+/** Return the game of a state, for which the referee is asked if need be. */
+export async function gameOf(state) {
+    const key = keyOf(state)
+    if (!known.has(key)) known.set(key, state.line.length ? await referee(state) : {plies: beginning(state), refereed: null})
+    return known.get(key)
+}
+
+/** Whether two states show the same game, wherever in it. */
+export const isSameGame = (one, other) => keyOf(one) === keyOf(other)
+
+/** Have a known game refereed anew, since it goes on otherwise; if that cannot be, it has no result. */
+export async function refereeAgain(state) {
+    const {refereed} = await referee(state).catch(error => {
+        if (error instanceof Refused) return {refereed: null}
+        throw error
+    })
+    know(state, {...known.get(keyOf(state)), refereed})
+}
+
+// The games of a text: their results in a table, and a way to each.
+
+/** Where the games are for as long as the tab is open; they are too many for the address. */
+const NAME = "tbgen-games"
+
+/**
+ * Show the games of an answer of /games.
+ *
+ * @param {(game: object) => void} onOpen told of the game that is chosen
+ */
+function showGames(games, onOpen) {
+    keep(NAME, games.length > 1 ? {games} : null, TAB)
+    $("games").hidden = games.length < 2
+    $("games-label").textContent = `${games.length} games`
+    $("games-rows").replaceChildren(...games.map(game => row(game, onOpen)))
+}
+
+/** Mark the game that is open. */
+function markGame({number}) {
+    for (const each of $("games-rows").children) each.classList.toggle("here", each.dataset.number === String(number))
+    const known = kept(NAME, TAB)
+    if (known) keep(NAME, {...known, number}, TAB)
+}
+
+/** Show the games again that were there before the page was loaded anew. */
+function showKept(onOpen) {
+    const known = kept(NAME, TAB)
+    if (!known) return
+    showGames(known.games, onOpen)
+    markGame(known)
+}
+
+function row(game, onOpen) {
+    const {number, tags, result, plies, outcome, error} = game
+    const players = `${tags.White ?? "?"} – ${tags.Black ?? "?"}`
+    const open = error ? players : step(players, () => onOpen(game))
+    const cells = error ? [h("td", {colspan: isStatic ? 2 : 3, class: "problem"}, error)] : [
+        h("td", {}, result), isStatic ? "" : outcomeOf(outcome), h("td", {}, plies)]
+    return h("tr", {"data-number": number}, h("th", {scope: "row"}, open), cells)
+}
+
+const outcomeOf = outcome => h("td", {title: pointsText(outcome.points)}, score(outcome.value), ` ${[basisOf(outcome), ...outcome.doubts].join(", ")}`)
