@@ -7,6 +7,7 @@ from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from posixpath import normpath
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.support.paths import ROOT
 PACKAGE = Path(tbgen.__file__).parent
 
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
-WORD = r"[a-z]+"
+WORD = r"[a-z/]+"
 
 
 @cache
@@ -52,6 +53,22 @@ def graph() -> dict[str, set[str]]:
     return found
 
 
+@cache
+def page() -> dict[str, set[str]]:
+    """What each module of the page imports of the others, besides what is loaded only when it is wanted."""
+    folder, found = PACKAGE / "web" / "page", dict[str, set[str]]()
+    for path in folder.rglob("*.js"):
+        name = path.relative_to(folder).with_suffix("")
+        wanted = re.findall(r'^import .* from "(.+)\.js"$', path.read_text(), re.MULTILINE)
+        found[name.as_posix()] = {normpath(f"{name.parent}/{each}") for each in wanted}
+    return found
+
+
+def pictures() -> list[tuple[str, dict[str, set[str]]]]:
+    """What the text draws before it comes to the rooms, and after that, with what is drawn."""
+    return list(zip(ARCHITECTURE.split("## Inside"), (graph(), page()), strict=True))
+
+
 def floors(parts: dict[str, set[str]]) -> dict[str, int]:
     """The floor of each part: one above the highest that it imports; a cycle raises CycleError."""
     found: dict[str, int] = {}
@@ -65,9 +82,10 @@ def reached(parts: dict[str, set[str]], part: str) -> set[str]:
     return parts[part].union(*(reached(parts, below) for below in parts[part]))
 
 
-def test_the_picture_has_every_part_on_its_floor() -> None:
-    rows = re.findall(r"^floor (\d+) +(.+)$", ARCHITECTURE, re.MULTILINE)
-    assert {part: int(floor) for floor, row in rows for part in row.split()} == floors(graph())
+def test_the_pictures_have_every_part_on_its_floor() -> None:
+    for text, parts in pictures():
+        rows = re.findall(r"^floor (\d+) +(.+)$", text, re.MULTILINE)
+        assert {part: int(floor) for floor, row in rows for part in row.split()} == floors(parts)
 
 
 @cache
@@ -110,16 +128,13 @@ def test_large_rooms_have_floors_of_their_own() -> None:
 
 def test_the_arrows_are_those_of_the_code() -> None:
     """No arrow that the code does not have, none missing, none that others imply."""
-    drawn = {
-        part: set(row.split(", "))
-        for part, row in re.findall(rf"^({WORD}) +→ ((?:{WORD}(?:, )?)+)$", ARCHITECTURE, re.MULTILINE)
-    }
-    parts = graph()
-    needed = {
-        part: {b for b in below if not any(b in reached(parts, other) for other in below)}
-        for part, below in parts.items()
-    }
-    assert drawn == {part: below for part, below in needed.items() if below}
+    for text, parts in pictures():
+        arrows = re.findall(rf"^({WORD}) +→ ((?:{WORD}(?:, )?)+)$", text, re.MULTILINE)
+        needed = {
+            part: {b for b in below if not any(b in reached(parts, other) for other in below)}
+            for part, below in parts.items()
+        }
+        assert {a: set(row.split(", ")) for a, row in arrows} == {a: b for a, b in needed.items() if b}
 
 
 def test_every_room_is_on_the_page() -> None:
