@@ -79,6 +79,17 @@ export function onKey(call) {
     })
 }
 
+/** Let buttons, by their ids, do something. */
+export function onClick(calls) {
+    for (const [id, call] of Object.entries(calls)) $(id).addEventListener("click", () => call())
+}
+
+/** Let the buttons that walk be of use where there is something to walk to. */
+export function offerWalk(isFirst, isLast) {
+    $("first").disabled = $("back").disabled = isFirst
+    $("forward").disabled = $("last").disabled = isLast
+}
+
 /** Return a function that calls another one a while after its own last call. */
 export function settled(milliseconds, call) {
     let timer = 0

@@ -2,7 +2,7 @@
 
 import {Refused, ask, attempt, fresh, post} from "./api.js"
 import {$, h, refill, step} from "./browser.js"
-import {INITIAL, after, moverOf, split, textOf} from "./position.js"
+import {INITIAL, after, lineText, moverOf, split} from "./position.js"
 import {change, height, markOf, rankOf, score, sideOf} from "./score.js"
 import {ENDGAMES, mayHold, stockUp} from "./stock.js"
 import {inLine, pgnOf} from "./tree.js"
@@ -155,7 +155,7 @@ const ENDING = {resigned: "Resigning", agreed: "Offering the result"}
  * @param {(at: number) => void} onGo told where to go
  */
 export function showReview(plies, shown, ended, side, onGo) {
-    const rows = reviewed(plies).map(ply => ({...ply, label: textOf(plies[ply.at - 1].fen, [ply.san]) + ply.mark}))
+    const rows = reviewed(plies).map(ply => ({...ply, label: lineText(plies[ply.at - 1].fen, [ply.san]) + ply.mark}))
     const known = rows.some(row => row.had !== null)
     const link = ({at, label}) => step(label, () => onGo(at), at === shown)
     const mistakes = rows.filter(row => row.mark).map(row => h("li", {}, link(row), " ", change(row.had, row.got), "; best was ", h("b", {}, row.best)))

@@ -2,9 +2,9 @@
 
 import {Refused, ask, attempt} from "./api.js"
 import {Board} from "./board.js"
-import {$, onKey} from "./browser.js"
+import {$, offerWalk, onClick, onKey} from "./browser.js"
 import {Mobility} from "./mobility.js"
-import {after, textOf} from "./position.js"
+import {after, lineText} from "./position.js"
 import {referee} from "./referee.js"
 import {headline, sentence, showScore, unknown, whole} from "./score.js"
 import {isView, questionOf, read, variantOf, written} from "./state.js"
@@ -38,7 +38,7 @@ async function show() {
     const ply = plies[at]
     board.show(ply.fen, state.flipped)
     board.last(ply.uci ?? null)
-    $("move").textContent = at ? textOf(plies[at - 1].fen, [ply.san]) : ""
+    $("move").textContent = at ? lineText(plies[at - 1].fen, [ply.san]) : ""
     $("explore").href = `./${written({...state, line: plies.slice(1).map(each => each.san), at, head: ""})}`
     offerSteps()
     const view = isView(state.rules)
@@ -71,10 +71,7 @@ async function goOn({fen, accrued}, {value}) {
     offerSteps()
 }
 
-function offerSteps() {
-    $("first").disabled = $("back").disabled = at === 0
-    $("forward").disabled = $("last").disabled = at === plies.length - 1
-}
+const offerSteps = () => offerWalk(at === 0, at === plies.length - 1)
 
 const steps = {
     first: () => go(0),
@@ -82,7 +79,7 @@ const steps = {
     forward: () => go(Math.min(at + 1, plies.length - 1)),
     last: () => go(plies.length - 1),
 }
-for (const [id, step] of Object.entries(steps)) $(id).addEventListener("click", step)
+onClick(steps)
 onKey(key => ({ArrowLeft: steps.back, ArrowRight: steps.forward})[key]?.())
 
 begin()

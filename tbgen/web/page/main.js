@@ -2,7 +2,7 @@
 
 import {Refused, ask, badInput} from "./api.js"
 import {Board, offerDescribed, offerTools, showTool} from "./board.js"
-import {$, h, onKey, settled, turnTo} from "./browser.js"
+import {$, h, onClick, onKey, settled, turnTo} from "./browser.js"
 import {offerTaste} from "./chessboard.js"
 import {offerEditing, offerSteps, showEditing, showGame, showOutcome} from "./game.js"
 import {Guide, positionOf} from "./guide.js"
@@ -330,27 +330,32 @@ function accrue(accrued, done) {
     return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0, head: ""}, replace)
 }
 
+/** Return what has accrued, null if that is the position's own score. */
+const accruedEarlier = () => answer?.accrued === answer?.position_score ? null : answer.accrued
+
 // Buttons and fields.
 
 const on = (id, event, call) => $(id).addEventListener(event, call)
 
 on("rules", "change", event => go({rules: event.target.value}))
-on("flip", "click", () => go({flipped: !state.flipped}))
-on("mirror", "click", () => begin(mirrored(here().fen), answer?.accrued === answer?.position_score ? null : answer.accrued))
-on("swap", "click", () => begin(swapped(here().fen), answer?.accrued === answer?.position_score ? null : opposite(answer.accrued)))
-on("clear", "click", () => fromAbove(() => setUp(EMPTY)))
-on("undo", "click", () => history.back())
-on("setup", "click", () => fromAbove(() => go({setup: !state.setup})))
-on("first", "click", () => go({at: 0}))
-on("back", "click", () => step("ArrowLeft"))
-on("forward", "click", () => step("ArrowRight"))
-on("last", "click", () => {
-    const end = lineThrough(plies, state.at).at(-1)
-    return end === state.at ? advance(line.length) : go({at: end})
+onClick({
+    flip: () => go({flipped: !state.flipped}),
+    mirror: () => begin(mirrored(here().fen), accruedEarlier()),
+    swap: () => begin(swapped(here().fen), opposite(accruedEarlier())),
+    clear: () => fromAbove(() => setUp(EMPTY)),
+    undo: () => history.back(),
+    setup: () => fromAbove(() => go({setup: !state.setup})),
+    first: () => go({at: 0}),
+    back: () => step("ArrowLeft"),
+    forward: () => step("ArrowRight"),
+    last() {
+        const end = lineThrough(plies, state.at).at(-1)
+        return end === state.at ? advance(line.length) : go({at: end})
+    },
+    step: () => advance(1),
+    end: () => advance(line.length),
+    run: () => running.toggle(),
 })
-on("step", "click", () => advance(1))
-on("end", "click", () => advance(line.length))
-on("run", "click", () => running.toggle())
 for (const [id, letter] of [["white", "w"], ["black", "b"]]) on(id, "change", () => begin(withTurn(here().fen, letter)))
 
 on("position", "submit", event => {

@@ -2,7 +2,7 @@
 
 import {attempt} from "./api.js"
 import {Board} from "./board.js"
-import {$, h, onKey} from "./browser.js"
+import {$, h, offerWalk, onClick, onKey} from "./browser.js"
 import {accepts, challenge, givenAway, held, isOver, isRepeated, isSettled, made, offerChoices, opened, reply, resultOf, showReview, takenBack} from "./contest.js"
 import {showGame} from "./game.js"
 import {Mobility} from "./mobility.js"
@@ -180,8 +180,7 @@ function show() {
     showGame(inLine(told), shown, ended !== null, go)
     $("review").hidden = !ended || plies.length < 2
     if (!$("review").hidden) showReview(plies, shown, ended, side, go)
-    $("back").disabled = $("first").disabled = shown === 0
-    $("forward").disabled = $("last").disabled = shown === plies.length - 1
+    offerWalk(shown === 0, shown === plies.length - 1)
     $("take-back").disabled = !takenBack(plies, side)
     $("hint").disabled = !isMine()
     $("offer").disabled = !isMine() || last().value === null
@@ -245,7 +244,7 @@ const does = {
     "take-back": takeBack, hint, offer, resign,
     first: () => go(0), back: () => go(shown - 1), forward: () => go(shown + 1), last: () => go(plies.length - 1),
 }
-for (const [id, call] of Object.entries(does)) $(id).addEventListener("click", call)
+onClick(does)
 
 const shortcuts = new Map([...document.querySelectorAll("[aria-keyshortcuts]")].map(button => [button.getAttribute("aria-keyshortcuts"), button]))
 

@@ -132,4 +132,4 @@ export function labelOf(fen, depth, fresh) {
 export const numbered = (fen, sans) => sans.map((san, index) => [labelOf(fen, index, index === 0), san])
 
 /** Return moves with their numbers in a line: "1... Kh5 2. Kf4 Kh6". */
-export const textOf = (fen, sans) => numbered(fen, sans).map(([label, san]) => label ? `${label} ${san}` : san).join(" ")
+export const lineText = (fen, sans) => numbered(fen, sans).map(([label, san]) => label ? `${label} ${san}` : san).join(" ")

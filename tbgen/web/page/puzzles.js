@@ -2,9 +2,9 @@
 
 import {Refused, ask, attempt, badInput, fresh} from "./api.js"
 import {Board} from "./board.js"
-import {$, h, keep, kept, onKey, refill, steps, turnTo} from "./browser.js"
+import {$, h, keep, kept, onClick, onKey, refill, steps, turnTo} from "./browser.js"
 import {Mobility} from "./mobility.js"
-import {after, moverOf, numbered, textOf} from "./position.js"
+import {after, lineText, moverOf, numbered} from "./position.js"
 import {leaves, otherSide, rankOf, score, sideOf, term} from "./score.js"
 
 /** Under which name the browser remembers how many puzzles are solved. */
@@ -104,7 +104,7 @@ async function answer(move) {
     answered = move
     const line = await lineAfter(move)
     if (answered !== move) return
-    const text = textOf(puzzle.fen, [san, ...line.map(ply => ply.san)])
+    const text = lineText(puzzle.fen, [san, ...line.map(ply => ply.san)])
     $("said").replaceChildren("Not ", h("b", {}, san), ": it leads to ", score(move.value), `, by ${text}. Try again.`)
     restore([{uci, kind: "info"}, ...line.slice(0, 1).map(ply => ({uci: ply.uci, kind: "secondary"}))])
 }
@@ -162,10 +162,12 @@ const showSolved = () => {
 const beginToday = () => begin(() => ofDay(today()))
 const beginAnother = () => begin(() => fresh("r/puzzle", {level: $("level").value}))
 
-$("today").addEventListener("click", beginToday)
-$("another").addEventListener("click", beginAnother)
 $("level").addEventListener("change", beginAnother)
-$("give-up").addEventListener("click", () => attempt($("problem"), () => finish(["It is ", h("b", {}, puzzle.moves[0].san), "."], false)))
+onClick({
+    today: beginToday,
+    another: beginAnother,
+    "give-up": () => attempt($("problem"), () => finish(["It is ", h("b", {}, puzzle.moves[0].san), "."], false)),
+})
 onKey(key => {
     if (key === "ArrowLeft") go(made - 1)
     else if (key === "ArrowRight") go(made + 1)

@@ -44,7 +44,7 @@ async function solve(element, fen, accrued) {
 
 const show = {
     interval(element, {lower, upper, cells}) {
-        const known = unknown({lower, upper}) ? ["Not known yet"] : ["Between ", score(lower), " and ", score(upper)]
+        const known = isOpen({lower, upper}) ? ["Not known yet"] : ["Between ", score(lower), " and ", score(upper)]
         element.replaceChildren(...known, `, ${cells} cells solved …`, bar(lower, upper))
     },
     compiling(element, {message}) {
@@ -55,7 +55,7 @@ const show = {
     },
     solution(element, {fen, value, accrued, depth, lower, upper, points, moves, claims, plans, gaps, narrowing, stopped_by: stop}) {
         $("value").replaceChildren(...worth({lower, upper}))
-        const known = unknown({lower, upper}) ? "Nothing is known of the value." : `White gets ${lower} at least and ${upper} at most.`
+        const known = isOpen({lower, upper}) ? "Nothing is known of the value." : `White gets ${lower} at least and ${upper} at most.`
         $("sentence").replaceChildren(...whole(value === null ? known : sentence({fen, value, accrued, depth, points: points.lower})))
         element.replaceChildren(...whole(value === null
             ? `Stopped by: ${stop}.`
@@ -73,11 +73,11 @@ function proved(fen, claim, plan) {
     return h("figure", {}, ending(fen, plan.map(ply => ply.uci), said), h("figcaption", {}, said))
 }
 
-const unknown = ({lower, upper}) => lower === "-G0.0" && upper === "G0.0"
+const isOpen = ({lower, upper}) => lower === "-G0.0" && upper === "G0.0"
 
 function worth({lower, upper}) {
     if (lower === upper) return [score(lower)]
-    return unknown({lower, upper}) ? ["not known"] : [score(lower), " to ", score(upper)]
+    return isOpen({lower, upper}) ? ["not known"] : [score(lower), " to ", score(upper)]
 }
 
 /** Yield the events of an answer. An EventSource would not tell why it is refused, and would ask again. */

@@ -1,4 +1,4 @@
-// What a position is worth: large and in words, or why that is not known; by what has accrued, by best play, and among all of its material.
+// What a position is worth: in words, by what has accrued, by best play, and among all positions of its material.
 
 import {ask, attempt} from "./api.js"
 import {$, h, refill, steps} from "./browser.js"

@@ -1,10 +1,10 @@
 // A game that is watched: on the large board with all that is told of it, or on a small one beside it.
 
 import {isStatic} from "./api.js"
-import {$, h, onKey, refillMoves, steps} from "./browser.js"
+import {$, h, offerWalk, onClick, onKey, refillMoves, steps} from "./browser.js"
 import {Chessboard, tick} from "./chessboard.js"
 import {graph, showBar, showCount} from "./mobility.js"
-import {numbered, textOf} from "./position.js"
+import {lineText, numbered} from "./position.js"
 import {pointsText, score} from "./score.js"
 
 const SECOND = 1000
@@ -182,7 +182,7 @@ export class Stage extends View {
         /** The number of plies after which the game is shown; null for as many as there are. */
         this.at = null
         this.players = {black: $("black"), white: $("white")}
-        for (const [id, step] of Object.entries(this.steps)) $(id).addEventListener("click", step)
+        onClick(this.steps)
         onKey(key => ({ArrowLeft: this.steps.back, ArrowRight: this.steps.forward, Home: this.steps.first, End: this.steps.last})[key]?.())
     }
 
@@ -238,8 +238,7 @@ export class Stage extends View {
         $("banner").hidden = !game.result || !followed
         $("banner").replaceChildren(...game.result ?? [])
         $("explore").href = game.link
-        $("first").disabled = $("back").disabled = here === 0
-        $("forward").disabled = $("last").disabled = followed
+        offerWalk(here === 0, followed)
         $("last").textContent = game.result ? "End" : "Now"
         this.tick()
     }
@@ -255,7 +254,7 @@ export class Stage extends View {
         set("engine", game[side])
         set("evaluation", evaluation || "–")
         set("depth", [depth && `depth ${depth}`, time].filter(Boolean).join(", "))
-        set("line", line ? textOf(game.fenAt(number), line.split(" ")) : "")
+        set("line", line ? lineText(game.fenAt(number), line.split(" ")) : "")
         $(`${side}-engine`).parentElement.classList.toggle("thinks", thinks)
     }
 
