@@ -2,8 +2,8 @@
 
 import {Refused, attempt} from "./api.js"
 import {$, h} from "./browser.js"
-import {definitions, pictureOf} from "./chessboard.js"
-import {withScore} from "./position.js"
+import {definitions, drawn, pictureOf} from "./chessboard.js"
+import {describedIn, withScore} from "./position.js"
 import {written} from "./state.js"
 import {lineThrough} from "./tree.js"
 
@@ -65,9 +65,13 @@ export async function svgOf(fen, flipped) {
     const style = getComputedStyle(document.documentElement)
     const picture = pictureOf(fen, flipped)
     for (const shade of ["light", "dark"]) picture.querySelector(`.${shade}`).setAttribute("fill", style.getPropertyValue(`--${shade}square`).trim())
-    for (const image of picture.querySelectorAll("image")) image.setAttribute("href", await dataOf(image.getAttribute("href")))
     picture.prepend(...await definitions())
-    return `${new XMLSerializer().serializeToString(picture)}\n`
+    let text = new XMLSerializer().serializeToString(picture)
+    for (const man of describedIn(fen)) {
+        const address = drawn(man).getAttribute("href") // the page itself may not show what replaces it
+        text = text.replaceAll(`"${address}"`, `"${await dataOf(address)}"`)
+    }
+    return `${text}\n`
 }
 
 /** Return a picture as an address that holds it. */
