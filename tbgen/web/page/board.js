@@ -2,7 +2,7 @@
 
 import {$, h, svg} from "./browser.js"
 import {Chessboard, drawn, nameOf, tick} from "./chessboard.js"
-import {EMPTY, describedIn, format, isBoard, parse} from "./position.js"
+import {EMPTY, describedIn, format, isBoard, isWhite, parse} from "./position.js"
 
 const FILES = "abcdefgh"
 const PROMOTIONS = "qrbn"
@@ -316,7 +316,7 @@ export function offerDescribed(board, fen) {
     const kinds = new Set(describedIn(fen).map(man => man.toUpperCase()))
     for (const man of [...kinds].flatMap(kind => [kind, kind.toLowerCase()])) {
         if (buttons().some(button => button.dataset.tool === man)) continue
-        const button = h("button", {type: "button", "data-tool": man, class: "man", "aria-pressed": "false", title: nameOf(man)},
+        const button = h("button", {type: "button", "data-tool": man, class: "man", "aria-pressed": "false", title: `${isWhite(man) ? "White" : "Black"} ${man}`},
             svg("svg", {viewBox: "0 0 40 40", "aria-hidden": "true"}, drawn(man)))
         $("palette").append(button)
         offer(board, button)
