@@ -196,6 +196,9 @@ def test_the_address_has_all_of_the_state(visit: Visit, address: str, tables: Pa
         })
     }"""
     assert page.evaluate(kept) == [[True, True]] * 3
+    plus = 'import("/page/state.js").then(page => page.read("?fen=8/8/8/8/8/8/8/K1k5+w&line=Kb1+_Kd2"))'
+    read = page.evaluate(plus)
+    assert (read["fen"], read["line"]) == ("8/8/8/8/8/8/8/K1k5 w - - 0 1", ["Kb1+", "Kd2"])
     visit.go("?fen=garbage")
     expect(problem).to_contain_text("'garbage' is not a FEN")
     visit.go("?line=Kh9")

@@ -276,6 +276,8 @@ def test_offers_resigning_and_new_games_on_a_phone(opened: Opener) -> None:
     ):
         page.locator(tapped).tap()
         expect(said).to_contain_text(told)
+    page.reload()
+    expect(said).to_contain_text("The page wins, as you have resigned.")
     page.locator("#new").tap()
     visit.audit()
     page.get_by_role("button", name="Saavedra").tap()

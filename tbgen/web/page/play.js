@@ -15,6 +15,8 @@ import {inLine, mainLine} from "./tree.js"
 
 /** What ends a game, in the words of its outcome; what mates or stalemates says it all. */
 const ENDS = {over: "", agreed: ": the result is agreed", resigned: ", as you have resigned", repeated: ": the position has occurred three times"}
+/** Those that the visitor asks for. */
+const ASKED = ["agreed", "resigned"]
 const PAUSE_MS = 350
 const AGAIN_MS = 5000
 const EASY = "easy"
@@ -41,8 +43,8 @@ let begun = 0
 const last = () => plies.at(-1)
 const isMine = () => !ended && shown === plies.length - 1 && moverOf(last().fen) === side
 
-/** Begin a game, maybe with moves that have been made already. */
-async function begin(from, plays, line = []) {
+/** Begin a game, maybe with moves that have been made already, and an end that has been asked for. */
+async function begin(from, plays, line = [], how = null) {
     const mine = ++begun
     await stockUp()
     const found = [await opened(from.fen, from.accrued)]
@@ -57,21 +59,27 @@ async function begin(from, plays, line = []) {
     plies = found
     side = plays
     helped = {hints: 0, moves: 0}
-    arrive()
+    arrive(how)
 }
 
-/** Go on from the last ply. */
-function arrive() {
+/** Go on from the last ply, unless the game has been ended there. */
+function arrive(how = null) {
     shown = plies.length - 1
     asked = null
-    ended = isOver(last()) ? "over" : isRepeated(plies) ? "repeated" : null
-    const state = {...DEFAULT, ...start, line: plies.slice(1).map(ply => ply.san), flipped: side === "Black"}
-    $("explore").href = `./${written({...state, at: shown})}`
-    // The explorer's address with the side of the visitor, whichever it is.
-    history.replaceState(null, "", written({...state, at: shown}).replace("?", side === "White" ? "?side=white&" : "?"))
+    ended = isOver(last()) ? "over" : isRepeated(plies) ? "repeated" : how
+    remember()
     say(advice())
     show()
     if (!ended && !isMine()) answer(++turn)
+}
+
+/** Let the address have the game: the explorer's, with the side of the visitor, and how he has ended it. */
+function remember() {
+    const line = plies.slice(1).map(ply => ply.san)
+    const found = written({...DEFAULT, ...start, line, at: line.length, flipped: side === "Black"})
+    $("explore").href = `./${found}`
+    const more = [side === "White" && "side=white", ASKED.includes(ended) && `ended=${ended}`].filter(Boolean)
+    history.replaceState(null, "", found.replace("?", `?${more.map(each => `${each}&`).join("")}`))
 }
 
 async function play(move) {
@@ -145,6 +153,7 @@ function settle(how, ...warning) {
 function finish(how) {
     turn++
     ended = how
+    remember()
     const focused = $("walk").contains(document.activeElement)
     say(advice())
     show()
@@ -267,5 +276,5 @@ attempt($("problem"), async () => {
     }
     const {fen, accrued, line} = read(location.search, location.hash)
     const named = {white: "White", black: "Black"}[given.get("side")]
-    await begin({fen, accrued}, named ?? moverOf(fen), mainLine(line))
+    await begin({fen, accrued}, named ?? moverOf(fen), mainLine(line), ASKED.find(how => how === given.get("ended")))
 })

@@ -2,9 +2,9 @@
 
 import {Refused, ask, attempt, badInput, fresh} from "./api.js"
 import {Board} from "./board.js"
-import {$, h, keep, kept, onClick, onKey, refill, steps, turnTo} from "./browser.js"
+import {$, h, keep, kept, onClick, onKey, refill, step, steps, turnTo} from "./browser.js"
 import {Mobility} from "./mobility.js"
-import {after, lineText, moverOf, numbered} from "./position.js"
+import {after, moverOf, numbered} from "./position.js"
 import {leaves, otherSide, rankOf, score, sideOf, term} from "./score.js"
 
 /** Under which name the browser remembers how many puzzles are solved. */
@@ -18,8 +18,10 @@ let puzzle = null
 let turn = 0
 /** The move that is being answered; null if what is said about it is no longer wanted. */
 let answered = null
-/** Once it is solved or given up, the moves of the solution, with the `fen` that each leads to. */
-let solution = []
+/** Moves that can be walked, with the `fen` that each leads to: the solution, or what refutes a wrong move. */
+let walk = []
+/** Whether they are the solution. */
+let isDone = false
 /** How many of them are made on the board. */
 let made = 0
 /** Where they are told. */
@@ -36,7 +38,8 @@ async function begin(asking) {
         if (mine !== turn) return
         puzzle = found
         answered = null
-        solution = []
+        walk = []
+        isDone = false
         made = 0
         document.body.classList.remove("none")
         const {level, day} = puzzle
@@ -104,9 +107,15 @@ async function answer(move) {
     answered = move
     const line = await lineAfter(move)
     if (answered !== move) return
-    const text = lineText(puzzle.fen, [san, ...line.map(ply => ply.san)])
-    $("said").replaceChildren("Not ", h("b", {}, san), ": it leads to ", score(move.value), `, by ${text}. Try again.`)
-    restore([{uci, kind: "info"}, ...line.slice(0, 1).map(ply => ({uci: ply.uci, kind: "secondary"}))])
+    walk = walked([move, ...line])
+    $("said").replaceChildren("Not ", h("b", {}, san), ": it leads to ", score(move.value), ". ", step("Try again", () => go(0)), ", or see why: ", told)
+    go(0)
+}
+
+/** Return moves from the puzzle on, each with the position that it leads to. */
+function walked(moves) {
+    let {fen} = puzzle
+    return moves.map(move => ({...move, fen: fen = after(fen, move.uci)}))
 }
 
 /** Return best play after a move; none if it takes depths that are not stored. */
@@ -127,26 +136,32 @@ async function finish(said, isSolved) {
     $("said").replaceChildren(...said)
     if (isSolved) keep(SOLVED, solved() + 1)
     showSolved()
-    solution = [{...move, fen: after(puzzle.fen, move.uci)}]
+    walk = walked([move])
+    isDone = true
     go(1)
     const line = await lineAfter(move)
     if (answered !== move || !line.length) return
-    for (const ply of line) solution.push({...ply, fen: after(solution.at(-1).fen, ply.uci)})
+    walk = walked([move, ...line])
     $("said").append(" Best play goes on: ", told)
     go(made)
 }
 
-/** Show the position after so many moves of the solution; before the first one, where that leads. */
+/** Show the position after so many moves that can be walked; before the first one, where that leads. */
 function go(number) {
-    if (!solution.length) return
-    made = Math.min(Math.max(number, 0), solution.length)
-    const {fen, uci = null, accrued} = solution[made - 1] ?? puzzle
+    if (!walk.length) return
+    made = Math.min(Math.max(number, 0), walk.length)
+    const labels = numbered(puzzle.fen, walk.map(ply => ply.san))
+    refill(told, steps(labels, index => go(index + 1), made - 1), "[aria-current]")
+    const arrows = isDone ? [{uci: walk[0].uci, kind: "success"}] : [{uci: walk[0].uci, kind: "info"}, ...walk.slice(1, 2).map(({uci}) => ({uci, kind: "secondary"}))]
+    if (!made && !isDone) {
+        restore(arrows)
+        return
+    }
+    const {fen, uci = null, accrued} = walk[made - 1] ?? puzzle
     board.show(fen, isBlack())
     board.play([])
     board.last(uci)
-    board.arrows(made ? [] : [{uci: solution[0].uci, kind: "success"}])
-    const labels = numbered(puzzle.fen, solution.map(ply => ply.san))
-    refill(told, steps(labels, index => go(index + 1), made - 1), "[aria-current]")
+    board.arrows(made ? [] : arrows)
     attempt($("problem"), async () => {
         const found = await ask("r", {fen, accrued})
         if (board.fen === fen) mobility.show(found, isBlack())
@@ -172,7 +187,7 @@ onKey(key => {
     if (key === "ArrowLeft") go(made - 1)
     else if (key === "ArrowRight") go(made + 1)
     else return false
-    return solution.length > 0
+    return walk.length > 0
 })
 
 showSolved()

@@ -15,10 +15,11 @@ const RULES = ["r", "wg", "classical", "stalemate-wins", "lasker"]
  */
 export const DEFAULT = {fen: START, accrued: null, line: [], at: 0, head: "", comments: "", rules: "r", flipped: false, setup: false, lesson: 0}
 
+/** Return the state of an address. A plus that stands there as it is belongs to a move, such as Qh5+, or is a blank of a FEN. */
 export function read(search, hash = "") {
-    const given = new URLSearchParams(search)
+    const given = new URLSearchParams(search.replaceAll("+", "%2B"))
     const hidden = new URLSearchParams(hash.replace(/^#/, ""))
-    const fields = (given.get("fen") ?? START).trim().split(/[\s_]+/)
+    const fields = (given.get("fen") ?? START).split(/[\s_+]+/).filter(Boolean)
     const rest = isBoard(fields[0]) ? REST.slice(Math.max(0, fields.length - 1)) : [] // what is no FEN stays as it is
     const line = (hidden.get("line") ?? given.get("line") ?? "").split("_").filter(Boolean)
     const at = given.has("at") ? Number(given.get("at")) : line.length
