@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import defaultdict
 from fractions import Fraction
 
 import pytest
@@ -87,16 +88,23 @@ def test_points_are_shared_out_and_mirrored(
 
 
 def test_no_cutoff_and_komi_turn_the_order_round() -> None:
-    """On which intervals that decide points rest: all of them, and all results, up to a few moves."""
+    """On which intervals that decide points rest: all of them, and all results, up to a few moves.
+
+    What a scheme says of its points and of the komi is so, too.
+    """
     most = sample(5, 20)
     ranks = sorted(GScore(rank, white) for rank in range(most + 3) for white in (True, False))
     for scheme in Scheme:
+        found = defaultdict[int, set[tuple[Fraction, ...]]](set)
         for cutoff in range(most + 1):
             for quarters in range(scheme is Scheme.FULL, 2 * most + 1, 1 + (scheme is Scheme.FULL)):
                 for white in (True, False):
                     scoring = Scoring(scheme, GScore(cutoff, True), Komi(quarters, white))
                     leads = [scoring.lead(score) for score in ranks]
                     assert leads == sorted(leads), scoring
+                    found[cutoff].add(tuple(leads))
+        assert scheme.has_komi == any(len(leads) > 1 for leads in found.values())
+        assert scheme.whole == all({-1, 0, 1}.issuperset(leads) for leads in set().union(*found.values()))
 
 
 @given(scores, komis)

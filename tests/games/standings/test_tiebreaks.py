@@ -80,7 +80,11 @@ def test_byes_count_as_won_games() -> None:
         "B": [1, 1, 1, 1, 1.5 + 1, 0, 0],
     }
     assert {player.name: player.results.games for player in found.players} == dict.fromkeys("ABC", 2)
-    assert found.certainty.sums(TIEBREAKS["rmobility"], found.players[2]) == (1, 1)
+    for row in TIEBREAKS.values():
+        if row.term and row.rank is None:  # where all values are proved, what it may be is what it is
+            for player in found.players:
+                number = row.value(player, (), found.field)
+                assert found.certainty.sums(row, player) == (number, number), row.key
     assert "Byes count as won games: C 1, B 1." in next(iter(tables(found, {"standings"}))).note
     assert [player.place for player in standings(games, order="tcec").players] == [1, 2, 3]
 
