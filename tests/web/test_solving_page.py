@@ -57,8 +57,9 @@ def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
     expect(page.locator("#problem li").last).to_have_text("g5 -G0.0 to -G0.5")
     expect(page.locator(".ends figure")).to_have_text("White can force G4.5 (Black has 4 moves): Kd3 Kd7")
     assert page.locator(".ending use").count() == 6
-    lines = page.locator(".ending .arrow line")
-    assert [lines.nth(number).get_attribute("x1") for number in range(2)] == ["180", "180"]
+    lines = page.locator(".ending .arrow line").all()
+    ends = [[line.get_attribute(name) for name in ("x1", "y1", "x2", "y2")] for line in lines]
+    assert ends == [["180", "60", "140", "60"], ["180", "180", "140", "220"]]
     gap = {"text": "White's g-pawn promotes in 2 positions: needs 3 mobile men, 437.50 MiB"}
     solved |= {"value": None, "lower": "-G0.0", "upper": "G0.0", "stopped_by": "memory", "gaps": [gap]}
     solved |= {"claims": {"lower": None, "upper": None}}

@@ -1,10 +1,9 @@
 // The board of a position that is played or set up: legal moves by mouse, touch and keys, men put anywhere.
 
 import {$, h, svg} from "./browser.js"
-import {Chessboard, drawn, nameOf, tick} from "./chessboard.js"
-import {EMPTY, describedIn, format, isBoard, isWhite, parse} from "./position.js"
+import {Chessboard, WIDTH, drawn, nameOf, tick} from "./chessboard.js"
+import {EMPTY, FILES, describedIn, format, isBoard, isWhite, parse, squaresOf} from "./position.js"
 
-const FILES = "abcdefgh"
 const PROMOTIONS = "qrbn"
 /** How many pixels a pointer goes before it drags. */
 const DRAGGED = 4
@@ -72,11 +71,6 @@ export class Board extends Chessboard {
         this.showMovable()
     }
 
-    /** Mark the squares of the last move, as UCI; null for none. */
-    last(uci) {
-        this.mark("square", uci ? [uci.slice(0, 2), uci.slice(2, 4)] : [])
-    }
-
     /** Mark squares that moves lead to. */
     spot(squares) {
         this.mark("circle", squares)
@@ -114,7 +108,7 @@ export class Board extends Chessboard {
     choose(square) {
         this.from = square
         this.mark("frame", square ? [square] : [])
-        this.mark("dot", square ? this.moves.filter(({uci}) => uci.startsWith(square)).map(({uci}) => uci.slice(2, 4)) : [])
+        this.mark("dot", square ? this.moves.filter(({uci}) => uci.startsWith(square)).map(({uci}) => squaresOf(uci)[1]) : [])
     }
 
     /** Move a man if it may go there; return whether it does. */
@@ -149,7 +143,7 @@ export class Board extends Chessboard {
             return h("button", {type: "button", "data-man": man, "aria-label": nameOf(man), onclick: () => close(move)}, svg("svg", {viewBox: "0 0 40 40"}, drawn(man)))
         })
         const chooser = h("div", {class: "promotion", role: "dialog", "aria-modal": "true", "aria-label": "Promotion"}, isOnTop ? buttons : [...buttons].reverse())
-        chooser.style.left = `${this.corner(to).x / 3.2}%`
+        chooser.style.left = `${100 * this.corner(to).x / WIDTH}%`
         chooser.style[isOnTop ? "top" : "bottom"] = "0"
         chooser.addEventListener("keydown", event => {
             const step = {ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Tab: event.shiftKey ? -1 : 1}[event.key]
@@ -190,7 +184,7 @@ export class Board extends Chessboard {
             this.over = square
             this.mark("frame", square ? [this.from, square] : [this.from])
         }
-        if (held?.isDragged) this.drawing.style.transform = `translate(${x - 20}px, ${y - 20}px)`
+        if (held?.isDragged) this.move(this.drawing, {x, y})
     }
 
     /** The drawing of the man that is taken up. */

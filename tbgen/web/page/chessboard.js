@@ -1,11 +1,11 @@
 // A board as a picture: squares, men, marks and arrows, in an SVG of 320 units, as the reader likes them.
 
 import {keep, kept, svg} from "./browser.js"
-import {FILES, isWhite, parse} from "./position.js"
+import {FILES, isWhite, parse, squaresOf} from "./position.js"
 
 const SIDE = 40
 const HALF = SIDE / 2
-const WIDTH = 8 * SIDE
+export const WIDTH = 8 * SIDE
 const SQUARES = Array.from({length: 64}, (_, index) => FILES[index % 8] + (1 + (index >> 3)))
 
 /** What marks a square, by kind, from the lowest layer to the highest; men stand among them. */
@@ -91,11 +91,16 @@ export class Chessboard {
         }))
     }
 
+    /** Mark the squares of the last move, as UCI; null for none. */
+    last(uci) {
+        this.mark("square", uci ? squaresOf(uci) : [])
+    }
+
     /** Draw arrows, and no others: `{uci, kind}`, the kind `success`, `info` or `secondary`. */
     arrows(list) {
         this.drawnArrows = list
         this.arrowLayer.replaceChildren(...list.map(({uci, kind}) => {
-            const [from, to] = [uci.slice(0, 2), uci.slice(2, 4)]
+            const [from, to] = squaresOf(uci)
             const [a, b] = [from, to].map(square => middleOf(square, this.flipped))
             const [across, down] = [b.x - a.x, b.y - a.y]
             const turn = Math.atan2(down, across) * 180 / Math.PI
@@ -137,10 +142,14 @@ export class Chessboard {
     }
 
     put(drawing, square) {
-        const {x, y} = this.corner(square)
         drawing.setAttribute("data-square", square)
-        drawing.style.transform = `translate(${x}px, ${y}px)`
+        this.move(drawing, middleOf(square, this.flipped))
         this.drawings.set(square, drawing)
+    }
+
+    /** Move a drawing so that its middle comes to a place. */
+    move(drawing, {x, y}) {
+        drawing.style.transform = `translate(${x - HALF}px, ${y - HALF}px)`
     }
 
     turn(flipped) {

@@ -1,7 +1,7 @@
 // What stands at a board: how many legal moves the side to move has, and what has accrued, as a bar and over a game.
 
 import {$, svg} from "./browser.js"
-import {moverOf} from "./position.js"
+import {moverOf, squaresOf} from "./position.js"
 import {height, isWhites, markOf, opponentHas} from "./score.js"
 
 export class Mobility {
@@ -26,7 +26,7 @@ export class Mobility {
 
     mark(pressed) {
         $("count").setAttribute("aria-pressed", pressed)
-        this.board.spot(pressed && this.answer ? this.answer.moves.map(move => move.uci.slice(2, 4)) : [])
+        this.board.spot(pressed && this.answer ? this.answer.moves.map(({uci}) => squaresOf(uci)[1]) : [])
     }
 }
 

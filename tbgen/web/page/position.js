@@ -57,11 +57,15 @@ export function split(text) {
     return {fen: fields.slice(0, 6).join(" "), accrued: fields[6] ?? null}
 }
 
+/** Return the squares that a move in UCI's notation goes from and to. */
+export const squaresOf = uci => [uci.slice(0, 2), uci.slice(2, 4)]
+
 /** Return the position after a legal move. */
 export function after(fen, uci) {
     const position = parse(fen)
     const {men} = position
-    const [from, to, promoted] = [uci.slice(0, 2), uci.slice(2, 4), uci[4]]
+    const [from, to] = squaresOf(uci)
+    const promoted = uci[4]
     const man = men.get(from)
     const zeroing = men.has(to) || man.toLowerCase() === "p"
     if (man.toLowerCase() === "p" && to === position.ep) men.delete(to[0] + from[1])

@@ -2,7 +2,7 @@
 
 import {$, h, svg} from "./browser.js"
 import {middleOf, pictureOf} from "./chessboard.js"
-import {MOST_MEN, describedIn, numberOfMen, parse} from "./position.js"
+import {MOST_MEN, describedIn, numberOfMen, parse, squaresOf} from "./position.js"
 import {height, pointsText, score, sentence, whole} from "./score.js"
 
 const GAPS = 3
@@ -115,7 +115,7 @@ function bar(lower, upper) {
 function ending(fen, moves, said) {
     const {turn} = parse(fen)
     const arrows = moves.slice(0, ARROWS).map((uci, index) => {
-        const [from, to] = [uci.slice(0, 2), uci.slice(2, 4)].map(middleOf)
+        const [from, to] = squaresOf(uci).map(square => middleOf(square))
         const side = (turn === "w") === (index % 2 === 0) ? "white" : "black"
         return svg("g", {class: `arrow ${side}${index < 2 ? "" : " later"}`},
             svg("line", {x1: from.x, y1: from.y, x2: to.x, y2: to.y}), svg("circle", {cx: to.x, cy: to.y, r: 7}))

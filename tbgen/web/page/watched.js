@@ -98,7 +98,7 @@ class View {
         const {game} = this
         const last = game.plies[at - 1]
         this.wanted = game.fenAt(at)
-        this.board.mark("square", last ? [last.uci.slice(0, 2), last.uci.slice(2, 4)] : [])
+        this.board.last(last?.uci ?? null)
         this.board.svg.setAttribute("aria-label", last ? `Board after ${at} plies, the last one ${last.san}` : "Board before the first move")
         if (this.drawing) return
         this.drawing = true
