@@ -147,16 +147,15 @@ def plan_report(
             raise NothingToReportError(sentence)
         command = build_command(["--men", str(men or 3)], chosen[0], directory)
         raise NothingToReportError(f"{place} has no such table; make some with: {command}")
+    reading = Cost({"data": RATES.seconds.data})
     tasks = tuple(
-        Task(material, variant, Cost({"data": RATES.seconds.data}))
-        if saved
-        else _task(places, material, variant, layers)
+        Task(material, variant, reading) if saved else _task(places, material, variant, layers)
         for variant in chosen
         for material in sorted(there[variant] & wanted)
     )
     both = wanted.intersection(*there.values()) if len(chosen) > 1 else set()
     compared = {
-        material: Cost({"compared": seconds_of("compared", layout_of(material).size)})
+        material: reading if saved else Cost({"compared": seconds_of("compared", layout_of(material).size)})
         for material in sorted(both.intersection(data.differences()) if saved else both)
     }
     return ReportPlan(places, tasks, compared, saved, layers)

@@ -12,6 +12,7 @@ import pytest
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
 from tbgen.report import read_report, report_document, save_report, write_report
+from tbgen.report.plan import plan_report
 
 KNVK = "KNvK.r.json.gz"
 
@@ -43,6 +44,13 @@ def test_saved_data_say_all_that_the_tables_say(directory: Path, saved: Path, tm
     for path in one.rglob("*"):
         if path.is_file():
             assert path.read_bytes() == (two / path.relative_to(one)).read_bytes()
+
+
+def test_saved_data_are_read_and_nothing_else_takes_time(saved: Path) -> None:
+    plan = plan_report(saved, saved=True)
+    costs = [*(task.cost for task in plan.tasks), *plan.compared.values()]
+    assert {step for cost in costs for step in cost.steps} == {"data"}
+    assert len(costs) == 7, "five tables and two comparisons"
 
 
 def test_only_what_is_new_is_saved(

@@ -105,15 +105,20 @@ def check_against_all_values(records: list[GameRecord], order: Order, scheme: Sc
         assert not certain, order
 
 
-def test_tiebreaks_depend_on_no_more_than_they_say() -> None:
-    records, order = random_event(Random(1)), ORDERS["tcec"].with_tiebreaks(tuple(TIEBREAKS))
+@pytest.mark.parametrize(
+    ("first", "changing"),
+    [("tcec", {Dependence.VALUES}), ("points", {Dependence.VALUES, Dependence.POINTS})],
+    ids=["points in chess first", "points first"],
+)
+def test_tiebreaks_depend_on_no_more_than_they_say(first: str, changing: set[Dependence]) -> None:
+    records, order = random_event(Random(5)), ORDERS[first].with_tiebreaks(tuple(TIEBREAKS))
     found: dict[tuple[str, str], set[object]] = {}
     for choice in every_value(records):
         for player in standings(choice, order=order).players:
             for key, number in player.tiebreaks.items():
                 found.setdefault((key, player.name), set()).add(number)
     changed = {key for (key, _), numbers in found.items() if len(numbers) > 1}
-    assert {TIEBREAKS[key].depends for key in changed} == {Dependence.VALUES}
+    assert changed == {key for key, each in TIEBREAKS.items() if each.depends in changing}
 
 
 def test_what_depends_on_values_but_is_no_sum_is_uncertain() -> None:
