@@ -201,9 +201,15 @@ def test_an_exit_is_asked_for_where_captures_decide(tables: Path, packed: Packed
 
 
 def test_what_a_table_of_four_men_takes(packed: PackedTables) -> None:
-    """Functions say FRESH; exceptions, which would repair any other rule too, are few."""
+    """Functions say FRESH."""
     with PackedFile(packed("KBvKN")) as file:
         assert FRESH in file.coding.entry_value
         assert int(file.coding.entry_start[-1]) == file.info.runs
+
+
+@pytest.mark.parametrize(("name", "one_in"), [("KBvKN", 100), *exhaustive([("KQvKR", 1000)])])
+def test_exceptions_which_would_repair_any_rule_are_few(name: str, one_in: int, packed: PackedTables) -> None:
+    """The last man, whose moves are derived apart, belongs to the stored side or to the other one."""
+    with PackedFile(packed(name)) as file:
         slots, _, _ = file.exceptions()
-        assert 0 < len(slots) < file.info.positions[1 - file.side] / 100
+        assert 0 < len(slots) < file.info.positions[1 - file.side] / one_in
