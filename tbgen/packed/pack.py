@@ -138,7 +138,8 @@ class NeedFinder:
 
         def expand() -> None:
             if len(like) or mirrored or not layout.pawns:
-                do(expand_words, frame, like, mirrored, pool.value[own], pool.depth[own])
+                slots = ply.phase.canonical, ply.phase.legal[side]
+                do(expand_words, frame, like, mirrored, *slots, pool.value[own], pool.depth[own])
 
         if resets := ply.phase.score_resets:  # then the layers have taken the room of the exits
             do(side_exits, workspace, pool, derived, False, ply.phase.canonical)

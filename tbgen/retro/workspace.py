@@ -15,7 +15,7 @@ from tbgen.index.layout import MIRROR_FILES, SIDES, Layout
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.geometry import ORTHODOX, movement_of
 from tbgen.retro.kernels.best_exits import Exits, OneExit
-from tbgen.retro.kernels.canonical import expand_words
+from tbgen.retro.kernels.canonical import canonical_words, expand_words
 from tbgen.retro.kernels.en_passant import Right
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.layer_sweeps import Workspace
@@ -193,4 +193,6 @@ def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[
     like, mirrored = like_men(layout), mirrors_itself(layout, phase)
     if len(like) or mirrored or not layout.pawns:
         frame = frame_of(layout)
-        expand_words(frame, like, mirrored, value, depth, 0, frame.words)
+        canonical, all_slots = np.empty(frame.words, np.uint64), np.full(frame.words, ALL)
+        canonical_words(frame, like, mirrored, canonical, 0, frame.words)
+        expand_words(frame, like, mirrored, canonical, all_slots, value, depth, 0, frame.words)

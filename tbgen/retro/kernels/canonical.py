@@ -6,7 +6,7 @@ from tbgen.compiler.jit import inlined, jit, kernel
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.frame import Frame, has_image, is_image
-from tbgen.retro.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of
+from tbgen.retro.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of, move
 
 
 @inlined
@@ -41,17 +41,23 @@ def _slot_in_order(frame: Frame, like: Ints, squares: Ints) -> int:
     return slot
 
 
+@inlined
+def _read_squares(frame: Frame, slot: int, squares: Ints) -> None:
+    """Write the squares of all free men of a slot to ``squares``, those of men that stand together too."""
+    for man in range(frame.scalars, 0, -1):
+        squares[man] = slot & 63
+        slot >>= 6
+    squares[0] = TRIANGLE_SQUARE[slot] if frame.pawnless else slot
+
+
 @kernel
 def canonical_slot(frame: Frame, slot: int, like: Ints, mirrored: bool, squares: Ints) -> int:
     """The canonical slot within the phase; ``mirrored`` if the phase's pawns are their own mirror image.
 
     ``like`` int64 (n, 2) are the ranges of like men, ``squares`` is scratch, int64 (free,).
     """
-    symmetry, rest = _symmetry(frame, mirrored, slot >> 6), slot
-    for man in range(frame.scalars, 0, -1):
-        squares[man] = rest & 63
-        rest >>= 6
-    squares[0] = TRIANGLE_SQUARE[rest] if frame.pawnless else rest
+    symmetry = _symmetry(frame, mirrored, slot >> 6)
+    _read_squares(frame, slot, squares)
     best = _slot_in_order(frame, like, squares)
     if symmetry:
         for man in range(frame.scalars + 1):
@@ -95,15 +101,59 @@ def canonical_words(frame: Frame, like: Ints, mirrored: bool, words: Words, star
         words[word] = _canonical(frame, like, mirrored, word, squares)
 
 
+@inlined
+def _rests_on_word(frame: Frame, like: Ints, mirrored: bool, word: int) -> bool:
+    """Whether the canonical slots of all positions of a word are in one word: no man like the bit man may
+    change places with it, and no position of the word may be its own image."""
+    for group in range(len(like)):
+        if like[group, 1] > frame.scalars:
+            return False
+    return is_image(frame, word) or has_image(frame, word) or _symmetry(frame, mirrored, word) == 0
+
+
+@kernel
+def _expand_word(
+    frame: Frame, like: Ints, mirrored: bool, word: int, bits: Word, value: Codes, depth: Plies, squares: Ints
+) -> None:
+    """``expand_words`` for the positions ``bits`` of one word, none of which is canonical."""
+    first = word * 64
+    if not _rests_on_word(frame, like, mirrored, word):
+        for bit in bits_of(bits):
+            origin = canonical_slot(frame, first + bit, like, mirrored, squares)
+            value[first + bit], depth[first + bit] = value[origin], depth[origin]
+        return
+    # The slot that the first position of the word stands for; the bit man's square is added below.
+    _read_squares(frame, first, squares)
+    turned = is_image(frame, word)
+    if turned:
+        for man in range(frame.scalars):
+            squares[man] = IMAGES[TRANSPOSE, squares[man]]
+    origin = _slot_in_order(frame, like, squares)
+    if turned:
+        for bit in bits_of(bits):
+            image = origin + IMAGES[TRANSPOSE, bit]
+            value[first + bit], depth[first + bit] = value[image], depth[image]
+    else:
+        move(value, first, value, origin, bits)
+        move(depth, first, depth, origin, bits)
+
+
 @jit
 def expand_words(
-    frame: Frame, like: Ints, mirrored: bool, value: Codes, depth: Plies, start: int, stop: int
+    frame: Frame,
+    like: Ints,
+    mirrored: bool,
+    canonical: Words,
+    among: Words,
+    value: Codes,
+    depth: Plies,
+    start: int,
+    stop: int,
 ) -> None:
-    """Copy value and depth (phase size,) of canonical slots to the other slots of the words ``start`` to
-    ``stop`` - 1."""
+    """Copy value and depth (phase size,) of canonical slots to the other slots of ``among``, words ``start``
+    to ``stop`` - 1; ``canonical`` and ``among`` are uint64 (words,)."""
     squares = np.empty(frame.scalars + 1, np.int64)
     for word in range(start, stop):
-        for bit in bits_of(~_canonical(frame, like, mirrored, word, squares)):
-            slot = word * 64 + bit
-            origin = canonical_slot(frame, slot, like, mirrored, squares)
-            value[slot], depth[slot] = value[origin], depth[origin]
+        bits = among[word] & ~canonical[word]
+        if bits:
+            _expand_word(frame, like, mirrored, word, bits, value, depth, squares)
