@@ -61,7 +61,7 @@ def references(page: Element) -> Iterator[str]:
 
 
 def test_pages_are_valid(site: Path, shown: list[TableReport]) -> None:
-    """What scrolls has a name of its own and scrolls by the keyboard."""
+    """What scrolls has a name of its own and scrolls by the keyboard; what counts is said before a score."""
     pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
     overview = ["index", "records", "endgames", "mating"]
     expected = [*overview, *(f"tables/{report.material}.r" for report in shown)]
@@ -81,6 +81,8 @@ def test_pages_are_valid(site: Path, shown: list[TableReport]) -> None:
         assert len({box.get("aria-label") for box in boxes} - {None, ""}) == len(boxes)
         drawn = [box for box in page.iter("figure") if box.get("class") == "plot"]
         assert all(box.get("tabindex") == "0" for box in drawn)
+        before, *_ = re.split(r"\bG\d", words(page.find(".//main/..")))  # type: ignore[arg-type]
+        assert before.rstrip().endswith("Whoever leaves the other fewer moves wins:")
     footer = words(parsed(site / "index.html").find(".//footer"))  # type: ignore[arg-type]
     said = "G0.0 is mate, G0.5 stalemate, G1.0 one legal move in check, G1.5 one not in check. White's"
     assert said in footer

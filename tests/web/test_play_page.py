@@ -234,6 +234,7 @@ def test_an_engine_plays_from_the_initial_position(opened: Opener) -> None:
     page, played, name = visit.page, visit.page.locator("#played"), visit.page.locator("#name")
     said = page.locator("#said")
     expect(name).to_contain_text("-G20.5")
+    expect(page.locator(".tagline")).to_be_in_viewport(ratio=1)
     expect(said).to_contain_text("You win by very little: the position has occurred three times.")
     visit.press("n")
     page.get_by_role("button", name="From the initial position").click()

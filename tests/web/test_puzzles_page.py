@@ -60,6 +60,7 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
     page.keyboard.press("Enter")
     expect(said).to_have_text(re.compile(r"^It is .+\. Best play goes on: 1\."))
     page.set_viewport_size(PHONE)
+    expect(page.locator(".tagline")).to_be_in_viewport(ratio=1)
     assert not visit.too_wide()
 
 

@@ -7,7 +7,7 @@ import {opponentHas, whole} from "./score.js"
 export const LESSONS = [
     {
         name: "Mate", fen: "k7/8/1K6/8/8/8/8/7R w - - 0 1", accrued: null, goal: "h1h8",
-        task: "Mate is the best there is, as in chess: G0.0, the whole point. White to move: mate in one.",
+        task: "What counts is how few legal moves you leave your opponent. Mate leaves none, in check: G0.0, the whole point. White to move: mate in one.",
         right: "Mate: G0.0, and White has 1 : 0.",
     },
     {
