@@ -26,7 +26,7 @@ from tbgen.html.cards import SIZE, Caption, Shown, card, film
 from tbgen.html.diagrams import with_links
 from tbgen.probe.states import read_chess
 from tbgen.probe.tablebase import View
-from tbgen.text import plies
+from tbgen.text import counted
 from tbgen.web.exchange import Endpoints, Refusal, answer_file
 from tbgen.web.games import GameState, looked_up
 from tbgen.web.limits import Bill, WorkerPool
@@ -50,11 +50,11 @@ def sentence(turn: chess.Color, own: GScore, accrued: GScore, value: GScore, dep
     :param depth: plies until the value is reached; None if that is not known.
 
     >>> sentence(chess.BLACK, GScore("G3.5"), GScore("G3.5"), GScore("G1.5"), 4)
-    'White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44).'
+    'White wins by a little: in 2 moves Black gets down to one legal move (0.56 : 0.44).'
     """
     mover = _side(turn)
     holder, opponent = _side(value.white), _side(not value.white)
-    soon = "" if depth is None else f" in {plies(depth)}"
+    soon = "" if depth is None else f" in {counted((depth + 1) // 2, 'move')}"
     if own.rank < 2:
         return f"{mover} is {'stalemated' if own.rank else 'mated'}."
     if value.rank == 0:
@@ -64,7 +64,7 @@ def sentence(turn: chess.Color, own: GScore, accrued: GScore, value: GScore, dep
     if depth == 0 or value == accrued:
         kept = f"{holder} keeps {value} and wins {_amount(value)}"
         return f"{kept}: that has accrued, and best play leaves it at that{_shares(value)}."
-    return f"{holder} wins {_amount(value)}: {opponent} gets {_leaves(value)}{soon}{_shares(value)}."
+    return f"{holder} wins {_amount(value)}:{soon} {opponent} gets {_leaves(value)}{_shares(value)}."
 
 
 def _side(white: bool) -> str:
@@ -97,7 +97,7 @@ def _leaves(value: GScore) -> str:
     """Return what a score leaves to its holder's opponent."""
     number = value.rank // 2
     name = _NUMBERS[number] if number < len(_NUMBERS) else str(number)
-    moves = f"down to {name} {'move' if number == 1 else 'moves'}"
+    moves = f"down to {name} legal {'move' if number == 1 else 'moves'}"
     return moves if value.rank % 2 else f"in check and {moves}"
 
 

@@ -193,6 +193,10 @@ class Visit:
         assert found is not None
         return found
 
+    def has_depth(self, plies: int) -> None:
+        """Wait until the explorer shows a position that is so many plies from its value."""
+        expect(self.page.locator(f"#facts [data-plies='{plies}']")).to_have_count(1)
+
     def enter(self, selector: str, text: str) -> None:
         """Write into a field, and press Enter."""
         self.page.locator(selector).fill(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser
 from starlette.testclient import TestClient
 
 from tbgen.beyond.budget import Budget
@@ -132,9 +132,7 @@ def visit(
     visit.page.set_viewport_size(DESK)
     visit.page.emulate_media(color_scheme="light")
     visit.go()
-    expect(visit.page.locator("#sentence")).to_have_text(
-        "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
-    )
+    visit.has_depth(4)
     yield visit
     visit.forget()
     wrong, visit.wrong = visit.wrong, []

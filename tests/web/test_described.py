@@ -107,15 +107,15 @@ def test_the_page(browser: Browser, described_dir: Path) -> None:
     with served(described_dir) as address:
         visit = Visit(browser, address, f"?fen={FEN.replace(' ', '_')}")
         page, sentence = visit.page, visit.page.locator("#sentence")
-        expect(sentence).to_have_text("White mates in 22 plies.")
+        expect(sentence).to_have_text("White mates in 11 moves.")
         assert page.locator("#board [data-square=f5][data-man]").count() == 1
         assert page.evaluate("fetch('page/men/w/WD.svg').then(answer => answer.ok)")
         visit.drag("g5", "f4")  # no legal move
         visit.drag("g5", "g4")
-        expect(sentence).to_have_text("White mates in 17 plies.")
-        visit.click("#step", "White mates in 16 plies.")
+        expect(sentence).to_have_text("White mates in 9 moves.")
+        visit.click("#step", "White mates in 8 moves.")
         page.reload()
-        expect(sentence).to_have_text("White mates in 16 plies.")
+        expect(sentence).to_have_text("White mates in 8 moves.")
         expect(page.locator("#played")).to_contain_text("g5g4")
         page.locator("#copy-pgn").click()
         expect(page.locator("#said")).to_have_text("There is no PGN of it: copy the link instead")

@@ -34,26 +34,28 @@ def missing(visit: Visit) -> str:
 @pytest.mark.everywhere
 def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
     """Played by dragging and clicking; back and reload restore; the line to the end is that of the tables."""
-    page, sentence = visit.page, visit.page.locator("#sentence")
+    page = visit.page
     visit.drag("g5", "f4")  # no legal move
     visit.drag("g5", "h5")
-    expect(sentence).to_contain_text("in 3 plies")
+    visit.has_depth(3)
     assert visit.asked() == {"fen": KBK, "line": "Kh5"}
     visit.settle()
     visit.until(lambda: visit.square_at(*visit.square("e5")) == "e5")
     page.mouse.click(*visit.square("e5"))
     page.mouse.click(*visit.square("f4"))
-    expect(sentence).to_contain_text("in 2 plies")
+    visit.has_depth(2)
     page.go_back()
-    expect(sentence).to_contain_text("in 3 plies")
+    visit.has_depth(3)
     page.reload()
-    expect(sentence).to_contain_text("in 3 plies")
+    visit.has_depth(3)
     expect(page.locator("#played")).to_have_text(re.compile("start 1... Kh5"))
-    visit.click("#first", "in 4 plies")
+    visit.click("#first")
+    visit.has_depth(4)
     visit.click("#end", "that has accrued")
     with open_tablebase(tables) as opened:
         assert visit.asked()["line"].split() == [ply.san for ply in opened.line(KBK)]
-    visit.click("#undo", "in 4 plies")
+    visit.click("#undo")
+    visit.has_depth(4)
     visit.click("#run", "that has accrued")
 
 
@@ -73,7 +75,7 @@ def test_keys(visit: Visit) -> None:
     page.keyboard.press("Enter")
     visit.go_to_square("h5", "g5")
     page.keyboard.press("Enter")
-    expect(sentence).to_contain_text("in 3 plies")
+    visit.has_depth(3)
     for text in ("nonsense", "Kz9"):
         visit.enter("#typed", text)
         expect(problem).to_have_text(f"{text} is no legal move here.")
@@ -81,21 +83,21 @@ def test_keys(visit: Visit) -> None:
     expect(problem).to_have_text("Kz9 is no legal move here.")
     page.locator("#flip").click()
     visit.enter("#typed", "Kf4")
-    expect(sentence).to_contain_text("in 2 plies")
+    visit.has_depth(2)
     page.locator("#moves button").first.focus()
     page.keyboard.press("Enter")
-    expect(sentence).to_contain_text("in 1 ply")
+    visit.has_depth(1)
     expect(page.locator("#moves button").first).to_be_focused()
     page.locator("#step").focus()
     visit.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
-    expect(sentence).to_contain_text("in 4 plies")
+    visit.has_depth(4)
     page.locator("#fen").focus()
     visit.drag("g5", "h5")
-    expect(sentence).to_contain_text("in 3 plies")
+    visit.has_depth(3)
     visit.press("ArrowLeft")
-    expect(sentence).to_contain_text("in 4 plies")
+    visit.has_depth(4)
     visit.press("ArrowRight")
-    expect(sentence).to_contain_text("in 3 plies")
+    visit.has_depth(3)
     expect(page.locator("#board .marker-focus")).to_have_count(0)
     for leave in (
         page.get_by_role("link", name="Bare kings").click,
@@ -106,7 +108,9 @@ def test_keys(visit: Visit) -> None:
         leave()
         expect(problem).to_have_text("")
         expect(typed).to_have_value("")
-    expect(sentence).to_have_text("Black wins by very little: White gets down to three moves in 4 plies.")
+    expect(sentence).to_have_text(
+        "Black wins by very little: in 2 moves White gets down to three legal moves."
+    )
 
 
 @pytest.mark.everywhere
@@ -320,10 +324,11 @@ def test_every_best_move_has_an_arrow(visit: Visit, tables: Path) -> None:
     page.locator("#setup").click()
     expect(page.locator("#board .arrow")).to_have_count(0)
     page.get_by_role("link", name="In classical chess").click()
-    expect(sentence).to_have_text("Black wins in 10 plies.")
+    expect(sentence).to_have_text("Black wins in 5 moves.")
     expect(page.locator("#accruing")).to_be_hidden()
     page.locator("#step").click()
-    expect(sentence).to_have_text("Black wins in 9 plies.")
+    expect(page.locator("#played")).to_contain_text("Kb2")
+    expect(sentence).to_have_text("Black wins in 5 moves.")  # nine plies, of which White makes four
     expect(page.locator("#end")).to_be_disabled()
     page.locator("#rules").select_option("r")
     expect(page.locator("#value")).to_have_text("-G0.0")
@@ -350,7 +355,7 @@ def test_examples_samples_and_reports(visit: Visit, tables: Path) -> None:
             "KBvK",
             "G0.5",
             {
-                "#stats .note a": "46 plies",
+                "#stats .note a": "23 moves",
                 "#stats .here th": "G0.5",
                 "#stats .here td >> nth=0": f"{counted:,}",
             },
@@ -379,8 +384,8 @@ def test_a_phone(scheme: str, opened: Opener) -> None:
     """Board, verdict and bar are on one screen, where the bar stays, whatever is played or set up; nothing is
     serious for people with disabilities, and nothing wider than the screen."""
     visit = opened(color_scheme=scheme, has_touch=True, viewport=PHONE)
-    page, sentence = visit.page, visit.page.locator("#sentence")
-    expect(sentence).to_contain_text("in 4 plies")
+    page = visit.page
+    visit.has_depth(4)
 
     def tops() -> list[float]:
         return [visit.box(name)["y"] for name in ("#board", "#walk", "#forward")]
@@ -389,14 +394,14 @@ def test_a_phone(scheme: str, opened: Opener) -> None:
     last, said = visit.box("#walk"), visit.box("#sentence")
     assert last["y"] + last["height"] <= PHONE["height"]
     assert said["y"] + said["height"] <= last["y"]
-    for button, said_then in (("forward", "in 3 plies"), ("last", "has accrued"), ("first", "in 4 plies")):
+    for button, depth in (("forward", 3), ("last", 0), ("first", 4)):
         page.locator(f"#{button}").tap()
-        expect(sentence).to_contain_text(said_then)
+        visit.has_depth(depth)
         expect(page.locator("#last")).to_be_enabled(enabled=button != "last")
     assert tops() == before
     page.touchscreen.tap(*visit.square("g5"))
     page.touchscreen.tap(*visit.square("h5"))
-    expect(sentence).to_contain_text("in 3 plies")
+    visit.has_depth(3)
     page.locator("#setup").tap()
     expect(page.locator("#palette")).to_be_visible()
     assert tops() == before
@@ -425,5 +430,5 @@ def test_what_comes_late_is_of_no_other_position(visit: Visit) -> None:
     page.keyboard.press("ArrowRight")
     answers[0].continue_()
     page.unroute_all()
-    expect(page.locator("#sentence")).to_contain_text("White gets down to three moves")
+    expect(page.locator("#sentence")).to_contain_text("White gets down to three legal moves")
     assert visit.asked() == {"fen": PAWN, "accrued": "-G2.5"}

@@ -1,6 +1,8 @@
 """What others see of a link: pictures, words, a frame."""
 
 import io
+import re
+from pathlib import Path
 from typing import Any
 
 import chess
@@ -8,7 +10,8 @@ import html5lib
 from PIL import Image
 from starlette.testclient import TestClient
 
-from tbgen.web.previews import scene_of
+from tbgen.probe.tablebase import open_tablebase
+from tbgen.web import previews
 from tbgen.web.settings import MOST_FRAMES
 
 KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
@@ -28,7 +31,7 @@ def said(api: TestClient, query: str, **headers: str) -> dict[str, str]:
 
 def test_the_page_says_what_its_address_shows(api: TestClient) -> None:
     found = said(api, f"?fen={KBK}")
-    title = "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
+    title = "White wins by a little: in 2 moves Black gets down to one legal move (0.56 : 0.44)."
     assert found["og:title"] == title
     assert found["og:description"] == "G1.5 in r-mobility chess. Black to move. Accrued: G3.5."
     assert found["og:image"] == f"http://testserver/picture.png?fen={KBK}"
@@ -53,9 +56,24 @@ def test_the_page_says_what_it_comes_to_before_it_has_asked(api: TestClient) -> 
             each.text for name in ("value", "sentence") for each in root.iter("p") if each.get("id") == name
         ]
 
-    sentence = "White wins by a little: Black gets down to one move in 4 plies (0.56 : 0.44)."
+    sentence = "White wins by a little: in 2 moves Black gets down to one legal move (0.56 : 0.44)."
     assert paragraphs(f"?fen={KBK}") == ["G1.5", sentence]
     assert paragraphs("?fen=nonsense") == [None, None]
+
+
+def test_moves_are_told_as_those_of_the_side_that_gets_the_value(tables: Path) -> None:
+    """It makes the last of the plies, so that it makes half of them, or one more than its opponent."""
+    with open_tablebase(tables) as known:
+        some = known.table("KPvK").sample(50, seed=1)
+        for board in map(some.board, range(50)):
+            found = known.probe(board)
+            movers = [board.turn ^ bool(number % 2) for number in range(found.depth or 0)]
+            assert not movers or movers[-1] == found.value.white
+            states = (found.position_score, found.accrued, found.value)
+            for number in re.findall(
+                r" in (\d+) moves?", previews.sentence(board.turn, *states, found.depth)
+            ):
+                assert movers.count(found.value.white) == int(number)
 
 
 def test_the_path_that_a_proxy_serves_the_page_under(api: TestClient) -> None:
@@ -110,7 +128,7 @@ def test_the_line_of_an_address() -> None:
         ("line=Kh5&at=9", "Kh5", 1),
         ("line=Kh5&at=x", "Kh5", 1),
     ):
-        scene = scene_of({"fen": KBK, **dict(part.split("=") for part in query.split("&") if part)})
+        scene = previews.scene_of({"fen": KBK, **dict(part.split("=") for part in query.split("&") if part)})
         assert (" ".join(str(state.san) for state in scene.states[1:]), scene.at) == (sans, at), query
 
 

@@ -2,6 +2,7 @@
 
 import {$, h, refillMoves, step} from "./browser.js"
 import {graph} from "./mobility.js"
+import {parse} from "./position.js"
 import {change, markOf, score} from "./score.js"
 import {isView} from "./state.js"
 import {SIGNS, asComment, inOrder, lineThrough, nextOf} from "./tree.js"
@@ -64,7 +65,7 @@ export function showOutcome(element, refereed) {
     const first = plies.find(ply => ply.value)
     element.replaceChildren(...[
         "Result ", score(outcome.value), ` (${basisOf(outcome)}), accrued at the end `, score(plies.at(-1).accrued), ". ",
-        !first ? "No table reaches it." : first.ply ? `Tables begin at ply ${first.ply}.` : "",
+        !first ? "No table reaches it." : first.ply ? `Tables begin at move ${parse(first.fen).number}.` : "",
         cut ? ` ${cut === 1 ? "A variation ends" : `${cut} variations end`} before a move that is not legal.` : "",
         outcome.doubts.length ? ` Doubtful: ${outcome.doubts.join(", ")}.` : "",
         missing.length ? [" More is known after ", h("code", {}, `tbgen build ${missing.join(" ")}`), "."] : "",

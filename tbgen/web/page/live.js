@@ -2,7 +2,7 @@
 
 import {attempt, fresh, isStatic} from "./api.js"
 import {$, h, step} from "./browser.js"
-import {counted, pointsText} from "./score.js"
+import {counted, movesIn, pointsText} from "./score.js"
 import {Card, Stage, Watched, addressOf} from "./watched.js"
 
 const MOST_CARDS = 15
@@ -232,11 +232,11 @@ const signed = number => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(1
  * @param {(game: object) => void} onReplay told of the one that is to be seen again
  */
 function showFinished(listed, onReplay) {
-    const head = ["Game", "White", "Black", "Result", "Points", "Plies", "How it ended", "Show"]
+    const head = ["Game", "White", "Black", "Result", "Points", "Moves", "How it ended", "Show"]
     const words = new Set([0, 1, 2, 6, 7])
     const rows = listed.map(game => {
         return [
-            game.key, game.white, game.black, game.value, pointsText(game.points), game.plies, howOf(game),
+            game.key, game.white, game.black, game.value, pointsText(game.points), movesIn(game.plies), howOf(game),
             [step("replay", () => onReplay(game), false, {"aria-label": `Replay game ${game.key}`}), " ",
                 h("a", {href: addressOf(game.key), "aria-label": `Explore game ${game.key}`}, "explore"), " ", h("a", {href: addressOf(game.key, ".pgn"), "aria-label": `PGN of game ${game.key}`}, "PGN")],
         ]

@@ -2,7 +2,7 @@
 
 import {$, svg} from "./browser.js"
 import {moverOf, squaresOf} from "./position.js"
-import {height, isWhites, markOf, opponentHas} from "./score.js"
+import {counted, height, isWhites, markOf, movesIn, opponentHas} from "./score.js"
 
 export class Mobility {
     /** @param {Board} board that shows where the moves lead */
@@ -71,7 +71,7 @@ export function graph(plies, {width: wanted, at = null, whole = false, onGo = nu
     const first = plies.findIndex(ply => ply.value)
     const known = plies.map((ply, index) => [ply, index]).filter(([ply]) => ply.value)
     const accrued = plies.map((ply, index) => [ply, index]).filter(([ply]) => ply.accrued)
-    const said = `Accrued score over ${plies.length - 1} plies, from ${accrued[0]?.[0].accrued} to ${accrued.at(-1)?.[0].accrued}`
+    const said = `Accrued score over ${counted(movesIn(plies.length - 1), "move")}, from ${accrued[0]?.[0].accrued} to ${accrued.at(-1)?.[0].accrued}`
     const drawn = svg("svg", {viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": said},
         GRID.map(value => [
             svg("line", {class: "grid", x1: LEFT, x2: width, y1: y(value), y2: y(value)}),

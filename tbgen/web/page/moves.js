@@ -3,7 +3,7 @@
 import {Refused, ask} from "./api.js"
 import {$, h, refill} from "./browser.js"
 import {after} from "./position.js"
-import {plies, pointsText, score, winning} from "./score.js"
+import {counted, movesIn, pointsText, score, winning} from "./score.js"
 import {isView, questionOf} from "./state.js"
 
 const MOST_BEST = 8
@@ -37,9 +37,9 @@ function heading(move, index, rules, {accrued, beyond}) {
 }
 
 function button(move, rules, does) {
-    const depth = move.checkmate ? "mate" : move.stalemate ? "stalemate" : move.depth === null ? "" : String(move.depth)
+    const depth = move.checkmate ? "mate" : move.stalemate ? "stalemate" : move.depth === null ? "" : String(movesIn(move.depth))
     const said = [
-        move.depth === null ? "" : `${plies(move.depth)} to go`,
+        move.depth === null ? "" : `${counted(movesIn(move.depth), "move")} to go`,
         isView(rules) || !move.accrued ? "" : `accrued after it ${move.accrued}`,
         move.zeroing && rules === "r" ? "resets" : "",
     ].filter(Boolean).join(", ")

@@ -4,7 +4,7 @@ import {Refused, ask, attempt, badInput, isStatic, post} from "./api.js"
 import {$, TAB, h, keep, kept, step} from "./browser.js"
 import {basisOf} from "./game.js"
 import {after, describedIn, withScore} from "./position.js"
-import {pointsText, score} from "./score.js"
+import {movesIn, pointsText, score} from "./score.js"
 import {variantOf} from "./state.js"
 import {commentsOf, headOf, inLine, lineThrough, parsed, pgnOf, refereed, tokensOf, withComments} from "./tree.js"
 
@@ -160,7 +160,7 @@ function row(game, onOpen) {
     const players = `${tags.White ?? "?"} – ${tags.Black ?? "?"}`
     const open = error ? players : step(players, () => onOpen(game))
     const cells = error ? [h("td", {colspan: isStatic ? 2 : 3, class: "problem"}, error)] : [
-        h("td", {}, result), isStatic ? "" : outcomeOf(outcome), h("td", {}, plies)]
+        h("td", {}, result), isStatic ? "" : outcomeOf(outcome), h("td", {}, movesIn(plies))]
     return h("tr", {"data-number": number}, h("th", {scope: "row"}, open), cells)
 }
 

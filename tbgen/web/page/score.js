@@ -61,6 +61,14 @@ export const counted = (number, one, several = `${one}s`) => `${number} ${number
 
 export const plies = number => counted(number, "ply", "plies")
 
+/**
+ * Return in how many of its own moves a side makes the last one of some plies, as players count the moves to a mate.
+ *
+ * @param {number} number of plies
+ * @returns {number}
+ */
+export const movesIn = number => (number + 1) >> 1
+
 const isCheck = score => rankOf(score) % 2 === 0
 
 function moves(score, noun) {
@@ -68,8 +76,8 @@ function moves(score, noun) {
     return `${NUMBERS[number] ?? number} ${noun}${number === 1 ? "" : "s"}`
 }
 
-/** Return what a score leaves to its holder's opponent, such as "in check and down to one move". */
-export const leaves = score => `${isCheck(score) ? "in check and " : ""}down to ${moves(score, "move")}`
+/** Return what a score leaves to its holder's opponent, such as "in check and down to one legal move". */
+export const leaves = score => `${isCheck(score) ? "in check and " : ""}down to ${moves(score, "legal move")}`
 
 /** Return what a position's own score says of the side to move, such as "is in check and has one legal move". */
 export const opponentHas = score => `${isCheck(score) ? "is in check and " : ""}has ${moves(score, "legal move")}`
@@ -83,15 +91,15 @@ export function sentence(answer) {
     const {value, depth, accrued} = answer
     if (answer.checkmate) return `${mover} is mated.`
     if (answer.stalemate) return `${mover} is stalemated.`
-    if (answer.view) return answer.winner === null ? "A draw with best play." : `${winning(answer)}${inPlies(depth)}.`
+    if (answer.view) return answer.winner === null ? "A draw with best play." : `${winning(answer)}${inMoves(depth)}.`
     const holder = sideOf(value)
     const opponent = otherSide(holder)
-    if (rankOf(value) === 0) return `${holder} mates${inPlies(depth)}.`
-    if (rankOf(value) === 1) return `${holder} stalemates ${opponent}${inPlies(depth)}.`
+    if (rankOf(value) === 0) return `${holder} mates${inMoves(depth)}.`
+    if (rankOf(value) === 1) return `${holder} stalemates ${opponent}${inMoves(depth)}.`
     if (depth === 0 || value === accrued) {
         return `${holder} keeps ${value} and wins ${amount(answer.points)}: that has accrued, and best play leaves it at that${shares(answer.points)}.`
     }
-    return `${holder} wins ${amount(answer.points)}: ${opponent} gets ${leaves(value)}${inPlies(depth)}${shares(answer.points)}.`
+    return `${holder} wins ${amount(answer.points)}:${inMoves(depth)} ${opponent} gets ${leaves(value)}${shares(answer.points)}.`
 }
 
 /** Return points as a sentence ends with them: with two digits or, where three are all, with three; nothing where both sides would have the same. */
@@ -110,7 +118,7 @@ export function amount({white, black}) {
 /** Return who wins in a view of the tables, and how. */
 export const winning = ({winner, points}) => `${winner === "white" ? "White" : "Black"} ${points[winner] === 1 ? "wins" : "stalemates"}`
 
-const inPlies = depth => depth === null ? "" : ` in ${plies(depth)}`
+const inMoves = depth => depth === null ? "" : ` in ${counted(movesIn(depth), "move")}`
 
 /** Return the value of an answer, short and large. */
 export function headline(answer) {
@@ -142,7 +150,7 @@ const TERMS = {
     points: "What White and Black get of the point if both play best.",
     accrued: "The lowest score since the last capture or pawn move; the first of equal ones counts. A minus is Black's.",
     position: "The score of this position alone: the legal moves of the side to move, and half a move more if it is not in check. A minus is Black's.",
-    depth: "Plies, moves of one side, until the value is reached by best play.",
+    depth: "The moves of the side that gets the value, until it is reached by best play. Plies count the moves of both sides.",
     score: "The number of legal moves left to the opponent, and half a move more if he is not in check: the fewer, the better. A minus is Black's.",
     worth: "The score that best play comes to from there.",
     mistake: "A move after which best play gives its side less.",

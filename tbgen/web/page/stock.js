@@ -69,8 +69,8 @@ const EXAMPLES = [
     ["The same without resets", "fen=8/8/5k1K/5P2/8/8/8/8_w_-_-_1_60&accrued=-G2.5&rules=wg", "In whole-game mobility it is no help to give the pawn up."],
     ["The last pawn", "fen=4k3/4P3/4K3/8/8/8/8/8_b_-_-_0_1", "No draw here: White has stalemated."],
     ["Knight and kings", "fen=8/8/8/2kNK3/8/8/8/8_b_-_-_0_1", "What a knight gives, from the wiki of the rules."],
-    ["Bishop: the longest way", "fen=8/8/8/8/8/2k5/8/K2B4_b_-_-_0_1", "46 plies until Black is down to one move."],
-    ["Bishop: the longest stalemate", "fen=8/8/8/8/8/8/8/2K1B1k1_w_-_-_0_1", "A stalemate in 17 plies."],
+    ["Bishop: the longest way", "fen=8/8/8/8/8/2k5/8/K2B4_b_-_-_0_1", "23 moves until Black is down to one."],
+    ["Bishop: the longest stalemate", "fen=8/8/8/8/8/8/8/2K1B1k1_w_-_-_0_1", "A stalemate in 9 moves."],
     ["Rook against bishop", "fen=8/8/8/7R/3K4/6k1/6b1/8_b_-_-_0_1", "Look along the slider: what Black had before decides how far he gets."],
     ["In classical chess", "fen=8/8/8/8/8/8/8/K2kr3_w_-_-_0_1&rules=classical", "The same tables know who mates, and when."],
 ]

@@ -3,7 +3,7 @@
 import {ask, attempt} from "./api.js"
 import {$, h, refill, steps} from "./browser.js"
 import {numbered} from "./position.js"
-import {headline, height, isWhites, plies, pointsText, score, sentence, showScore, term, unknown, whole} from "./score.js"
+import {counted, headline, height, isWhites, movesIn, plies, pointsText, score, sentence, showScore, term, unknown, whole} from "./score.js"
 import {copy} from "./sharing.js"
 import {DEFAULT, isView, variantOf, written} from "./state.js"
 
@@ -24,8 +24,9 @@ function showFacts(list) {
 function facts(answer) {
     const found = [["material", answer.material], ["points", pointsText(answer.points)]]
     if (answer.view) return found
-    const depth = answer.depth === null ? "not stored" : plies(answer.depth)
-    return [...found, ["accrued", answer.accrued], ["position", answer.position_score], ["depth", depth]]
+    const {depth} = answer
+    const way = depth === null ? "not stored" : h("span", {"data-plies": depth, title: plies(depth)}, counted(movesIn(depth), "move"))
+    return [...found, ["accrued", answer.accrued], ["position", answer.position_score], ["depth", way]]
 }
 
 /** Show what is known of a position all the same where tables do not say all that there is to say. */
@@ -238,12 +239,13 @@ function showStats(element, table, value) {
     const totals = SIDES.map(([side]) => Object.values(values[side]).reduce((sum, count) => sum + count, 0))
     const names = [...new Set(SIDES.flatMap(([side]) => Object.keys(values[side])))].sort((one, other) => height(other) - height(one))
     const number = count => count.toLocaleString("en")
+    const longest = counted(movesIn(table.max_depth), "move")
     const included = table.accrued && table.form === "plain"
     element.replaceChildren(
         h("p", {class: "note"},
             `${number(positions.white)} positions with White to move, ${number(positions.black)} with Black to move, up to `,
             `symmetry; the longest way to a value, ${included ? "whatever has accrued" : "with a fresh score"}, takes `,
-            table.longest ? h("a", {href: written({...DEFAULT, ...table.longest, rules: table.rules})}, `${table.max_depth} plies`) : `${table.max_depth} plies`, "."),
+            table.longest ? h("a", {href: written({...DEFAULT, ...table.longest, rules: table.rules})}, longest) : longest, "."),
         h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Positions by value"}, h("table", {class: "counts"},
             h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "value"), SIDES.map(([, name]) => h("th", {scope: "col", colspan: 2}, name)))),
             h("tbody", {}, names.map(name => h("tr", {class: name === value ? "here" : false},

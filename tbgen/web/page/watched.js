@@ -99,7 +99,7 @@ class View {
         const last = game.plies[at - 1]
         this.wanted = game.fenAt(at)
         this.board.last(last?.uci ?? null)
-        this.board.svg.setAttribute("aria-label", last ? `Board after ${at} plies, the last one ${last.san}` : "Board before the first move")
+        this.board.svg.setAttribute("aria-label", last ? `Board after ${lineText(game.fenAt(at - 1), [last.san])}` : "Board before the first move")
         if (this.drawing) return
         this.drawing = true
         while (!this.closed && this.drawn !== this.wanted) {
