@@ -152,7 +152,7 @@ def test_moves_and_what_has_accrued_are_seen_at_the_board(visit: Visit) -> None:
         if not marked:
             page.locator("#first").click()
         visit.sees({"#board .marker-square": marked, "#board .marker-circle": 2 if marked else 3})
-        expect(page.locator("#accrued-bar")).to_have_attribute("aria-label", f"Accrued so far: {accrued}")
+        expect(page.locator("#accrued-legend")).to_have_text(f"Accrued so far: {accrued}")
         expect(page.locator("#accrued-fill")).to_have_class(holder)
     page.locator("#rules").select_option("classical")
     expect(page.locator("#mobility")).to_be_hidden()

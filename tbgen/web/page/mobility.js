@@ -38,11 +38,15 @@ export function showCount(fen, own) {
     $("count-score").textContent = own
 }
 
-/** Show the accrued score as a bar in the colour of its holder. */
+/**
+ * Show the accrued score as a bar in the colour of its holder, with its legend in the half that stays empty.
+ *
+ * @param {string} accrued
+ * @param {boolean} flipped whether Black is below
+ */
 export function showBar(accrued, flipped) {
     $("accrued-bar").classList.remove("unknown")
-    $("accrued-bar").setAttribute("aria-label", `Accrued so far: ${accrued}`)
-    $("accrued-bar").title = `Accrued so far: ${accrued}`
+    $("accrued-legend").textContent = `Accrued so far: ${accrued}`
     $("accrued-bar").classList.toggle("flipped", flipped)
     $("accrued-fill").style.height = `${50 * Math.abs(height(accrued))}%`
     $("accrued-fill").className = isWhites(accrued) ? "white" : "black"

@@ -149,6 +149,7 @@ const TERMS = {
     material: "The men, White's before the v.",
     points: "What White and Black get of the point if both play best.",
     accrued: "The lowest score since the last capture or pawn move; the first of equal ones counts. A minus is Black's.",
+    bar: "The bar is the score that counts so far, the lowest since the last capture or pawn move, in the colour of the side that holds it: the fewer moves were left, the longer the bar.",
     position: "The score of this position alone: the legal moves of the side to move, and half a move more if it is not in check. A minus is Black's.",
     depth: "The moves of the side that gets the value, until it is reached by best play. Plies count the moves of both sides.",
     score: "The number of legal moves left to the opponent, and half a move more if he is not in check: the fewer, the better. A minus is Black's.",
