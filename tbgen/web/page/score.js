@@ -157,7 +157,7 @@ const TERMS = {
     mistake: "A move after which best play gives its side less.",
     resets: "After a capture or a pawn move the accrued score is that of the new position.",
     held: "The lowest score of this side since the last capture or pawn move. The better one of both has accrued, and is framed.",
-    evaluation: "What the engine gives, in pawns, and how good that is for its own side.",
+    evaluation: "What the engine thinks of its own side, in pawns: with a plus it is ahead.",
 }
 
 /** Return the id of an element that says what a term means. */
