@@ -72,11 +72,14 @@ class Archive:
             write_file(target / FOLDER / name, data)
 
     def _answers(self) -> Iterator[tuple[str, bytes]]:
+        texts = list[bytes]()
         for key, place in self._state.places.items():
             text = self._files.text(place)
-            yield f"games/{key}.pgn", text.strip() + b"\n"
+            texts.append(text.strip() + b"\n")
+            yield f"games/{key}.pgn", texts[-1]
             yield f"games/{key}.json", msgspec.json.encode(retold_game(text, self._files.options))
             yield f"games/{key}.html", _leading(f"../../{explorer_link(text, self._start.rules)}")
+        yield "event.pgn", b"\n".join(texts)
         document = self._state.document()
         listed = document["finished"]["games"]
         while listed and (before := listed[-1]["number"]) > 1:

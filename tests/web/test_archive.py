@@ -75,6 +75,8 @@ def test_its_files_are_what_a_server_answers(event: Path, site_of_event: Path, t
             assert text == api.get(f"/live/games/{key}.pgn").text
             assert f'[Round "{key}"]' in text
     assert len(list((site_of_event / "live" / "games").iterdir())) == 3 * 6 * ROUNDS
+    assert (site_of_event / "live" / "event.pgn").read_bytes().strip() == event.read_bytes().strip()
+    assert 'href="live/event.pgn" download' in (site_of_event / "live.html").read_text()
 
 
 def test_an_event_stays_when_the_site_is_written_anew(site_of_event: Path, three_men: Path) -> None:
@@ -129,6 +131,9 @@ def test_the_page_of_an_event_without_a_server(site_of_event: Path, browser: Bro
         page.locator("#last").click()
         expect(page.locator("#banner")).to_have_text("-G0.0, 0.0000-1.0000: Black mates")
         visit.audit()
+        with page.expect_download() as download:
+            page.get_by_role("link", name="All games as PGN").click()
+        assert download.value.path().read_text().count("Qh4#") == 6 * ROUNDS
         assert "Qh4#" in page.request.get(f"{host.address}/live/games/2.3.1.pgn").text()
         page.get_by_role("link", name="Explore game 2.3.1").click()
         expect(page.locator("#played .step")).to_have_text(["start", "f3", "e5", "g4", "Qh4#"])
