@@ -70,7 +70,7 @@ def take(
     """Take one picture, when all of it is there."""
     visit = Visit(browser, address, query, color_scheme=scheme, viewport={"width": width, "height": HEIGHT})
     visit.page.locator("#facts dd, #problem p").first.wait_for()
-    visit.page.locator("#board .pieces [data-piece]").first.wait_for()
+    visit.page.locator("#board [data-man]").first.wait_for()
     visit.page.wait_for_load_state("networkidle")
     visit.page.screenshot(path=str(file), full_page=whole)
     visit.close()
