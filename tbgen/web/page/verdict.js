@@ -116,7 +116,7 @@ export class Slider {
         if (!stop) return
         this.input.setAttribute("aria-valuetext", `${stop.accrued} accrued, worth ${stop.value}`)
         $("accrued-text").textContent = stop.accrued
-        $("accrued-own").textContent = stop.accrued === this.own ? "the position's own" : ""
+        $("accrued-own").textContent = stop.accrued === this.own ? "of this position alone" : ""
     }
 }
 
