@@ -31,7 +31,7 @@ from tbgen.board.scoring import EXPONENTIAL, ScoreInterval
 from tbgen.cli.solution import end_picture
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.html.diagrams import described
-from tbgen.machine import write_file
+from tbgen.system.files import write_file
 from tbgen.text import counted, duration
 
 ROOT: Final = Path(__file__).resolve().parent.parent

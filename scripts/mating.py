@@ -27,11 +27,11 @@ from tbgen.board.material import Material, worth_of
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.machine import write_file
 from tbgen.report.data import SavedData
 from tbgen.report.endgames import PAGE as WIKI
 from tbgen.report.mating import ENOUGH, MATING_HEAD, MULLER, MatingMarks, mating_rows, mating_rule
 from tbgen.report.model import MatingEntry, MatingTruth, Verdict
+from tbgen.system.files import write_file
 from tbgen.text import counted, share
 
 ROOT: Final = Path(__file__).resolve().parent.parent

@@ -21,7 +21,6 @@ from tbgen.board.rules import own_score
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.html.diagrams import described
-from tbgen.machine import write_file
 from tbgen.report import Report, read_report
 from tbgen.report.highlights import (
     difference_highlights,
@@ -33,6 +32,7 @@ from tbgen.report.highlights import (
 )
 from tbgen.report.model import OverallRecord, Record, TableReport, Typical
 from tbgen.report.wording import NAMES, counted_pawns, meaning, percent
+from tbgen.system.files import write_file
 from tbgen.text import counted, plies
 
 ROOT: Final = Path(__file__).resolve().parent.parent

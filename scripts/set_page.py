@@ -23,8 +23,8 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
-from tbgen.machine import write_file
 from tbgen.store.table_file import StoredFile
+from tbgen.system.files import write_file
 from tbgen.text import counted, duration, number, size_text
 from tbgen.verify.plan import ProofDone, Proofs
 

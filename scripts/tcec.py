@@ -43,8 +43,8 @@ from tbgen.games.standings.players import Player
 from tbgen.games.standings.tiebreaks import TIEBREAKS, Field, Lead
 from tbgen.games.tagging import Adjudicator, TaggedGame, tag_games
 from tbgen.html.diagrams import described
-from tbgen.machine import write_file
 from tbgen.probe.tablebase import Tablebase
+from tbgen.system.files import write_file
 from tbgen.text import csv_text, plies
 from tbgen.text import share as percent
 

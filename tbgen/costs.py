@@ -87,7 +87,7 @@ class Rates(msgspec.Struct, frozen=True):
     tables: dict[Variant, dict[str, TableRate]]
 
 
-RATES: Final = msgspec.convert(tomllib.loads(Path(__file__).with_suffix(".toml").read_text()), Rates)
+RATES: Final = msgspec.convert(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")), Rates)
 
 BASE_MEMORY: Final = RATES.process["tables"] << 20
 """Bytes of a process that has compiled kernels and no table."""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tbgen import machine
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
-from tbgen.machine import remove_leftovers, remove_own, temporary_path, write_file, written_aside
+from tbgen.system import files
+from tbgen.system.files import remove_leftovers, remove_own, temporary_path, write_file, written_aside
 
 
 def test_the_order_of_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_only_what_killed_writers_have_left_is_removed(
     ended: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where it may be."""
-    host = machine._place()
+    host = files._place()
     gone = tmp_path / f"KBvK.r.h5.tmp-{host}-{ended}-0123abcd"
     stale = tmp_path / "KNvK.r.h5.tmp-some-other-machine-7-0123abcd"
     answer = tmp_path / f"cluster.h5.tmp-{host}-{os.getpid()}-0123abcd.tmp-{host}-{ended}-89abcdef"

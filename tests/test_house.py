@@ -3,7 +3,7 @@
 import ast
 import re
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -181,6 +181,25 @@ def test_every_class_has_a_name_of_its_own() -> None:
                 places.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(PACKAGE)))
     assert len(places) > 400
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+SYSTEM = {
+    *("sys.platform", "os.name", "os.kill", "os.fork", "signal.SIGHUP", "signal.SIGPIPE", "signal.SIGKILL"),
+    *("fcntl", "msvcrt", "resource", "psutil", "select", "termios", "winreg"),
+}
+
+
+def test_one_room_asks_for_the_system() -> None:
+    """Elsewhere nothing is named that some systems have and others lack; mypy finds the rest."""
+    places = defaultdict[str, set[str]](set)
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(tree_of(path)):
+            names = [ast.unparse(node)] if isinstance(node, ast.Attribute) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in SYSTEM.intersection(names):
+                places[name].add(part_of(path))
+    assert {"sys.platform", "fcntl", "psutil"} <= places.keys()
+    assert set().union(*places.values()) == {"system"}, places
 
 
 def is_compiled(node: ast.FunctionDef) -> bool:

@@ -46,8 +46,8 @@ from tbgen.generator.cluster_workers import (
     shared_probe,
     survey,
 )
-from tbgen.machine import remove_leftovers
 from tbgen.probe.tablebase import Tablebase
+from tbgen.system.files import remove_leftovers
 
 
 def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cell, tuple[Cell, ...]]:

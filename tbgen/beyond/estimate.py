@@ -15,8 +15,8 @@ from tbgen.beyond.structures import cells_below, homes_below, seconds_to_solve, 
 from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.costs import disk_of
 from tbgen.documents import Count, Document
-from tbgen.machine import processors
 from tbgen.probe.tablebase import Tablebase
+from tbgen.system.memory import processors
 
 MOST_CELLS: Final = 5_000
 """Cells that are counted, which takes some seconds; where there are more, they are not all counted."""

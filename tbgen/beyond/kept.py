@@ -29,7 +29,7 @@ from tbgen.cells.file import (
     read_cell,
 )
 from tbgen.errors import TbgenError
-from tbgen.machine import make_directory, write_errors, written_aside
+from tbgen.system.files import make_directory, write_errors, written_aside
 
 LEAST_SLOTS: Final = 64**3
 """Smaller cells are solved again in less time than it takes to read them."""

@@ -37,8 +37,8 @@ from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.cells.window import Interval
 from tbgen.index.layout import MIRROR_RANKS
-from tbgen.machine import give_back, held
 from tbgen.store.cache import Recent
+from tbgen.system.memory import give_back, held
 
 _Sources: TypeAlias = tuple[tuple[int, int], ...]
 """Ways out that a block was decided by: the numbers of their routes, and how often bounds of their

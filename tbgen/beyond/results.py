@@ -7,13 +7,11 @@ attempt is over, so a run that is killed loses no other; what it has left of a l
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import math
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -26,12 +24,12 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import ProvedValue, ScoreInterval
 from tbgen.documents import UNSET, Document, ScoreText, UnsetType
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.machine import write_errors
+from tbgen.system.files import check_name, write_errors
+from tbgen.system.locks import NoLocksError, try_lock
 
 __all__ = ["Effort", "SolveResults", "StateName", "open_results"]
 
 _HEAD: Final = b'{"format": "results of solving positions, by tbgen", "version": 1}\n'
-_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 """What network file systems without locks answer."""
 
 
@@ -163,6 +161,7 @@ def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveR
     remedy = f"choose another place with {option}"
     if path.exists() and not path.is_file():
         raise UsageError(f"{quote(str(path))} is no file: name one for results with {option}")
+    check_name(path)
     with write_errors(path, remedy=remedy):
         file = open(path, "a+b", buffering=0)  # noqa: SIM115
 
@@ -173,25 +172,17 @@ def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveR
             os.fsync(file.fileno())
 
     with file:
-        _lock(path, file)
+        with suppress(NoLocksError):
+            if not try_lock(file.fileno()):
+                raise UsageError(
+                    f"another run of tbgen is writing to {quote(str(path))}: let it end, or name another file"
+                )
         results = SolveResults(lambda line: append(line + b"\n"))
         whole = _read(path, file, results, option)
         file.truncate(whole)
         if not whole:
             append(_HEAD)
         yield results
-
-
-def _lock(path: Path, file: FileIO) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise UsageError(
-            f"another run of tbgen is writing to {quote(str(path))}: let it end, or name another file"
-        ) from None
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:
-            raise
 
 
 def _read(path: Path, file: FileIO, results: SolveResults, option: str) -> int:

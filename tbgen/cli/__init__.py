@@ -9,7 +9,8 @@ def entry_point() -> None:
     """Run the command line and leave the process with its exit code."""
     try:
         from tbgen.cli.main import main
-        from tbgen.cli.streams import TERMINATIONS, prepare_streams, raise_terminations
+        from tbgen.cli.streams import prepare_streams, raise_terminations
+        from tbgen.system.signals import ENDINGS
 
         prepare_streams()
         raise_terminations()
@@ -17,7 +18,7 @@ def entry_point() -> None:
         print("tbgen: interrupted", file=sys.stderr)
         os._exit(128 + signal.SIGINT)
     code = main(sys.argv[1:])
-    if code - 128 in (signal.SIGINT, *TERMINATIONS):
+    if code - 128 in ENDINGS:
         # Kernels cannot be interrupted, and a plain exit would wait for those at work in other threads.
         from tbgen.compiler.cache import remove_substitute
 

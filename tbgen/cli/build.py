@@ -29,7 +29,7 @@ from tbgen.extras import needs_extra
 from tbgen.generator import Built, Estimate, build, check_memory, missing
 from tbgen.generator.runner import limits_of, schedule_of
 from tbgen.generator.schedule import Outlook
-from tbgen.machine import processors
+from tbgen.system.memory import processors
 from tbgen.text import counted, duration, size_text
 
 

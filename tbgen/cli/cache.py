@@ -4,7 +4,7 @@ from tbgen.cli.options import AsJson, command
 from tbgen.cli.streams import fields, print_json
 from tbgen.compiler.cache import cached_kernels
 from tbgen.compiler.cache import clear as clear_cache
-from tbgen.machine import write_errors
+from tbgen.system.files import write_errors
 from tbgen.text import size_text
 
 

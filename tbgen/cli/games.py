@@ -26,7 +26,7 @@ from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.files import PgnSource, is_stream, reading
 from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
-from tbgen.machine import processors
+from tbgen.system.memory import processors
 from tbgen.text import counted, duration
 
 _EVERY = 256

@@ -39,6 +39,8 @@ COMPLETION_VARIABLE: Final = "_TBGEN_COMPLETE"
 
 _SHORTAGES: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 """What a system says that gives no more files or processes."""
+_READER_GONE: Final = 128 + 13
+"""The exit code of programs that SIGPIPE ends."""
 
 
 class Commands(click.Group):
@@ -98,7 +100,7 @@ def main(arguments: Sequence[str]) -> int:
         return _fail("interrupted", 128 + signal.SIGINT)
     except BrokenPipeError:
         discard(sys.stdout.fileno())  # its reader has seen enough
-        return 128 + signal.SIGPIPE
+        return _READER_GONE
     except OSError as error:
         source = "the system" if error.errno in _SHORTAGES else "output"
         return _fail(f"{error.filename or source}: {error.strerror or error}", 1)

@@ -32,12 +32,12 @@ from tbgen.documents import struct_of
 from tbgen.errors import UsageError, quote
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.games.standings.elo import TestSettings, is_of_test, sprt_settings
-from tbgen.machine import usable_processors
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.foreign import reworded
 from tbgen.match.openings import ChessVariant, OpeningSettings
 from tbgen.match.settings import EventSettings, Format, engines_of, processors_of, settings_of_toml
 from tbgen.probe.syzygy import MOST_MEN
+from tbgen.system.memory import usable_processors
 from tbgen.text import counted, number
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tbgen.cli.options import AsJson, Count, Directory, Men, Parsed, Setting, Ta
 from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError, quote
-from tbgen.machine import processors
+from tbgen.system.memory import processors
 from tbgen.text import counted, duration, size_text
 
 if TYPE_CHECKING:

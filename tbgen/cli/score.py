@@ -29,7 +29,7 @@ from tbgen.games.standings.tables import KEYS, overview
 from tbgen.games.standings.tables import tables as all_tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Lead, names
 from tbgen.games.standings.tournament import LeftOut
-from tbgen.machine import make_directory, write_file
+from tbgen.system.files import make_directory, write_file
 from tbgen.text import counted
 
 if TYPE_CHECKING:

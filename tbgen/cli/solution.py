@@ -19,8 +19,8 @@ from tbgen.cli.answers import board_text, diagram, line_text, mover
 from tbgen.cli.streams import print_json
 from tbgen.errors import TbgenError
 from tbgen.html.diagrams import picture
-from tbgen.machine import make_directory, write_file
 from tbgen.progress import SolveStage
+from tbgen.system.files import make_directory, write_file
 from tbgen.text import counted, plies
 
 _MORE: Final = {

@@ -3,10 +3,8 @@
 import io
 import json
 import os
-import select
 import signal
 import sys
-import threading
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,15 +14,11 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from tbgen.errors import TbgenError
+from tbgen.system.signals import TERMINATIONS, has_come, send_to_main
 
 _READ_BYTES: Final = 1 << 16
 _AGAIN: Final = 0.05
 """Seconds after which a signal that was lost is sent again."""
-
-
-TERMINATIONS: Final = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
-"""Signals that end a process as Ctrl-C does, and how that is said: systems and schedulers of jobs send
-SIGTERM, and a terminal that is closed SIGHUP."""
 
 
 class TerminationError(KeyboardInterrupt):
@@ -51,7 +45,7 @@ def _send_again(lost: "sys.UnraisableHookArgs") -> None:
     """Send a signal again that came where Python drops exceptions, as while an object is deleted."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
         number = getattr(lost.exc_value, "number", signal.SIGINT)
-        Timer(_AGAIN, signal.pthread_kill, (threading.main_thread().ident, number)).start()
+        Timer(_AGAIN, send_to_main, (number,)).start()
     else:
         sys.__unraisablehook__(lost)
 
@@ -77,7 +71,8 @@ def prepare_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a player's name must not stop an answer
+            # A player's name must not stop an answer, and lines end as they do on other systems.
+            stream.reconfigure(errors="backslashreplace", newline="\n")
     if sys.stdout is None:
         sys.stdout = ClosedOutput()
     if sys.stderr is None:
@@ -161,7 +156,7 @@ def _arrived(descriptor: int, most: int) -> Iterator[list[str]]:
     while read := os.read(descriptor, _READ_BYTES):
         *whole, unfinished = (unfinished + decoder.decode(read)).split("\n")
         lines += whole
-        if len(lines) >= most or not select.select([descriptor], [], [], 0)[0]:
+        if len(lines) >= most or not has_come(descriptor):
             yield lines
             lines = []
     yield lines + (unfinished + decoder.decode(b"", True)).split("\n")

@@ -13,7 +13,7 @@ from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.files import is_stream, matching, writing
 from tbgen.games.tagging import Tally
-from tbgen.machine import make_directory
+from tbgen.system.files import make_directory
 from tbgen.text import counted
 
 _HELD: Final = 16 << 20
@@ -107,7 +107,7 @@ def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
     :raises UsageError: if there is none to be written.
     :raises TbgenError: if a directory cannot be made.
     """
-    if target.endswith(os.sep):
+    if target.endswith((os.sep, "/")):
         make_directory(Path(target))
     if os.path.isdir(target):
         outputs = {os.path.join(target, os.path.basename(source)): [source] for source in sources}

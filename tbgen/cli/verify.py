@@ -12,8 +12,8 @@ from tbgen.cli.options import AsJson, Count, Rules, Setting, TableDirectory, Who
 from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import fields, print_json
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
-from tbgen.machine import processors
 from tbgen.store.format import tables_in
+from tbgen.system.memory import processors
 from tbgen.text import counted
 
 if TYPE_CHECKING:

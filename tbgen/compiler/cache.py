@@ -7,7 +7,6 @@ imports numba.
 """
 
 import atexit
-import fcntl
 import hashlib
 import logging
 import os
@@ -24,6 +23,8 @@ from secrets import token_hex
 from threading import Lock, local
 from typing import Final, NamedTuple
 
+from tbgen.system.locks import lock
+
 _PACKAGE: Final = Path(__file__).parent.parent
 _IMPORT: Final = re.compile(r"^[ \t]*from (tbgen[.\w]*) import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
 
@@ -33,10 +34,12 @@ _logger = logging.getLogger(__name__)
 def home() -> Path:
     """Return the directory that holds the kernels of all versions of tbgen.
 
-    It is ``kernels`` in ``$NUMBA_CACHE_DIR``, else in ``tbgen`` of ``$XDG_CACHE_HOME`` or of ``~/.cache``.
+    It is ``kernels`` in ``$NUMBA_CACHE_DIR``, else in ``tbgen`` of ``$XDG_CACHE_HOME``, of ``~/.cache``, or
+    of what Windows and macOS have in its place.
     """
-    caches = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-    return Path(os.environ.get("NUMBA_CACHE_DIR") or Path(caches, "tbgen"), "kernels")
+    from platformdirs import user_cache_path
+
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache_path("tbgen", appauthor=False), "kernels")
 
 
 _SUBSTITUTE: Final = "TBGEN_KERNELS"
@@ -85,7 +88,7 @@ def remove_substitute() -> None:
 def imported(path: Path) -> frozenset[Path]:
     """Return the files of the package that a module imports by itself."""
     names = set()
-    for module, targets in _IMPORT.findall(path.read_text()):
+    for module, targets in _IMPORT.findall(path.read_text("utf-8")):
         names.add(module)
         names.update(f"{module}.{name}" for name in re.findall(r"(\w+)(?: as \w+)?", targets))
     stems = [_PACKAGE.parent.joinpath(*name.split(".")) for name in names]
@@ -219,14 +222,14 @@ def compiling(family: str, which: str, takes: str, note: Callable[[str], object]
         yield False
         return
     try:
-        with _marker(family).with_suffix(".lock").open("w") as lock:
+        with _marker(family).with_suffix(".lock").open("w") as file:
             with suppress(OSError):  # where files have no locks, each of them compiles
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                lock(file.fileno())
             needed = not is_compiled(family)
             if needed:
                 note(sentence)
             else:
-                lock.close()  # so that no other process waits for the block
+                file.close()  # so that no other process waits for the block
             yield needed
             mark_compiled(family)
     finally:

@@ -9,7 +9,6 @@ Of what it says only the last lines are read: to read a line costs time that its
 
 import math
 import re
-import shlex
 import time
 from asyncio import BaseTransport
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from tbgen.documents import options_for, spaced
 from tbgen.engine.game import Candidate, SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.system.processes import words_of
 
 _LINE: Final = re.compile(rb"info(?! string )(?=.* score ).* pv ")
 _PART: Final = re.compile(rb"info.* (string|score|pv) ")
@@ -170,7 +170,7 @@ class Partner:
         self.new_game()
         self.failed = False
         """Whether it has ended or been given up, so that nobody should ask it any more."""
-        words = [command] if Path(command).is_file() else shlex.split(command)
+        words = [command] if Path(command).is_file() else words_of(command)
         try:
             self._engine = chess.engine.SimpleEngine.popen(LastLines, words, timeout=_START_SECONDS)
         except (OSError, chess.engine.EngineError, TimeoutError) as error:

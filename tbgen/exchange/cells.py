@@ -16,7 +16,7 @@ from tbgen.exchange.published import (
     checked_cell,
     size_of,
 )
-from tbgen.machine import make_directory
+from tbgen.system.files import make_directory
 
 
 class MissingCellsError(TbgenError):

@@ -19,11 +19,11 @@ from tbgen.board.variant import Variant, unlisted
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.exchange.publish import chosen_tables
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout
-from tbgen.machine import make_directory, write_errors, written_aside
 from tbgen.store import schema
 from tbgen.store.format import table_path
 from tbgen.store.schema import slots_of
 from tbgen.store.table_file import StoredFile
+from tbgen.system.files import make_directory, write_errors, written_aside
 
 VERSION: Final = 1
 """Raised by every change that an older reader would misread."""

@@ -4,7 +4,6 @@ What has come of a file lies beside its place, with ``.part`` at the end of its 
 and checked: so a transfer that broke off goes on where it was, with the next try or the next command.
 """
 
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,9 +30,10 @@ from tbgen.exchange.published import (
     size_of,
 )
 from tbgen.exchange.sources import FileSource, InterruptedTransferError, NotTakenError, persistent
-from tbgen.machine import make_directory, put_in_place, write_errors
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
+from tbgen.system.files import let_go, make_directory, put_in_place, without_links, write_errors
+from tbgen.system.locks import try_lock
 from tbgen.text import size_text
 
 PARTIAL: Final = ".part"
@@ -233,8 +233,10 @@ def _fetch_file(
             if published.check(part) != published.digest:
                 raise UnusableFileError("has another content than its set says")
         except UnusableFileError as error:
+            let_go(file)
             part.unlink()
             raise NotTakenError(f"{place} {error}: {_REFUSED}") from None
+        let_go(file)
         put_in_place(part, path)
     report.done(published)
 
@@ -281,6 +283,7 @@ def _locked(part: Path) -> Iterator[BufferedRandom]:
         try:
             yield file
         except BaseException:
+            let_go(file)
             if not size_of(part):
                 part.unlink(missing_ok=True)
             raise
@@ -291,13 +294,10 @@ def _opened(part: Path) -> BufferedRandom:
     while True:
         if part.is_symlink():
             raise NotTakenError(f"{part} is a link, which is not followed: remove it")
-        descriptor = os.open(part, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        file = os.fdopen(descriptor, "a+b")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        file = open(part, "a+b", opener=without_links)  # noqa: SIM115
+        if not try_lock(file.fileno()):
             file.close()
-            raise NotTakenError(f"{part.name} is being fetched by another process: wait for it") from None
+            raise NotTakenError(f"{part.name} is being fetched by another process: wait for it")
         # Until it was locked, another process may have put it in place, or removed it.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), part.lstat()):

@@ -20,8 +20,8 @@ from tbgen.exchange.published import (
     sha256_of,
     size_of,
 )
-from tbgen.machine import make_directory, write_errors, write_file, written_aside
 from tbgen.store.format import table_path, tables_in
+from tbgen.system.files import make_directory, write_errors, write_file, written_aside
 
 
 def chosen_tables(

@@ -16,6 +16,7 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from tbgen.errors import TbgenError, UsageError, causes, quote
+from tbgen.system.files import without_waiting
 from tbgen.text import duration
 
 Result = TypeVar("Result")
@@ -87,7 +88,7 @@ class DirectorySource:
         """
         path = self._directory / name
         with _read_errors(path):
-            file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
+            file = open(path, "rb", opener=without_waiting)  # noqa: SIM115
         with file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise NotTakenError(f"{path} is no file of a set, but a pipe or a device")
@@ -217,11 +218,6 @@ def persistent(attempt: Callable[[], Result]) -> Result:
         except InterruptedTransferError:
             time.sleep(_FIRST_PAUSE * 2**pause)
     return attempt()
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file; a pipe would be waited for until somebody writes to it."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 class _Limit:

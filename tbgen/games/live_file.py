@@ -9,7 +9,6 @@ file as long as it lives. docs/match.md describes all fields.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +25,8 @@ from tbgen.board.variant import Variant
 from tbgen.documents import Count
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import TestSettings, sprt
+from tbgen.system.files import let_go
+from tbgen.system.locks import is_locked
 
 
 class Termination(StrEnum):
@@ -209,6 +210,8 @@ class LiveFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: BinaryIO | None = None
+        self._found: os.stat_result | None = None
+        self._place = 0
         self._rest = b""
 
     def read(self) -> tuple[bool, Sequence[LiveLine]]:
@@ -218,13 +221,20 @@ class LiveFile:
         """
         fresh = False
         with suppress(OSError):  # there is no file yet, or none any more
-            if self._file is None or not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno())):
-                found = self._path.open("rb")
-                self.close()
-                self._file, self._rest, fresh = found, b"", True
-        if self._file is None:
+            file = self._path.open("rb")
+            before, self._found = self._found, os.fstat(file.fileno())
+            fresh = before is None or not os.path.samestat(before, self._found)
+            if fresh:
+                self._place, self._rest = 0, b""
+            self.close()  # only now: a new file has another number than one that is open
+            self._file = file
+        if self._file is None or self._file.closed:
             return False, ()
-        *whole, self._rest = (self._rest + self._file.read()).split(b"\n")
+        self._file.seek(self._place)
+        read = self._file.read()
+        self._place += len(read)
+        let_go(self._file)
+        *whole, self._rest = (self._rest + read).split(b"\n")
         lines: list[LiveLine] = []
         for line in whole:
             with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -234,14 +244,10 @@ class LiveFile:
     @property
     def abandoned(self) -> bool:
         """Whether no runner holds the file."""
-        if self._file is None:
-            return False
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        fcntl.flock(self._file, fcntl.LOCK_UN)
-        return True
+        if self._file is not None:
+            with suppress(OSError), self._path.open("rb") as file:
+                return not is_locked(file.fileno())
+        return False
 
     def close(self) -> None:
         """Close the file."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -39,6 +38,8 @@ from tbgen.games.referee import Arbiter, StateSolver, adjudicate, replay
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.probe.syzygy import Syzygy, address
 from tbgen.probe.tablebase import Tablebase
+from tbgen.system.memory import workers
+from tbgen.system.signals import held_back, leave_to_parent
 from tbgen.text import counted
 
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
@@ -278,7 +279,7 @@ def tag_games(
     from tbgen.compiler.cache import substitute
 
     substitute()  # shared by the processes of the pool, which would leave behind their own
-    with ProcessPoolExecutor(jobs, get_context(), _start, (adjudicator.unsolving(),)) as pool:
+    with ProcessPoolExecutor(workers(jobs), get_context(), _start, (adjudicator.unsolving(),)) as pool:
         under_way: deque[tuple[list[RawGame], Future[list[_Finding]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH)):
@@ -299,17 +300,15 @@ def tag_games(
 def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Finding]]:
     """Send a batch to the pool, whose processes start with the first one."""
     # What everybody hears must not end a process that is about to ignore it with a traceback.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
-    try:
-        return pool.submit(_batch, batch)
-    except OSError as error:
-        for process in active_children():
-            process.terminate()  # those that have been started would be waited for
-        raise TbgenError(
-            f"{jobs} processes cannot be started: {error.strerror or error}; try fewer with --jobs"
-        ) from None
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with held_back():
+        try:
+            return pool.submit(_batch, batch)
+        except OSError as error:
+            for process in active_children():
+                process.terminate()  # those that have been started would be waited for
+            raise TbgenError(
+                f"{jobs} processes cannot be started: {error.strerror or error}; try fewer with --jobs"
+            ) from None
 
 
 def _results(
@@ -332,18 +331,13 @@ def _finding(adjudicator: Adjudicator, raw: RawGame) -> _Finding:
     return None if raw.empty else result_or_error(adjudicator.outcome, raw)
 
 
-_HEARD: Final = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
-"""What all processes hear from a terminal, or a service that ends."""
 _adjudicator: Adjudicator
 """What a process of the pool works with."""
 
 
 def _start(adjudicator: Adjudicator) -> None:
     global _adjudicator
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the first process ends the others
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an exception here could leave a queue locked for good
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
+    leave_to_parent()
     Thread(target=_end_with_parent, daemon=True).start()
     _adjudicator = adjudicator
 

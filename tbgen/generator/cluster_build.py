@@ -34,7 +34,7 @@ from tbgen.generator.estimate import Estimate, check_disk, check_memory, copies,
 from tbgen.generator.one_table import BuildReporter, Built
 from tbgen.generator.runner import is_done, locked
 from tbgen.generator.schedule import BuildCourse, BuildSchedule, Limits
-from tbgen.machine import remove_leftovers
+from tbgen.system.files import remove_leftovers
 
 _TICK: Final = 1.0
 """Seconds between two looks at the workers."""

@@ -14,8 +14,8 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.generator.one_table import Built, build_table
-from tbgen.machine import temporary_path
 from tbgen.store.format import table_path
+from tbgen.system.files import temporary_path
 
 MEMORY: Final = "memory"
 """Name of the Dask resource that workers offer and tables need, in bytes."""

@@ -14,8 +14,8 @@ from tbgen import __version__
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.generator.cluster_task import MEMORY, first_line, look_around
 from tbgen.generator.estimate import Estimate
-from tbgen.machine import temporary_path
 from tbgen.store.format import SUFFIX
+from tbgen.system.files import temporary_path
 
 _CONNECTING: Final = 10.0
 """Seconds that the scheduler has to answer."""

@@ -1,6 +1,5 @@
 """What a build will need: time, memory and disk, before it begins."""
 
-import os
 import shutil
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import KEPT, SMALL, fresh_bytes
 from tbgen.store.format import form_of, is_packed
+from tbgen.system.memory import total_memory
 
 _MIB: Final = 1 << 20
 
@@ -100,7 +100,7 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, held: in
     :param held: bytes that the process holds already.
     :raises TbgenError: if one does.
     """
-    limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if cap is None else cap
+    limit = total_memory() if cap is None else cap
     too_large = [needs for needs in estimates if needs.beside(held) > limit]
     if not too_large:
         return

@@ -1,6 +1,5 @@
 """Building one table: make room in memory, read what it rests on, solve, write, check."""
 
-import resource
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ from tbgen.board.variant import Variant
 from tbgen.generator.estimate import Estimate, check_memory, estimate, together
 from tbgen.index.layout import BLACK_TO_MOVE, layout_of
 from tbgen.index.table import AccruedForm
-from tbgen.machine import free_memory, give_back, held
 from tbgen.progress import Progress, Reporter
 from tbgen.store.format import TableInfo, form_of, is_packed, table_path
 from tbgen.store.writer import write_table
+from tbgen.system.memory import free_memory, give_back, held, peak
 
 if TYPE_CHECKING:
     from tbgen.packed.sources import Sources
@@ -53,11 +52,6 @@ def available() -> int:
     """Return the bytes that the process may take, those that it holds among them, before the machine runs
     short: a tenth of what is free stays so. Where the system does not say, of all it has."""
     return held() + free_memory() // 10 * 9
-
-
-def process_peak() -> int:
-    """Return the most memory in bytes that the process has held since it began."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 @dataclass(frozen=True)
@@ -162,4 +156,4 @@ def solve_and_write(
         if finder is not None and material in copied:
             sources.copies.keep(table, info, threads)
     sources.put(table)
-    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), process_peak())
+    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), peak())

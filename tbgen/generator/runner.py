@@ -5,7 +5,6 @@ One at a time per directory and variant, which a lock sees to.
 
 import contextlib
 import errno
-import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -30,17 +29,15 @@ from tbgen.generator.one_table import (
     solve_and_write,
 )
 from tbgen.generator.schedule import BuildCourse, BuildSchedule, Limits
-from tbgen.machine import remove_leftovers, remove_own
 from tbgen.progress import Reporter
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
+from tbgen.system.files import remove_leftovers, remove_own
+from tbgen.system.locks import NoLocksError, lock, try_lock
 
 LOCK_NAME: Final = ".tbgen.lock"
 """The lock file for r-mobility; it stays, empty locks cost nothing, and the system releases it when its
 holder ends."""
-
-_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
-"""What network file systems without locks answer."""
 
 
 @contextlib.contextmanager
@@ -65,20 +62,18 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
         ) from error
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
-            on_wait(
-                f"another build is at work in {directory} (process {holder or 'unknown'}): waiting for it"
-            )
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
+            if not try_lock(descriptor):
+                holder = os.read(descriptor, 32).decode(errors="replace").strip()
+                on_wait(
+                    f"another build is at work in {directory} (process {holder or 'unknown'}): waiting for it"
+                )
+                lock(descriptor)
+        except NoLocksError:
             on_wait(f"{directory} has no file locks: see to it that no other build is at work there")
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.write(descriptor, str(os.getpid()).encode())
         yield
     finally:
         os.close(descriptor)

@@ -1,23 +1,17 @@
 """One engine process: start, moves, every way in which an engine fails, its end, and its log.
 
-Each engine leads a process group of its own. Where the system has it (Linux), the engine asks to be killed
-when its parent dies; but a child of the engine is not told, nor is anybody elsewhere. So a small process
-knows all groups: its standard input is a pipe from the runner, and when that ends, be it by ``kill -9``, it
-kills what is left of them.
+Where the system has it (Linux), the engine asks to be killed when its parent dies; but a child of the engine
+is not told, nor is anybody elsewhere. So a :class:`Guard` ends them then.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import os
 import re
-import shlex
 import shutil
-import signal
 import subprocess
-import sys
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,92 +24,11 @@ from chess.engine import EngineError
 
 from tbgen.documents import options_for
 from tbgen.errors import UsageError, quote
-from tbgen.machine import write_errors
 from tbgen.match.clock import Clock, TimeControl, limit_of
 from tbgen.match.uci import Thought, Uci
+from tbgen.system.files import check_name, write_errors
+from tbgen.system.processes import APART, Guard, dying_with_parent, end_all, on_processors, words_of
 from tbgen.text import duration
-
-_PROGRAM: Final = """
-import os, signal, sys
-groups = set()
-for line in sys.stdin:
-    (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
-for group in groups:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except OSError:
-        pass
-"""
-
-
-class Guard:
-    """The process that kills groups of processes when this one is gone."""
-
-    def __init__(self) -> None:
-        # In a session of its own, so that Ctrl-C does not end it before the engines.
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-    def watch(self, group: int) -> None:
-        """Kill a group should this process die from now on."""
-        self._tell(f"+{group}\n")
-
-    def release(self, group: int) -> None:
-        """Leave a group alone that has ended."""
-        self._tell(f"-{group}\n")
-
-    def close(self) -> None:
-        """End the process; groups that it still watches are killed."""
-        with contextlib.suppress(OSError):
-            self._process.communicate()
-
-    def _tell(self, line: str) -> None:
-        if self._process.stdin is not None:
-            with contextlib.suppress(OSError):  # somebody has killed it; the engines' own requests remain
-                self._process.stdin.write(line.encode())
-                self._process.stdin.flush()
-
-
-def kill_group(group: int) -> None:
-    """Kill all processes of a group that are left."""
-    with contextlib.suppress(OSError):
-        os.killpg(group, signal.SIGKILL)
-
-
-@functools.cache
-def dying_with_parent() -> tuple[str, ...]:
-    """Return the words before a command by which it asks to be killed when its parent dies; none if the
-    system has no such thing.
-
-    The program ``setpriv`` of util-linux asks for it and then becomes the engine. To do so from here, between
-    fork and exec, would be unsafe while there are threads.
-    """
-    program = shutil.which("setpriv") if sys.platform == "linux" else None
-    if program is None:
-        return ()
-    words = (program, "--pdeathsig", "KILL", "--")
-    tried = subprocess.run([*words, "true"], capture_output=True)
-    return words if tried.returncode == 0 else ()
-
-
-def on_processors(processors: Collection[int]) -> tuple[str, ...]:
-    """Return the words before a command by which it has some processors only, before its first instruction.
-
-    :param processors: none for all.
-    :raises UsageError: if the system has no program for that.
-    """
-    if not processors:
-        return ()
-    program = shutil.which("taskset")
-    if program is None:
-        raise UsageError("--affinity needs the program taskset (package util-linux), which is not installed")
-    return (program, "-c", ",".join(map(str, sorted(processors))))
-
 
 LineLog: TypeAlias = Callable[[str, str], None]
 """Writes a line, after ``<`` if an engine has sent it, else after ``>``."""
@@ -147,6 +60,7 @@ class EngineLogs:
             return None
         path = self._directory / f"{_UNSAFE.sub('_', name)}.log"
         if name not in self._files:
+            check_name(path)
             with write_errors(path, remedy=_REMEDY):
                 self._files[name] = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
         file = self._files[name]
@@ -230,10 +144,10 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
     """
     readings = [[words]]
     with contextlib.suppress(ValueError):
-        readings.append(shlex.split(words))
+        readings.append(words_of(words))
     for program, *more in filter(None, readings):
         places = [directory] if directory is not None else []
-        places += [Path()] if "/" in program else []
+        places += [Path()] if os.path.dirname(program) else []
         near = (place / Path(program).expanduser() for place in places)
         path = next((path for path in near if path.is_file()), shutil.which(program))
         if path is None:
@@ -255,17 +169,17 @@ class EngineReply(NamedTuple):
 class Engine:
     """A running engine."""
 
-    def __init__(self, settings: EngineSettings, uci: Uci, group: int, guard: Guard) -> None:
+    def __init__(self, settings: EngineSettings, uci: Uci, root: int, guard: Guard) -> None:
         self.settings = settings
-        self._uci, self._group, self._guard = uci, group, guard
+        self._uci, self._root, self._guard = uci, root, guard
         self._game: object = None
-        guard.watch(group)
+        guard.watch(root)
 
     @classmethod
     async def launch(
         cls, settings: EngineSettings, guard: Guard, processors: Collection[int], log: LineLog | None
     ) -> Engine:
-        """Start an engine in a process group of its own, and set its options.
+        """Start an engine apart from this process, and set its options.
 
         :raises EngineFault: if it cannot be started, or does not answer as UCI says.
         :raises UsageError: if it has not the options that it is to have.
@@ -280,7 +194,7 @@ class Engine:
                 *settings.command,
                 cwd=settings.directory,
                 stderr=subprocess.DEVNULL,
-                process_group=0,
+                **APART,
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise EngineFault(Fault.ABANDONED, f"it cannot be started: {error}") from None
@@ -350,7 +264,7 @@ class Engine:
         return EngineReply(move, seconds, uci.thought)
 
     async def close(self, *, kill: bool = False) -> None:
-        """End the engine: ask it to quit, unless it is to be killed, and kill what is left of its group."""
+        """End the engine: ask it to quit, unless it is to be killed, and kill what it has left behind."""
         uci = self._uci
         try:
             if not kill and not uci.lost:
@@ -358,12 +272,12 @@ class Engine:
                 uci.lost = "it has been asked to quit"
                 await asyncio.wait({uci.returncode}, timeout=_QUITTING)
         finally:
-            kill_group(self._group)
+            end_all(self._root)
             try:
                 await asyncio.wait({uci.returncode}, timeout=_ENDING)
             finally:
                 uci.give_up("it has been ended")
-                self._guard.release(self._group)
+                self._guard.release(self._root)
 
     def _late(self, allowed: float | None) -> EngineFault:
         """Return the fault of an engine that has not moved.

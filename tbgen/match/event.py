@@ -9,8 +9,7 @@ import random
 import signal
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing
-from typing import Final
+from contextlib import closing, suppress
 
 import chess
 import chess.engine
@@ -24,15 +23,15 @@ from tbgen.games.standings import standings
 from tbgen.games.standings.encounters import Encounters
 from tbgen.match.adjudication import Judge
 from tbgen.match.clock import Clock
-from tbgen.match.engine_process import Engine, EngineFault, EngineLogs, EngineSettings, Guard
+from tbgen.match.engine_process import Engine, EngineFault, EngineLogs, EngineSettings
 from tbgen.match.game import PlayedGame, lost_game, play_game
 from tbgen.match.games_file import GamesFile, game_text
 from tbgen.match.messages import Ends, Listener, Message, Note, Standing, Summary
 from tbgen.match.openings import Openings
 from tbgen.match.schedule import Fixture, Schedule
 from tbgen.match.settings import EventSettings, check
-
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from tbgen.system.processes import Guard
+from tbgen.system.signals import ENDINGS
 
 
 class _StopEvent(Exception):  # noqa: N818
@@ -299,15 +298,17 @@ def run_event(
     async def play() -> Summary:
         event = asyncio.create_task(Event(settings, options, judge, listeners).run())
 
-        def stop(number: int) -> None:
+        def stop(number: int, _frame: object) -> None:
             received.append(number)
-            event.cancel()
+            with suppress(RuntimeError):  # the event has just ended
+                loop.call_soon_threadsafe(event.cancel)
 
+        loop = asyncio.get_running_loop()
         for number in handlers:
-            asyncio.get_running_loop().add_signal_handler(number, stop, number)
+            signal.signal(number, stop)
         return await event
 
-    found = {number: signal.getsignal(number) for number in _SIGNALS}
+    found = {number: signal.getsignal(number) for number in ENDINGS}
     handlers = {number: handler for number, handler in found.items() if handler != signal.SIG_IGN}
     try:
         return asyncio.run(play())

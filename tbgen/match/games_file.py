@@ -6,7 +6,6 @@ A game has tags and comments of Cute Chess and cuteRMob, and its outcome as ``tb
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -29,9 +28,10 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.standings.encounters import Key, finished_game
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.tagging import tags_of
-from tbgen.machine import write_errors
 from tbgen.match.game import PlayedGame
 from tbgen.match.settings import EventSettings
+from tbgen.system.files import check_name, write_errors
+from tbgen.system.locks import try_lock
 
 SCHEDULE: Final = "Schedule"
 """The tag with the digest of the schedule that a game belongs to."""
@@ -139,20 +139,17 @@ class GamesFile:
         self._writer = ThreadPoolExecutor(1)
         self.size = 0
         """Bytes, once :meth:`recover` has been called."""
+        check_name(path)
         with write_errors(path, remedy=_REMEDY):
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self.close()
-            raise TbgenError(
-                f"another event is writing {path}: wait for its end, or choose another file"
-            ) from None
+            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115
+            if not try_lock(self._file.fileno()):
+                self.close()
+                raise TbgenError(f"another event is writing {path}: wait for its end, or choose another file")
 
     def close(self) -> None:
         """Write what is left, and let others have the file."""
         self._writer.shutdown()
-        os.close(self._descriptor)
+        self._file.close()
 
     def recover(self) -> list[GameRecord]:
         """Return the games that are there; what a killed runner has left of one is cut off.
@@ -204,25 +201,26 @@ class GamesFile:
         :raises TbgenError: if that cannot be; then the file is as it was.
         """
         with write_errors(self.path, remedy=_REMEDY):
-            size = os.fstat(self._descriptor).st_size
+            size = self._file.seek(0, os.SEEK_END)
             try:
                 left = memoryview(text)
                 while left:
-                    left = left[os.write(self._descriptor, left) :]
-                os.fsync(self._descriptor)
+                    left = left[self._file.write(left) :]
+                os.fsync(self._file.fileno())
             except OSError:
-                os.ftruncate(self._descriptor, size)
+                self._file.truncate(size)
                 raise
             self.size = size + len(text)
 
     def _cut(self, size: int) -> None:
         """Shorten the file to its whole games, and let them end with an empty line."""
         with write_errors(self.path, remedy=_REMEDY):
-            if size < os.fstat(self._descriptor).st_size:
-                os.ftruncate(self._descriptor, size)
-                os.fsync(self._descriptor)
+            if size < self._file.seek(0, os.SEEK_END):
+                self._file.truncate(size)
+                os.fsync(self._file.fileno())
             self.size = size
-            end = os.pread(self._descriptor, 2, max(size - 2, 0))
+            self._file.seek(max(size - 2, 0))
+            end = self._file.read(2)
             if size and end != b"\n\n":
                 self._write(b"\n" if end.endswith(b"\n") else b"\n\n")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -26,6 +26,8 @@ from tbgen.games.live_file import (
 )
 from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import MatchScore
+from tbgen.system.files import rename_locked
+from tbgen.system.locks import try_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
 
     def __init__(self, pgn: Path, note: Callable[[str], object]) -> None:
         self._path, self._note = live_path(pgn), note
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
         self._start: EventStart | None = None
         self._playing: dict[str, list[bytes]] = {}
         """The lines of each game in play."""
@@ -130,9 +132,9 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
             self._close()
             self._file = file
             with suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                try_lock(file.fileno())
             file.write(lines)
-            part.replace(self._path)
+            self._file = rename_locked(file, part, self._path)
         except OSError as error:
             self._give_up(error)
 

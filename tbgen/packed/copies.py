@@ -14,10 +14,10 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.index.table import Table
-from tbgen.machine import write_errors
 from tbgen.store.format import TableInfo, table_path
 from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
+from tbgen.system.files import write_errors
 
 COPIES: Final = ".unpacked"
 """Folder of a directory's plain copies."""

@@ -1,6 +1,5 @@
 """Looking positions of a packed table up together: every block that they need is decoded once."""
 
-import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -33,6 +32,7 @@ from tbgen.packed.rooms import THREAD
 from tbgen.store import schema
 from tbgen.store.schema import PACKED, slots_of
 from tbgen.store.table_file import Entry, StoredFile
+from tbgen.system.memory import forget
 
 
 class CodedFile(StoredFile):
@@ -103,7 +103,7 @@ class CodedFile(StoredFile):
     def forget_blocks(self) -> None:
         """Give back the memory of mapped blocks; they stay in the cache of the system."""
         for mapped in self._maps:
-            mapped.madvise(mmap.MADV_DONTNEED)
+            forget(mapped)
 
     @cached_property
     def _exceptions(self) -> NDArray[np.int64]:

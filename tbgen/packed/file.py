@@ -14,7 +14,6 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE, Functions
 from tbgen.index.zeroing import BestExit, ExitsOfMany
-from tbgen.machine import processors
 from tbgen.packed.decoder import (
     Answer,
     ArrayDecoder,
@@ -27,6 +26,7 @@ from tbgen.packed.decoder import (
 from tbgen.packed.kernels.questions import DAMAGED, UNSTORED
 from tbgen.store.cache import ChunkCache
 from tbgen.store.table_file import Entry
+from tbgen.system.memory import processors
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -16,12 +16,12 @@ from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.position import locate
 from tbgen.index.table import FRESH, LAST_RUN, free_men, pawns
-from tbgen.machine import processors
 from tbgen.packed.tables import AnyTable
 from tbgen.probe.values import Place
 from tbgen.store import schema
 from tbgen.store.cache import Recent
 from tbgen.store.table_file import TableFile
+from tbgen.system.memory import processors
 
 if TYPE_CHECKING:
     from tbgen.packed.decoder import ArrayDecoder, Exits

@@ -33,12 +33,12 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.costs import RATES, memory_of
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
-from tbgen.machine import processors
 from tbgen.probe.accrued_states import PackedStates, TableStates, WithoutRights, board_after, values_of_ended
 from tbgen.probe.moves import reached_by
 from tbgen.progress import Countdown
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.workspace import score_resets
+from tbgen.system.memory import processors
 from tbgen.text import counted, duration
 
 if TYPE_CHECKING:

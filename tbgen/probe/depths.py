@@ -12,7 +12,6 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore, Signed, code_of, of_code
 from tbgen.errors import DamagedTableError, MissingLayerError, TbgenError, result_or_error
 from tbgen.index.layout import Layout, Side, Slot, layout_of
-from tbgen.machine import free_memory, processors
 from tbgen.packed.copies import PlainCopies, passing_copies, to_unpack
 from tbgen.probe.moves import DepthSearch
 from tbgen.probe.states import Goal, State
@@ -20,6 +19,7 @@ from tbgen.probe.values import Values
 from tbgen.store.cache import ChunkCache, Recent
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.table_file import Entry, StoredFile
+from tbgen.system.memory import free_memory, processors
 from tbgen.text import duration, size_text
 
 _OPEN: Final = 8

@@ -20,13 +20,13 @@ from msgspec.structs import astuple, replace
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.machine import make_directory, write_file
 from tbgen.report.difference import Difference
 from tbgen.report.highlights import with_highlights
 from tbgen.report.mating import judged
 from tbgen.report.model import SIDES, AccruedCounts, OverallRecord, Record, TableReport
 from tbgen.report.records import with_moves
 from tbgen.store.format import materials_in
+from tbgen.system.files import make_directory, write_file
 from tbgen.text import csv_text
 
 Row = tuple[Any, ...]

@@ -19,7 +19,6 @@ from tbgen.board.variant import Variant
 from tbgen.html.cards import SIZE, Caption, Shown, card
 from tbgen.html.diagrams import diagram, sprites, with_links
 from tbgen.html.style import environment, scheme_script, style_sheet
-from tbgen.machine import make_directory, remove_leftovers, write_file
 from tbgen.report import data
 from tbgen.report.difference import Difference
 from tbgen.report.highlights import (
@@ -33,6 +32,7 @@ from tbgen.report.mating import ENOUGH, GENERAL_SHARE, mating_rule
 from tbgen.report.model import SIDES, Distribution, OverallRecord, Record, TableReport
 from tbgen.report.plots import VALUE_GROUPS, by_group, plots
 from tbgen.report.wording import FILTERS, NAMES, TO_MOVE, against, anchor, meaning, stem
+from tbgen.system.files import make_directory, remove_leftovers, write_file
 from tbgen.text import counted, plies
 
 

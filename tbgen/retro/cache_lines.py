@@ -9,12 +9,13 @@ may give memory that was used before, and clear it.)
 """
 
 import mmap
-from contextlib import suppress
 from math import prod
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+from tbgen.system.memory import use_large_pages
 
 LINE: Final = 64
 """Bytes of a cache line."""
@@ -42,6 +43,5 @@ def _own_memory(size: int) -> mmap.mmap:
         memory = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
     except OSError as error:
         raise MemoryError(f"no {size} bytes of memory: {error}") from error
-    with suppress(AttributeError, OSError):  # not every system has large pages
-        memory.madvise(mmap.MADV_HUGEPAGE)
+    use_large_pages(memory)
     return memory

@@ -14,13 +14,13 @@ import numpy as np
 from zlib_ng import zlib_ng
 
 from tbgen.index.table import Table
-from tbgen.machine import write_errors, written_aside
 from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import AnyArray, Corner, Dataset, table_datasets
 from tbgen.store.dataset_file import DatasetFile
 from tbgen.store.format import GZIP_LEVEL, TableInfo, layers_beside
 from tbgen.store.schema import TABLE, Schema, manifest_of
 from tbgen.store.table_file import StoredFile
+from tbgen.system.files import write_errors, written_aside
 
 _BATCH: Final = 16
 """Chunks per job of a compressing thread: enough to hide the cost of handing it over."""

@@ -16,10 +16,11 @@ from tbgen.costs import BASE_MEMORY, Cost, copy_size, layers_memory, memory_of, 
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import BYTES_PER_SLOT, fresh_bytes
-from tbgen.machine import free_memory, write_file
 from tbgen.packed.copies import PlainCopies, to_unpack
 from tbgen.store.format import TableInfo, table_path
 from tbgen.store.table_file import StoredFile
+from tbgen.system.files import write_file
+from tbgen.system.memory import free_memory
 from tbgen.text import counted, duration, size_text
 from tbgen.verify.sub_tables import slots_around
 

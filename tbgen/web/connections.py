@@ -1,10 +1,11 @@
 """Connections of a server process: how many there may be, and how long one may take to ask."""
 
-import resource
 from asyncio import TimerHandle, Transport
 from typing import Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from tbgen.system.processes import may_open
 
 ACCEPTED_TOGETHER: Final = 128
 """Connections that one turn of the event loop accepts, before those that are too many are closed."""
@@ -19,13 +20,7 @@ def most_connections() -> int:
 
     The process may have as many files as that needs, if the system lets it.
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return _MOST
-    if soft < 2 * _MOST:
-        soft = 2 * _MOST if hard == resource.RLIM_INFINITY else min(2 * _MOST, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return min(_MOST, soft // 2)
+    return min(_MOST, may_open(2 * _MOST) // 2)
 
 
 class Connection(H11Protocol):

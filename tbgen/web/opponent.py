@@ -17,7 +17,8 @@ from starlette.responses import Response
 from tbgen.errors import UsageError
 from tbgen.games.pgn.reader import Game
 from tbgen.match.clock import Clock, TimeControl
-from tbgen.match.engine_process import Engine, EngineFault, EngineSettings, Guard
+from tbgen.match.engine_process import Engine, EngineFault, EngineSettings
+from tbgen.system.processes import Guard
 from tbgen.web.documents import ReplyDocument
 from tbgen.web.exchange import NOT_KEPT, Refusal, answer, body_of
 from tbgen.web.games import only_game

@@ -21,6 +21,15 @@ from typing import Final, Self
 from tbgen.compiler.cache import substitute
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.games.live_file import EventStart
+from tbgen.system.processes import (
+    APART,
+    inherited_socket,
+    limit_unread,
+    lower_priority,
+    reuse_address,
+    start_with_socket,
+)
+from tbgen.system.signals import TERMINATIONS
 from tbgen.web.settings import Settings
 
 _WAITING: Final = 1024
@@ -42,8 +51,9 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
     :raises UsageError: if there is no such address or directory.
     :raises TbgenError: if the server cannot begin.
     """
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # which uvicorn knows
+    for number in TERMINATIONS.keys() - {signal.SIGTERM}:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))  # which uvicorn knows
     with listening(host, port) as listener:
         serve_at(listener, settings, workers, lambda: ready(address_of(listener)))
 
@@ -102,10 +112,8 @@ def listening(host: str, port: int, options: str = "--host and --port") -> socke
     # If a socket does not name its protocol, asyncio leaves Nagle's algorithm on, and answers wait for 40 ms.
     listener = socket.socket(family, kind, protocol)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if sys.platform == "linux":
-            # Accepted sockets inherit it; without it, clients that take no answer keep their connections.
-            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _MS_TO_TAKE)
+        reuse_address(listener)
+        limit_unread(listener, _MS_TO_TAKE)
         listener.bind(address)
         listener.listen(_WAITING)
     except OSError as error:
@@ -124,7 +132,6 @@ def address_of(listener: socket.socket) -> str:
 
 
 _LOCAL: Final = "127.0.0.1"
-_NICE: Final = 10
 _LIMIT, _BURST = 0.1, 10.0
 """Processor time of a client: less than of a server on an idle machine."""
 _SECONDS_TO_GO: Final = 5.0
@@ -177,23 +184,20 @@ class LiveServer:
 
     def _started(self) -> subprocess.Popen[bytes]:
         # The explorer reads the tables of the event, and no others; nothing is imported from the directory
-        # in which the command is given. A session of its own: Ctrl-C ends it by the live file, not before.
-        descriptor = self._listener.fileno()
-        module = "tbgen.web.server"
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", module, str(descriptor), str(self._pgn), *self._tables],
-            stdin=subprocess.DEVNULL,
+        # in which the command is given. It is apart: Ctrl-C ends it by the live file, not before.
+        return start_with_socket(
+            [sys.executable, "-P", "-m", "tbgen.web.server", str(self._pgn), *self._tables],
+            self._listener,
             stdout=subprocess.DEVNULL,
-            pass_fds=[descriptor],
             env={name: value for name, value in os.environ.items() if name != "TBGEN_DIR"},
-            start_new_session=True,
+            **APART,
         )
 
 
 def main(words: Sequence[str]) -> None:
-    """Serve: ``python -m tbgen.web.server DESCRIPTOR PGN [DIRECTORY]``."""
-    descriptor, pgn, *directories = words
-    os.nice(_NICE)
+    """Serve: ``python -m tbgen.web.server PGN [DIRECTORY]``."""
+    pgn, *directories = words
+    lower_priority(os.getpid())
     settings = Settings(
         tuple(map(Path, directories)),
         live=Path(pgn),
@@ -204,7 +208,7 @@ def main(words: Sequence[str]) -> None:
         slow_threads=1,
         eager=False,
     )
-    serve_at(socket.socket(fileno=int(descriptor)), settings)
+    serve_at(inherited_socket(), settings)
 
 
 def _host_and_port(text: str) -> tuple[str, int]:

@@ -23,11 +23,11 @@ from tbgen.exchange.publish import chosen_tables, publish
 from tbgen.exchange.published import LIST_NAME, PublishedFile, PublishedSet
 from tbgen.games.live_file import EventEnd, Termination, live_path
 from tbgen.games.standings.record import explorer_link
-from tbgen.machine import make_directory, write_file
 from tbgen.store.dataset_file import ChunkPlace
 from tbgen.store.inventory import EXPECTED_MEN, CountedTableDocument, Entry, longest_state
 from tbgen.store.schema import TABLE, DatasetSchema
 from tbgen.store.table_file import StoredFile
+from tbgen.system.files import make_directory, write_file
 from tbgen.web.live_state import EventFiles, LiveState, retold_game
 from tbgen.web.page_files import POLICY, page_files
 

@@ -7,7 +7,6 @@ answers, gives its memory back, and is ended as soon as nobody waits for it. The
 
 import asyncio
 import json
-import os
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -22,6 +21,7 @@ from tbgen.board.variant import Variant
 from tbgen.compiler.cache import is_compiled
 from tbgen.errors import UsageError
 from tbgen.probe.states import read_chess
+from tbgen.system.processes import lower_priority
 from tbgen.web.endpoints import STATE
 from tbgen.web.exchange import EventStream, Refusal, event, parameters_of
 from tbgen.web.limits import Bill, Limiter, client_of
@@ -36,7 +36,6 @@ _COMPILING: Final = (
 )
 _MOST_LINE: Final = 1 << 22
 """Bytes of the longest line that a process may write."""
-_NICE: Final = 10
 
 
 class Solving:
@@ -100,8 +99,7 @@ async def _running(words: Sequence[str], output: int) -> AsyncIterator[Process]:
         *words, stdin=DEVNULL, stdout=output, stderr=output, limit=_MOST_LINE
     )
     try:
-        with suppress(OSError):  # it has ended already
-            os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+        lower_priority(process.pid)
         yield process
     finally:
         with suppress(ProcessLookupError):

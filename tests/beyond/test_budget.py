@@ -18,7 +18,7 @@ from tbgen.board.score import GScore, code_of, of_gscore
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.games import Games
-from tbgen.machine import held
+from tbgen.system.memory import held
 from tests.support.same_bounds import is_same
 from tests.support.solving import LOCKED, of_cells
 

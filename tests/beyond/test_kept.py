@@ -204,7 +204,7 @@ def test_where_no_more_cells_can_be_kept_what_is_there_stays(
     with small_disk(tmp_path, 900) if full else nullcontext():
         assert put(KeptCells(tmp_path), bounds(cell()))
         if not full:  # tests may run as root, who may write anywhere
-            monkeypatch.setattr("tbgen.machine.os.open", refused)
+            monkeypatch.setattr("tbgen.system.files.os.open", refused)
         solved = SolvedCells(KeptCells(tmp_path, note=notes.append))
         for square in (chess.A3, chess.A4):
             solved.add(bounds(cell(square)))

@@ -15,7 +15,7 @@ import pytest
 
 from tbgen.cli import tag
 from tbgen.cli.main import main
-from tbgen.cli.streams import TERMINATIONS
+from tbgen.system.signals import TERMINATIONS
 from tests.support.exhaustive import exhaustive
 from tests.support.processes import start
 from tests.support.tagging import BROKEN, DATA, expected, names

@@ -16,9 +16,9 @@ from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.generator import build, missing
 from tbgen.generator.runner import LOCK_NAME
 from tbgen.index.table import AccruedForm
-from tbgen.machine import temporary_path
 from tbgen.store.format import form_of, table_path, tables_in
 from tbgen.store.table_file import TableFile
+from tbgen.system.files import temporary_path
 from tests.support.builds import Diary, digest, stored_as
 from tests.support.commands import logged_answer
 

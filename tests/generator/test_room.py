@@ -1,6 +1,7 @@
 """Memory and disk: what builds need, what they may take, and what happens where it is not there."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_machine_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sysconf", lambda _: 1 << 14)
+    monkeypatch.setattr(sys.modules["tbgen.generator.estimate"], "total_memory", lambda: 1 << 28)
     with pytest.raises(TbgenError, match=r"this machine has 256 MiB, and 1 more .*: build on a larger one"):
         build([KBVK], tmp_path, Diary(), variant=R)
 

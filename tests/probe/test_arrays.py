@@ -14,10 +14,10 @@ import tbgen
 from tbgen import Tablebase, UsageError
 from tbgen.board.score import NONE, GScore
 from tbgen.errors import DamagedTableError, MissingTableError
-from tbgen.machine import processors
 from tbgen.packed.decoder import CodedFile
 from tbgen.packed.file import PackedFile
 from tbgen.store import schema
+from tbgen.system.memory import processors
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import PackedTables
 

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tbgen.system.signals import ENDINGS
+
 SCRIPT = """
 import os, signal, sys, time
 import h5py
@@ -45,7 +47,7 @@ def stopping(material: str, moment: str, action: str) -> str:
 def start(command: Sequence[str], **options: Any) -> "subprocess.Popen[Any]":
     """Start a process that does not ignore the signals which interrupt and terminate it."""
     # Whoever handles a signal leaves it at its default to those it starts; who ignores it does not.
-    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    found = {number: signal.getsignal(number) for number in ENDINGS}
     ignored = [number for number, handler in found.items() if handler == signal.SIG_IGN]
     for number in ignored:
         signal.signal(number, signal.default_int_handler)

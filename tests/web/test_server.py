@@ -143,8 +143,8 @@ def test_heads_that_do_not_arrive(three_men: Path, monkeypatch: pytest.MonkeyPat
 
 def test_idle_connections_shut_nobody_out(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than the process may have files, all of one client; the first ones make room."""
-    monkeypatch.setattr("tbgen.web.connections.resource.getrlimit", lambda _: (256, 256))
-    monkeypatch.setattr("tbgen.web.connections.resource.setrlimit", lambda *_: None)
+    monkeypatch.setattr("resource.getrlimit", lambda _: (256, 256))
+    monkeypatch.setattr("resource.setrlimit", lambda *_: None)
     with served(reference_dir) as address, ExitStack() as idle:
         host, port = address.removeprefix("http://").split(":")
         for _ in range(300):

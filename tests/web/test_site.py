@@ -125,7 +125,7 @@ def test_a_full_disk(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     target = tmp_path / "site"
     with monkeypatch.context() as patched:
-        patched.setattr("tbgen.machine.put_in_place", full)
+        patched.setattr("tbgen.system.files.put_in_place", full)
         with pytest.raises(TbgenError, match="the disk is full"):
             write_site(own, target, R)
     assert not (target / "index.html").exists()

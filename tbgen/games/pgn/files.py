@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, Protocol, cast
 
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.extras import needs_extra
-from tbgen.machine import write_errors, written_aside
+from tbgen.system.files import write_errors, written_aside
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer

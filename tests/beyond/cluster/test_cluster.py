@@ -192,7 +192,7 @@ def test_a_cell_that_cannot_be_kept_is_not_done(
         def refused(*_: object) -> int:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr("tbgen.machine.os.open", refused)
+        monkeypatch.setattr("tbgen.system.files.os.open", refused)
         with pytest.raises(TbgenError, match="no permission to write"):
             solve_cell(cell, (), tables, tmp_path, 1)
     assert contents(tmp_path) == before

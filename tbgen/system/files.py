@@ -1,4 +1,4 @@
-"""What the machine has: files that are there as a whole or not at all, memory, and processors.
+"""Files that are there as a whole or not at all; and which names, and what with open files, systems allow.
 
 Files are written aside, synced and then renamed. A file that is being written lies beside its place, under a
 name that tells its writer (where, which process): writers of the same file do not meet, and what a killed one
@@ -8,20 +8,22 @@ has left is known as such and can be removed.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import os
 import re
 import secrets
 import socket
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
-from tbgen.errors import TbgenError, causes
+from tbgen.errors import TbgenError, UsageError, causes, quote
+from tbgen.system.locks import lock
 
 _MARK: Final = ".tmp-"
 """Stands between the final name and the writer (place, process, chance) in the name of an unfinished file."""
@@ -33,6 +35,14 @@ _LONGEST_NAME: Final = 255
 
 _ABANDONED: Final = 3600.0
 """Seconds without a change after which a file of a writer that nobody can ask counts as left behind."""
+
+_PAUSES: Final = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
+"""Seconds to wait before a file is replaced after all that somebody has open."""
+
+_RESERVED: Final = re.compile(
+    r"(con|prn|aux|com[0-9¹²³]|lpt[0-9¹²³])( *\..*)?|.*[<>:\"|?*\0-\x1f].*|.*[. ]", re.IGNORECASE
+)
+"""Names that mean devices or parts of files to Windows, or nothing; ``nul`` may be written to."""
 
 
 @contextmanager
@@ -49,6 +59,7 @@ def written_aside(path: Path, *, remedy: str = "choose another directory") -> It
     :raises TbgenError: if the file cannot be made, synced or renamed. What the block raises passes as it is:
         only the block knows which of it is about this file, and explains that by :func:`write_errors`.
     """
+    check_name(path)
     remove_leftovers(path.parent, path.name)
     temporary = temporary_path(path)
     try:
@@ -72,8 +83,64 @@ def put_in_place(temporary: Path, path: Path) -> None:
     :raises OSError: if that cannot be.
     """
     _sync(temporary)
-    os.replace(temporary, path)
+    replace(temporary, path)
     _sync(path.parent)
+
+
+def replace(source: Path, target: Path) -> None:
+    """Give a file another name in one step, whoever has that name.
+
+    Windows does not let a file be replaced that somebody has open: it is tried again for a while.
+
+    :raises OSError: if that cannot be.
+    """
+    for pause in _PAUSES:
+        with contextlib.suppress(PermissionError):
+            os.replace(source, target)
+            return
+        time.sleep(pause)
+    os.replace(source, target)
+
+
+def let_go(file: IO[bytes]) -> None:
+    """Close an open file that is about to be replaced, renamed or removed, where the system does so to closed
+    ones only; elsewhere its lock lasts until then."""
+    if sys.platform == "win32":
+        file.close()
+
+
+def rename_locked(file: FileIO, source: Path, target: Path) -> FileIO:
+    """Give a file that is open and locked another name, whoever has that, and return it, open and locked.
+
+    :raises OSError: if that cannot be.
+    """
+    let_go(file)
+    replace(source, target)
+    if file.closed:
+        file = target.open("ab", buffering=0)
+        lock(file.fileno())
+    return file
+
+
+def without_links(path: str, flags: int) -> int:
+    """Open a file, for ``open``; a link is not followed, where the system lets that be said."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
+def without_waiting(path: str, flags: int) -> int:
+    """Open a file, for ``open``; a pipe would be waited for until somebody writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def check_name(path: Path) -> None:
+    """Check that the system can have a file or directory of this name.
+
+    :raises UsageError: if it is reserved for devices, or has letters that have another meaning.
+    """
+    if sys.platform == "win32":
+        for name in path.parts[bool(path.anchor) :]:
+            if name not in (".", "..") and _RESERVED.fullmatch(name):
+                raise UsageError(f"Windows has other uses for {quote(name)}: choose another name")
 
 
 @contextmanager
@@ -108,6 +175,7 @@ def make_directory(directory: Path, *, remedy: str = "choose another directory")
     :param remedy: what the user can do without permission to make it, to end a sentence.
     :raises TbgenError: if it cannot be made.
     """
+    check_name(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -187,13 +255,11 @@ def _is_left(path: Path, writer: re.Match[str]) -> bool:
 
 
 def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # somebody else's
-    return True
+    import psutil  # only now: there are seldom any
+
+    with contextlib.suppress(OverflowError):
+        return psutil.pid_exists(process)
+    return False
 
 
 def _permissions(path: Path) -> int | None:
@@ -204,7 +270,10 @@ def _permissions(path: Path) -> int | None:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    """Have a file or directory on the disk; Windows syncs directories itself, and files open for writing."""
+    if sys.platform == "win32" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -223,48 +292,9 @@ def _explain(error: BaseException, path: Path, remedy: str) -> str:
     if number in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk is full: {path} was not written; make room and try again"
     if number in (errno.EACCES, errno.EPERM):
-        return f"no permission to write {path}; {remedy}"
+        opened = ", or another program has it open" if sys.platform == "win32" else ""
+        return f"no permission to write {path}{opened}; {remedy}"
     if number == errno.EROFS:
         return f"{path} could not be written: its file system is read-only; {remedy}"
     reason = os.strerror(number) if number else (str(error).splitlines() or ["unknown"])[0]
     return f"{path} could not be written: {reason}"
-
-
-def free_memory() -> int:
-    """Return how many bytes of memory are free; where the system does not say, all that the machine has."""
-    try:
-        found = re.search(r"^MemAvailable: *(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    except OSError:
-        found = None
-    return int(found[1]) << 10 if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def give_back() -> None:
-    """Give free memory back to the system; what is in use stays.
-
-    Without the GNU C library nothing happens.
-    """
-    library = ctypes.CDLL(None)
-    if hasattr(library, "malloc_trim"):
-        library.malloc_trim(0)
-
-
-def held() -> int:
-    """Return the bytes of memory that the process holds at present, 0 where the system does not say."""
-    try:
-        resident = Path("/proc/self/statm").read_text().split()[1]
-    except OSError:
-        return 0
-    return int(resident) * os.sysconf("SC_PAGE_SIZE")
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(usable_processors())
-
-
-def usable_processors() -> list[int]:
-    """Return the numbers of the processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))

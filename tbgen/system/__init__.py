@@ -1,0 +1,1 @@
+"""What differs between systems: each module has functions with one meaning everywhere."""
