@@ -127,6 +127,8 @@ def ends_by(result: Result, seconds: float) -> ScoreInterval:
 
 def solved(position: Position, seconds: float, tables: Path, memory: str, options: Sequence[str]) -> Result:
     """Solve a position in a process of its own, with the lines that show the ends."""
+    if sys.platform == "win32":
+        raise SystemExit("Windows does not tell how much memory a process held that has ended")
     command = [sys.executable, "-m", "tbgen", "solve", name_of(position), "--json", "--stream", "--line"]
     command += ["--time", f"{seconds:g}s", "--memory", memory, "--dir", str(tables), *options]
     began = time.perf_counter()

@@ -55,6 +55,9 @@ from tbgen.text import counted
 if TYPE_CHECKING:
     from distributed import LocalCluster
 
+if sys.platform == "win32":
+    raise SystemExit("check_kills.py needs what Windows lacks: processes that begin as copies of another one")
+
 POSITIONS: Final = ("8/8/4k3/4p3/4P3/4K3/8/8 w - - 3 40 G6.0", "7k/p7/P7/8/8/8/2B5/K7 w - - 1 1 -G3.0")
 """What the solver solves, with two and three mobile men, and with accrued scores."""
 BELOW: Final = "8/2k5/2p5/2P5/8/3R4/8/3K4 w - - 0 1"

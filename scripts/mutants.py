@@ -22,7 +22,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +33,8 @@ from functools import cache
 from pathlib import Path
 from queue import Queue
 from typing import Final, NamedTuple
+
+from tbgen.system.processes import APART, end_all
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGES: Final = ("index", "retro", "packed", "probe", "verify", "games", "solve", "cells")
@@ -329,7 +330,7 @@ class Copy:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                **APART,
             )
             try:
                 code = running.wait(limit)
@@ -337,7 +338,7 @@ class Copy:
                 code = None
             finally:
                 if running.poll() is None:
-                    os.killpg(running.pid, signal.SIGKILL)
+                    end_all(running.pid)
                     running.wait()
             said.seek(0)
             return code, said.read()

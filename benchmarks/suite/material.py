@@ -32,6 +32,8 @@ def run(*words: str | Path, **options: object) -> "subprocess.CompletedProcess[b
 
 def peak_memory(*words: str | Path) -> int:
     """Run a command of tbgen and return the most memory that it held at once, in bytes."""
+    if sys.platform == "win32":
+        raise SystemExit("Windows does not tell how much memory a process held that has ended")
     with subprocess.Popen(
         [sys.executable, "-m", "tbgen", *map(str, words)],
         stdout=subprocess.DEVNULL,
