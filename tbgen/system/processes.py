@@ -38,7 +38,8 @@ def end_all(root: int) -> None:
     import psutil
 
     found = set() if psutil.pid_exists(root) else {root}
-    for process in sorted(psutil.process_iter(["ppid"]), key=psutil.Process.create_time):
+    processes = psutil.process_iter(["ppid", "create_time"])
+    for process in sorted(processes, key=lambda each: each.info["create_time"] or 0):
         if process.pid == root or process.info["ppid"] in found:
             found.add(process.pid)
             with suppress(psutil.Error):
