@@ -40,9 +40,8 @@ def held_back() -> Iterator[None]:
 def leave_to_parent() -> None:
     """Ignore what a terminal sends, in a process that was started in a block of :func:`held_back`: its parent
     hears that too and ends it by SIGTERM, which takes effect at once."""
-    for number in ENDINGS:
-        signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in ENDINGS:  # one that waits already is lost where it is ignored
+        signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
 
