@@ -127,11 +127,8 @@ class Known:
 
     def worth(self, position: CellPosition) -> Interval:
         """Return what is known of a position, fresh: the accrued score being its own. Blocks say the same."""
-        found = self._final_worth(position) or self._worth_by_ply(position)
-        for source in self._sources:
-            if not source.final and not found.exact:
-                found = found.within(source.worth(position) or found)
-        return found
+        found, final = self._stored_worth(position)
+        return found if final else found.within(self._worth_by_ply(position))
 
     def sure(self, position: CellPosition) -> Interval:
         """Return what is known of a position with any accrued score."""
@@ -147,17 +144,22 @@ class Known:
         better = max if end == UPPER else min
         for step in position.moves():
             if step.zeroing and not position.board.is_en_passant(step.move):
-                after = self._final_worth(step.after)
-                worth = bound_of(step.after.cell, end) if after is None else after[end]
-                found[end] = better(found[end], worth)
+                after, bound = self._stored_worth(step.after)[0][end], bound_of(step.after.cell, end)
+                found[end] = better(found[end], bound if after == WORST[end] else after)
         return Interval(*found)
 
-    def _final_worth(self, position: CellPosition) -> Interval | None:
-        """Return the interval of a position by a source that knows as much as a ply further on."""
+    def _stored_worth(self, position: CellPosition) -> tuple[Interval, bool]:
+        """Return what the sources say of a position, and whether a ply further on tells no more."""
+        found, final = WORST, False
         if position.over:
-            return Interval(position.own, position.own)
-        found = (source.worth(position) for source in self._sources if source.final)
-        return next((worth for worth in found if worth is not None), None)
+            found = Interval(position.own, position.own)
+        for source in self._sources:
+            if found.exact:
+                return found, True
+            worth = source.worth(position)
+            if worth is not None:
+                found, final = found.within(worth), final or source.final
+        return found, final or found.exact
 
 
 class UnmadeLayerError(Exception):

@@ -47,6 +47,13 @@ def best_reset(tables: Tablebase, board: chess.Board, end: int) -> int:
     return worth
 
 
+class Unfinished(Tables):
+    """Tables as a source that says no more than any other: neither the last to be asked nor enough."""
+
+    exact = final = False
+
+
+@pytest.mark.parametrize("source", [Tables, Unfinished])
 @pytest.mark.parametrize(
     "fen",
     [
@@ -57,12 +64,12 @@ def best_reset(tables: Tablebase, board: chess.Board, end: int) -> int:
         "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1",
     ],
 )
-def test_one_ply_on(fen: str, own: Path) -> None:
+def test_one_ply_on(fen: str, source: type[Tables], own: Path) -> None:
     board, rng = chess.Board(fen), random.Random(fen)
     cell = Cell.of_board(board, mobile_squares(board))
     decided = 0
     with tbgen.open_tablebase(own) as tables:
-        known = Known(Tables(tables), SolvedCells())
+        known = Known(source(tables), SolvedCells())
         for route in routes_of(frame_of_cell(cell)):
             end = LOWER if side_after(route) == 0 else UPPER
             if route.quiet or known.tables.has_cell(route.destination):
