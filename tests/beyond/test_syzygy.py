@@ -89,13 +89,14 @@ def test_proof_goes_on_from_them(tmp_path: Path, files: Syzygy) -> None:
 
 @pytest.mark.parametrize("fen", BOARDS)
 def test_blocks_say_what_positions_do(
-    fen: str, files: Syzygy, syzygy: SyzygyExits, monkeypatch: pytest.MonkeyPatch
+    fen: str, tables: Path, files: Syzygy, syzygy: SyzygyExits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board = chess.Board(fen)
     frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
     routes = [route for route in routes_of(frame) if not route.quiet and syzygy.knows(route)]
     assert routes
-    assert check_source(syzygy, routes, 97) > 25
+    with tbgen.open_tablebase(tables) as truth:
+        assert check_source(syzygy, routes, 97, truth) > 25
     for route in routes:
         lower, upper = (syzygy.block(route, end) for end in (LOWER, UPPER))
         # Both ends claim the least of a mate, whoever forces it.

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import chess
+import numpy as np
 import pytest
 
 import tbgen
@@ -15,9 +16,9 @@ from tbgen.beyond.budget import Budget
 from tbgen.beyond.table_source import Tables
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import part_of
+from tbgen.cells.bounds import Block, part_of
 from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, mobile_squares
-from tbgen.cells.routes import home_of_route, routes_of
+from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.cells.window import Interval
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.zeroing import en_passant_configs, reached_by_pawn_steps
@@ -77,8 +78,23 @@ def test_positions_that_are_asked_for_are_those_of_plain_tables(
             for source in (some, plain):
                 assert is_same(source.block(route, 0), whole, there=True)
         assert sides == {*SIDES}
-        assert check_source(plain, routes_of(lineup_of_cell(cell)), 97) > 0
+        assert check_source(plain, routes_of(lineup_of_cell(cell)), 97, plain_ones) > 0
         assert some.nbytes < 3 * layout_of(Material.parse("KPvK")).phase_size, "no phase is decoded"
+
+
+class Late(Tables):
+    """Tables that say that everything takes a ply longer."""
+
+    def block(self, route: Route, end: int) -> Block:
+        value, depth = super().block(route, end)
+        return Block(value, np.add(depth, 1, dtype=np.uint16))
+
+
+def test_wrong_depths_of_a_source_are_noticed(tables: Path) -> None:
+    board = chess.Board(CAPTURE)
+    routes = routes_of(lineup_of_cell(Cell.of_board(board, mobile_squares(board))))
+    with tbgen.open_tablebase(tables) as opened, pytest.raises(AssertionError, match="wrong depth"):
+        check_source(Late(opened), routes, 97, opened)
 
 
 @pytest.fixture

@@ -1,25 +1,31 @@
 """What every exit source promises (``tbgen.beyond.exit_sources.ExitSource``), tried on one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tbgen.beyond.exit_sources import ExitSource
+from tbgen.board.material import Material
+from tbgen.board.rules import FRESH
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import ENDS, WORST, side_after
+from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, side_after
 from tbgen.cells.cell import IMAGES, CellPosition
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.window import Interval
 from tbgen.index.layout import IMAGE, MIRROR_RANKS, SIDES
+from tbgen.probe.states import ProbeResult
+from tbgen.probe.tablebase import Tablebase
 from tests.support.same_bounds import is_same
 
 
-def check_source(source: ExitSource, routes: Iterable[Route], step: int) -> int:
-    """Compare blocks with what the source says of single positions, for all images of the routes that it
-    knows; return of how many positions it says more than nothing.
+def check_source(source: ExitSource, routes: Iterable[Route], step: int, tables: Tablebase | None) -> int:
+    """Compare blocks with what the source says of single positions, and with tables, for all images of the
+    routes that it knows; return of how many positions it says more than nothing.
 
     :param step: one slot in so many is looked at.
+    :param tables: tell values and depths of the positions that they hold; None for cells that rest on what
+        is open, whose depths promise nothing.
     """
-    told = 0
+    told, held = 0, set[Material](() if tables is None else tables.materials)
     for route in (seen(route.whole, symmetry) for route in routes for symmetry in IMAGES):
         if not source.knows(route):
             continue
@@ -35,7 +41,27 @@ def check_source(source: ExitSource, routes: Iterable[Route], step: int) -> int:
                 assert all(worth.covers(claims) for worth in worths), (route, slot)
             assert all((source.sure(view) or WORST).covers(claims) for view in views), (route, slot)
             told += claims != WORST
+            if tables is not None and views and Material.of_board(views[0].board)[0] in held:
+                check_claims(blocks, slot, tables.probe(views[0].board, FRESH))
     return told
+
+
+def check_claims(blocks: Sequence[Block | None], slot: int, truth: ProbeResult) -> None:
+    """Compare what blocks of both ends claim of a position with its value and depth: neither end promises a
+    side a better score, or the same one in fewer plies if it forces that, in more if it is held to it.
+    """
+    value = truth.value.code
+    assert truth.depth is not None, "a state of a table's own score has a depth"
+    for end, block in enumerate(blocks):
+        code = NONE if block is None else int(block.value[slot])
+        if block is None or code == NONE:
+            continue
+        assert code >= value if end == LOWER else code <= value, f"wrong value {code} at end {end}: {truth}"
+        if code == value:
+            depth, forces = int(block.depth[slot]), (value < NONE) == (end == LOWER)
+            assert depth >= truth.depth if forces else depth <= truth.depth, (
+                f"wrong depth {depth} at end {end}: {truth}"
+            )
 
 
 def seen(route: Route, symmetry: int) -> Route:
