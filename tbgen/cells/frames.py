@@ -22,14 +22,13 @@ from tbgen.board.kinds import KINDS
 from tbgen.board.score import Code
 from tbgen.cells.cell import MOBILE, Castling, Cell, Lineup, lineup_of_cell
 from tbgen.index.zeroing import CAPTURED_PAWN
-from tbgen.retro.cache_lines import zeros
 from tbgen.retro.geometry import ORTHODOX
 from tbgen.retro.kernels.frame import FROZEN, NO_DIGIT, Frame
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
 from tbgen.retro.kernels.words import ALL, Codes, Plies
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import workspace_of
+from tbgen.retro.workspace import workspace_of, zeros
 
 
 @dataclass(frozen=True, kw_only=True)

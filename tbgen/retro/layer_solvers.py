@@ -23,12 +23,11 @@ from tbgen.board.variant import Variant
 from tbgen.index.layout import SIDES, Layout
 from tbgen.index.table import ArrayTable, Source, StoredTable, Table
 from tbgen.index.zeroing import phase_groups, phases_of_window, slots_of_window
-from tbgen.retro.cache_lines import zeros
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.kernels.phase import NOTHING, WindowLayer, empty_record, show_layer, solve_layer
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import MAX_PARTS, Crew, PhaseSolver, Stages, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, room_for_exits
+from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, room_for_exits, zeros
 
 Window = tuple[int, int]
 """First phase and the one behind the last."""

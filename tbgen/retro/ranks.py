@@ -24,7 +24,6 @@ import numpy as np
 
 from tbgen.compiler.jit import int64, python_of, with_fixed_types
 from tbgen.index.layout import SIDES, Side
-from tbgen.retro.cache_lines import zeros
 from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.en_passant import prepare, resolve, side_with_right
 from tbgen.retro.kernels.events import NEVER, Agenda
@@ -59,7 +58,7 @@ from tbgen.retro.kernels.sweep import (
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Words
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import make_phase, make_scratch, room_for_right
+from tbgen.retro.workspace import make_phase, make_scratch, room_for_right, zeros
 
 
 @dataclass

@@ -19,7 +19,6 @@ from tbgen.index.layout import BLACK_TO_MOVE, Layout, Side, layout_of
 from tbgen.index.table import AccruedForm, Functions, Source, Table
 from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
 from tbgen.progress import Progress, silent
-from tbgen.retro.cache_lines import zeros
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import (
     NO_STEP,
@@ -40,7 +39,7 @@ from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Words
 from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.ranks import MAX_PARTS, Crew, EnPassant, PhaseSolver, Stages, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, score_resets
+from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, score_resets, zeros
 
 _FEW: Final = 1024
 _PART: Final = 1 << 22

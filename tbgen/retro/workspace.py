@@ -3,16 +3,17 @@
 And from the canonical slots of a stored table to all its slots.
 """
 
-from typing import Final
+import mmap
+from math import prod
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from tbgen.board.kinds import KINDS
 from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import MIRROR_FILES, SIDES, Layout
-from tbgen.retro.cache_lines import zeros
 from tbgen.retro.geometry import ORTHODOX, movement_of
 from tbgen.retro.kernels.best_exits import Exits, OneExit
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
@@ -23,9 +24,41 @@ from tbgen.retro.kernels.moves import MOST_MOVES, MOST_SCALARS, SLICES, MovesFou
 from tbgen.retro.kernels.sweep import BATCH, Attacker, Scratch, Sets, SweepResults
 from tbgen.retro.kernels.targets import room_for_men
 from tbgen.retro.kernels.words import ALL, Codes, Ints, Words
+from tbgen.system.memory import use_large_pages
 
+# Allocators align to 16 bytes. A record of 64 bytes then lies across two cache lines, only one of which a
+# prefetch brings, and every visit takes both. Large arrays have memory of their own, straight from the system
+# and in large pages. It is taken by the threads that write to it, all at once.
+LINE: Final = 64
+"""Bytes of a cache line."""
+_LARGE: Final = 4 << 20
+"""Bytes from which on an array is large."""
 _MOST_NODES: Final = 1 << 32
 """Events keep nodes in four bytes."""
+
+
+def zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array of zeros of this shape that begins with a cache line; its memory is taken when it is
+    written to.
+
+    :raises MemoryError: if there is too little.
+    """
+    size = prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
+    if size >= _LARGE:
+        return np.frombuffer(_own_memory(size), dtype, size // np.dtype(dtype).itemsize).reshape(shape)
+    room = np.zeros(size + LINE, np.uint8)
+    first = -room.ctypes.data % LINE
+    return room[first : first + size].view(dtype).reshape(shape)
+
+
+def _own_memory(size: int) -> mmap.mmap:
+    """Return so many bytes of memory that nobody else uses; it goes back to the system with its arrays."""
+    try:
+        memory = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
+    except OSError as error:
+        raise MemoryError(f"no {size} bytes of memory: {error}") from error
+    use_large_pages(memory)
+    return memory
 
 
 def frame_of(layout: Layout) -> Frame:
