@@ -3,6 +3,7 @@
 Sources are where the solver gets the fresh values of successor materials from.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Protocol
@@ -24,7 +25,6 @@ NO_SCORE: Final = -1
 
 LAST_RUN: Final = 128
 """Added to the rank of a position's last run."""
-
 
 _COUNTED_AT_ONCE: Final = 1 << 20
 
@@ -142,7 +142,7 @@ class Table:
     @property
     def positions(self) -> tuple[int, int]:
         """Number of canonical legal positions without en passant right, White and Black to move."""
-        white, black = (int(np.count_nonzero(side != NONE)) for side in self.value)
+        white, black = map(count_positions, self.value)
         return white, black
 
     @property
@@ -217,11 +217,22 @@ def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return how many times each code stands among some, shape (2, n), as shape (2, 256); 0 for ``NONE``."""
     counts = np.zeros((2, 256), np.uint64)
     for total, codes in zip(counts, value, strict=True):
-        for start in range(0, codes.size, _COUNTED_AT_ONCE):  # numpy widens what it counts to eight bytes
-            part = np.bincount(codes[start : start + _COUNTED_AT_ONCE], minlength=256)
-            total += part.astype(np.uint64)
+        for part in _parts_of(codes):
+            pairs = np.bincount(part.view(np.uint16), minlength=1 << 16).astype(np.uint64).reshape(256, 256)
+            total += pairs.sum(axis=0) + pairs.sum(axis=1)
     counts[:, NONE] = 0
     return counts
+
+
+def count_positions(value: NDArray[np.uint8]) -> int:
+    """Return how many codes, shape (n,), are those of positions: not ``NONE``."""
+    return sum(int(np.count_nonzero(part != NONE)) for part in _parts_of(value))
+
+
+def _parts_of(codes: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
+    """Yield codes in parts: numpy widens what it counts."""
+    for start in range(0, codes.size, _COUNTED_AT_ONCE):
+        yield codes[start : start + _COUNTED_AT_ONCE]
 
 
 def free_men(layout: Layout) -> str:

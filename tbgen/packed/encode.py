@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
-from tbgen.index.table import Table
+from tbgen.index.table import Table, count_positions
 from tbgen.packed.kernels.blocks import (
     BLOCK_SLOTS,
-    CAPTURE_FLAG,
     DEPTH_CONTEXTS,
     FIRST_VALUE,
     FUNCTION_CONTEXTS,
@@ -28,7 +27,15 @@ from tbgen.packed.kernels.blocks import (
     Model,
     Stream,
 )
-from tbgen.packed.kernels.encode import BYTES, Encoding, count_blocks, decode_blocks, encode_blocks
+from tbgen.packed.kernels.encode import (
+    BYTES,
+    Encoding,
+    count_blocks,
+    count_codes,
+    decode_blocks,
+    encode_blocks,
+    turn_flags,
+)
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.pack import Needed, rows_of
 from tbgen.packed.rooms import THREAD
@@ -110,7 +117,7 @@ def parts_of(first: int, end: int) -> list[Part]:
 _MOST_BYTES: Final = 8 * BLOCK_SLOTS
 """Bytes that a block may take: no step takes more than twelve bits."""
 _AT_ONCE: Final = 1 << 22
-"""Slots that are counted or flagged together."""
+"""Slots that a thread counts or flags at a time."""
 
 
 Shapes: TypeAlias = tuple[tuple[int, int], ...]
@@ -217,8 +224,8 @@ class Encoder:
             what it was: then the program is wrong.
         """
         deepest = int(self._content.depth.max(initial=0))
-        with self._flagged(), ThreadPoolExecutor(self._threads) as pool:
-            code, halves = self._codes(), 1 + min(deepest >> 1, HALF_ESCAPE)
+        with ThreadPoolExecutor(self._threads) as pool, self._flagged(pool):
+            code, halves = self._codes(pool), 1 + min(deepest >> 1, HALF_ESCAPE)
             shapes = step_shapes(len(code), halves, self._functions)
             encoding = encoding_of(self._rows, code, shapes, self._functions)
             counts = np.split(self._count(pool, encoding), encoding.first[1:])
@@ -235,24 +242,30 @@ class Encoder:
         return encoded
 
     @contextmanager
-    def _flagged(self) -> Iterator[None]:
+    def _flagged(self, pool: ThreadPoolExecutor) -> Iterator[None]:
         """Flag the depths of what need not be stored, for a while."""
-        depth, words = self._content.depth, self._needed.captures
+        captures = self._needed.captures
+
+        def turn(part: Part) -> None:
+            turn_flags(self._content, captures, *part)
+
+        words = list(pairwise([*range(0, len(captures), _AT_ONCE // 64), len(captures)]))
+        list(pool.map(turn, words))
         try:
-            for first in range(0, len(words), _AT_ONCE // 64):
-                bits = np.unpackbits(words[first : first + _AT_ONCE // 64].view(np.uint8), bitorder="little")
-                depth[64 * first : 64 * first + len(bits)] |= bits.astype(np.uint16) * CAPTURE_FLAG
             yield
         finally:
-            depth &= CAPTURE_FLAG - 1
+            list(pool.map(turn, words))
 
-    def _codes(self) -> NDArray[np.uint8]:
+    def _codes(self, pool: ThreadPoolExecutor) -> NDArray[np.uint8]:
         """The codes of all value symbols, the frequent ones first after those that are no values."""
-        count = np.zeros(256, np.int64)
-        for first in range(0, len(self._content.value), _AT_ONCE):
-            depth = self._content.depth[first : first + _AT_ONCE]
-            stored = (depth > 0) & (depth < CAPTURE_FLAG)
-            count += np.bincount(self._content.value[first : first + _AT_ONCE][stored], minlength=256)
+
+        def counted(part: Part) -> NDArray[np.int64]:
+            found = np.zeros(256, np.int64)
+            count_codes(self._content, found, *part)
+            return found
+
+        slots = pairwise([*range(0, len(self._content.value), _AT_ONCE), len(self._content.value)])
+        count = np.sum(list(pool.map(counted, slots)), axis=0)
         count[NONE] = 0
         order = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
         return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
@@ -267,7 +280,7 @@ class Encoder:
 
         found = list(pool.map(count, range(self._threads)))
         positions = [number for _, numbers in found for number in numbers]
-        if min(positions) < 0 or sum(positions) != np.count_nonzero(self._content.value != NONE):
+        if min(positions) < 0 or sum(positions) != count_positions(self._content.value):
             raise ValueError(f"{self._table.material} has positions elsewhere than its index")
         counts = np.asarray(np.sum([counts for counts, _ in found], axis=0), np.int64)
         counts[encoding.first[BYTES] :] = 1

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,7 @@ from tbgen.retro.kernels.functions import (
     Names,
     Paths,
     Runs,
+    count_names,
     functions_of,
     number_endings,
     rename,
@@ -36,7 +38,7 @@ from tbgen.retro.kernels.numbering import numbering
 from tbgen.retro.kernels.phase import NOTHING, RUNS, Records, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
-from tbgen.retro.kernels.words import Codes, Words
+from tbgen.retro.kernels.words import Codes, Ints, Words
 from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.ranks import MAX_PARTS, Crew, EnPassant, PhaseSolver, Stages, WidePhaseSolver, find_moves
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, score_resets, zeros
@@ -78,21 +80,33 @@ class FunctionBook:
         for _ in run(finish, pairwise(edges)):
             pass
 
-    def finish(self) -> Functions:
-        """Return the functions of the table, numbered by falling frequency; nothing can be added any more."""
+    def finish(self, run: Map) -> Functions:
+        """Return the functions of the table, numbered by falling frequency; nothing can be added any more.
+
+        ``run`` may work on parts of the slots at once.
+        """
         keys = self._known.key[: self._known.length[0]]
+        parts = [self._number[begin : begin + _PART] for begin in range(0, len(self._number), _PART)]
         count = np.zeros(len(keys), np.int64)
-        for begin in range(0, len(self._number), _PART):
-            count += np.bincount(self._number[begin : begin + _PART], minlength=len(keys))
+        for counted in run(lambda part: _counted(part, len(keys)), parts):
+            count += counted
         used = [0, *(np.flatnonzero(count[1:]) + 1).tolist()]
         entries = {function: _entries(keys, function) for function in used}
         order = [0, *sorted(used[1:], key=lambda function: (-count[function], entries[function]))]
         names = np.zeros(len(keys), np.uint32)
         names[order] = np.arange(len(order))
-        rename(self._number, names)
+        for _ in run(lambda part: rename(part, names), parts):
+            pass
         joined = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
         start = np.cumsum([0, *(len(entries[function]) // 2 for function in order)])
         return Functions(self.side, self._number, start, joined[::2].copy(), joined[1::2].copy())
+
+
+def _counted(of_slot: Names, numbers: int) -> Ints:
+    """Return how often each number, of so many, stands in ``of_slot``."""
+    count = np.zeros(numbers, np.int64)
+    count_names(of_slot, count)
+    return count
 
 
 def _entries(keys: Words, function: int) -> bytes:
@@ -301,9 +315,13 @@ class _TableSolver:
             runs.append((found.rank[part], found.value[part], found.depth[part]))
         none = np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint16)
         rank, run_value, run_depth = map(np.concatenate, zip(none, *runs, strict=True))
+        functions = None
+        if self.functions is not None:
+            with ThreadPoolExecutor(self.threads) as executor:
+                functions = self.functions.finish(executor.map)
         return Table(
             layout.material, self.variant, value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
-            self.configs, ep_value, ep_depth, self.functions.finish() if self.functions else None,
+            self.configs, ep_value, ep_depth, functions,
         )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ from tbgen.packed.kernels.blocks import (
 )
 from tbgen.packed.kernels.derive import depth_of_half
 from tbgen.packed.kernels.rows import Rows, first_slot, place_row
-from tbgen.retro.kernels.words import ALL, ONE, Ints, lowest, prefetch, put
+from tbgen.retro.kernels.words import ALL, ONE, Ints, Words, add, lowest, prefetch, put
 
 VALUES, DEPTHS, FUNCTIONS, BYTES = range(4)
 """What there are steps of; all bytes stand in one context."""
@@ -63,6 +63,24 @@ class Encoding(Struct):
     """uint16 (steps,): where the share of each step begins, of ``TOTAL``."""
     size: Frequencies
     """uint16 (steps,): its share; 0 where it never occurs."""
+
+
+@kernel
+def count_codes(content: Content, count: Ints, start: int, stop: int) -> None:
+    """Add to ``count``, int64 (256,), how often each value is stored among the slots ``start`` to
+    ``stop`` - 1: where the depth is not 0, and has no flag."""
+    for slot in range(start, stop):
+        if 0 < content.depth[slot] < CAPTURE_FLAG:
+            count[content.value[slot]] += 1
+
+
+@kernel
+def turn_flags(content: Content, captures: Words, start: int, stop: int) -> None:
+    """Flag the depths of the slots of ``captures``, uint64 (slots / 64,), or take their flags away; words
+    ``start`` to ``stop`` - 1."""
+    for word in range(start, stop):
+        if captures[word]:
+            add(content.depth, word * 64, captures[word], CAPTURE_FLAG)  # twice it is more than 16 bits hold
 
 
 @inlined

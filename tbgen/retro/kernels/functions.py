@@ -269,6 +269,13 @@ def functions_of(
 
 
 @kernel
+def count_names(of_slot: Names, count: Ints) -> None:
+    """Add to ``count``, int64 (numbers,), how often each number stands in ``of_slot``."""
+    for slot in range(len(of_slot)):
+        count[of_slot[slot]] += 1
+
+
+@kernel
 def rename(of_slot: Names, names: Names) -> None:
     """Replace every number of ``of_slot`` by its name, which stands in ``names`` in its place."""
     for slot in range(len(of_slot)):
