@@ -412,6 +412,18 @@ def test_a_phone(scheme: str, opened: Opener) -> None:
         visit.audit()
 
 
+def test_a_finger_drags_a_man_and_not_the_page(opened: Opener) -> None:
+    visit = opened(has_touch=True, viewport=PHONE)
+    visit.has_depth(4)
+    finger = visit.page.context.new_cdp_session(visit.page)
+    way = {"touchStart": ["g5"], "touchMove": ["g3", "h4", "h5"], "touchEnd": [None]}
+    for kind, squares in way.items():
+        for square in squares:
+            points = [dict(zip("xy", visit.square(square), strict=True))] if square else []
+            finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    visit.has_depth(3)
+
+
 def test_what_comes_late_is_of_no_other_position(visit: Visit) -> None:
     """Best play that is told after somebody has gone elsewhere is not played there."""
     page = visit.page
