@@ -69,6 +69,8 @@ _MAY_IN_FRAMES: Final = f"{POLICY}; frame-ancestors *"
 _INDEX: Final = "index.html"
 _WITHOUT_SERVER: Final = "static/"
 """The folder of what answers where there is no server."""
+_BEYOND: Final = "explorer.css"
+"""What the style sheet of the pages has beyond that of reports: they ask for one file."""
 
 
 class Page:
@@ -138,7 +140,8 @@ def page_files(offers: Sequence[str]) -> dict[str, bytes]:
         if name.endswith(".html"):
             page = found[name].replace(b"<html", f"<html{named}".encode(), 1)
             found[name] = with_modules(page, found)
-    shared = {"style.css": style_sheet(), "scheme.js": scheme_script(), "men.svg": men()}
+    style = style_sheet() + found.pop(_BEYOND).decode()
+    shared = {"style.css": style, "scheme.js": scheme_script(), "men.svg": men()}
     return found | {name: text.encode() for name, text in shared.items()}
 
 

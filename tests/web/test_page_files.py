@@ -17,9 +17,11 @@ PLACE = Path(tbgen.web.__file__).parent / "page"
 NAMES = [
     name
     for path in PLACE.rglob("*")
-    if path.is_file() and not (name := path.relative_to(PLACE).as_posix()).startswith("static/")
+    if path.is_file()
+    and not (name := path.relative_to(PLACE).as_posix()).startswith("static/")
+    and name != "explorer.css"
 ]
-"""Those of a server; sites without one have the others (test_site.py)."""
+"""Those of a server; sites without one have the others (test_site.py). style.css has explorer.css within."""
 
 
 PAGES = ("/", "/embed", "/live", "/play", "/puzzles")
