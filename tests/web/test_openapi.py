@@ -69,6 +69,34 @@ def test_the_description_tells_good_answers_from_bad(api: TestClient) -> None:
     assert not good.is_valid({**answer, "moves": [{**answer["moves"][0], "category": "win"}]})
 
 
+INTERFACES = {
+    name: (extended, own)
+    for name, extended, own in re.findall(
+        r"^interface (\w+)(?: extends (.+?))? \{ (.+) \}$",
+        (ROOT / "tbgen" / "web" / "documents.d.ts").read_text(),
+        re.MULTILINE,
+    )
+}
+
+
+def fields(interface: str) -> set[str]:
+    """The names of the fields that the page's scripts know of a document."""
+    extended, own = INTERFACES[interface]
+    found = set(re.findall(r"(\w+): ", own))
+    for name, omitted in re.findall(r'(?:Omit<)?(\w+)(?:, ("[^>]+)>)?', extended):
+        found |= fields(name) - set(re.findall(r"\w+", omitted))
+    return found
+
+
+def test_the_page_knows_documents_by_their_names_and_fields() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    known = set(INTERFACES) & set(schemas)
+    assert len(known) > 20
+    for name in known:
+        assert fields(name) <= set(schemas[name]["properties"]), name
+    assert {name for name in INTERFACES if name.endswith("Document")} <= {"StateDocument", *known}
+
+
 def test_every_route_is_described(api: TestClient, whole_game_tables: Path) -> None:
     app: Any = make_app(Settings((whole_game_tables,)))
     routes = {

@@ -5,27 +5,31 @@ import {Chessboard, WIDTH, drawn, nameOf, tick} from "./chessboard.js"
 import {EMPTY, FILES, describedIn, format, isBoard, isWhite, parse, squaresOf} from "./position.js"
 
 const PROMOTIONS = "qrbn"
+/** Where arrow keys lead, to the right and up. @type {Record<string, number[]>} */
+const STEPS = {ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}
 /** How many pixels a pointer goes before it drags. */
 const DRAGGED = 4
 
 export class Board extends Chessboard {
     /**
      * @param {Element} element
-     * @param {(move: object) => void} onMove told of a legal move that was made
-     * @param {(rows: string) => void} onEdit told of the first field of the FEN of what was set up
+     * @param {(move: Move) => unknown} onMove told of a legal move that was made
+     * @param {(rows: string) => unknown} onEdit told of the first field of the FEN of what was set up
      */
     constructor(element, onMove, onEdit) {
         super(element)
-        Object.assign(this, {element, onMove, onEdit})
-        this.fen = null
-        this.moves = []
-        this.tool = null
+        this.element = element
+        this.onMove = onMove
+        this.onEdit = onEdit
+        this.fen = /** @type {string} */ (null)
+        this.moves = /** @type {Move[]} */ ([])
+        this.tool = /** @type {string} */ (null)
         this.editing = false
         /** The square of the man that is to move. */
-        this.from = null
+        this.from = /** @type {string} */ (null)
         /** What the pointer does with it. */
-        this.held = null
-        this.over = null
+        this.held = /** @type {Point & {isAgain: boolean, isDragged: boolean}} */ (null)
+        this.over = /** @type {string} */ (null)
         /** The square for keys. */
         this.cursor = "a1"
         this.table = h("table")
@@ -33,7 +37,7 @@ export class Board extends Chessboard {
         this.svg.setAttribute("role", "application")
         this.svg.setAttribute("tabindex", "0")
         element.append(h("div", {class: "unseen"}, this.table, this.said))
-        const listeners = {
+        /** @type {{[Name in keyof SVGElementEventMap]?: (event: SVGElementEventMap[Name]) => unknown}} */ const listeners = {
             pointerdown: event => this.press(event),
             pointermove: event => this.drag(event),
             pointerup: event => this.release(event),
@@ -45,25 +49,25 @@ export class Board extends Chessboard {
             focus: () => this.goTo(this.cursor),
             blur: () => this.mark("focus", []),
         }
-        for (const [name, listener] of Object.entries(listeners)) this.svg.addEventListener(name, listener)
+        for (const [name, listener] of Object.entries(listeners)) this.svg.addEventListener(name, /** @type {EventListener} */ (listener))
     }
 
-    /** Show a position. */
+    /** Show a position. @type {(fen: string, flipped: boolean) => Promise<unknown>} */
     show(fen, flipped) {
         const isKnown = this.fen !== null
         if (isKnown && fen !== this.fen) tick()
         this.fen = fen
-        return super.show(isBoard(fen) ? fen : EMPTY, {flipped, animated: isKnown})
+        return super.show(isBoard(fen) ? fen : EMPTY, flipped, isKnown)
     }
 
-    /** Let moves be made: those that an answer lists. */
+    /** Let moves be made: those that an answer lists. @type {(moves: Move[]) => void} */
     play(moves) {
         this.editing = false
         this.moves = moves
         this.showMovable()
     }
 
-    /** Let men be put anywhere: the one of a tool, such as `K`, `none` to remove, null to move men. */
+    /** Let men be put anywhere: the one of a tool, such as `K`, `none` to remove, null to move men. @type {(tool: string) => void} */
     edit(tool) {
         this.editing = true
         this.tool = tool
@@ -71,12 +75,12 @@ export class Board extends Chessboard {
         this.showMovable()
     }
 
-    /** Mark squares that moves lead to. */
+    /** Mark squares that moves lead to. @type {(squares: string[]) => void} */
     spot(squares) {
         this.mark("circle", squares)
     }
 
-    setMen(men, animated) {
+    /** @type {(men: Map<string, string>, animated: boolean) => Promise<unknown>} */ setMen(men, animated) {
         if (this.from && men.get(this.from) !== this.men.get(this.from)) this.cancel()
         const arrived = super.setMen(men, animated)
         this.showMovable()
@@ -86,32 +90,32 @@ export class Board extends Chessboard {
 
     /** Return the rows of the board as those read them who do not see it. */
     rows() {
-        const [files, ranks] = [[...FILES], [8, 7, 6, 5, 4, 3, 2, 1]].map(each => this.flipped ? each.reverse() : each)
-        const cell = square => h("td", {}, this.men.has(square) ? nameOf(this.men.get(square)) : "")
+        const [files, ranks] = [[...FILES], [..."87654321"]].map(each => this.flipped ? each.reverse() : each)
+        const cell = (/** @type {string} */ square) => h("td", {}, this.men.has(square) ? nameOf(this.men.get(square)) : "")
         return [
             h("tr", {}, h("td"), files.map(file => h("th", {scope: "col"}, file))),
             ...ranks.map(rank => h("tr", {}, h("th", {scope: "row"}, rank), files.map(file => cell(file + rank)))),
         ]
     }
 
-    /** Whether the man on a square may be taken up. */
+    /** Whether the man on a square may be taken up. @type {(square: string) => boolean} */
     isMovable(square) {
         return this.editing ? this.tool === null && this.men.has(square) : this.moves.some(({uci}) => uci.startsWith(square))
     }
 
     /** Let pointers show which men may be taken up, and fingers move these, and not the page. */
     showMovable() {
-        for (const cell of this.squares.querySelectorAll(".square")) cell.classList.toggle("movable", this.isMovable(cell.dataset.square))
+        for (const cell of this.squares.querySelectorAll(".square")) cell.classList.toggle("movable", this.isMovable(cell.getAttribute("data-square")))
     }
 
-    /** Take up the man on a square, null for none. */
+    /** Take up the man on a square, null for none. @type {(square: string) => void} */
     choose(square) {
         this.from = square
         this.mark("frame", square ? [square] : [])
         this.mark("dot", square ? this.moves.filter(({uci}) => uci.startsWith(square)).map(({uci}) => squaresOf(uci)[1]) : [])
     }
 
-    /** Move a man if it may go there; return whether it does. */
+    /** Move a man if it may go there; return whether it does. @type {(from: string, to: string, animated: boolean) => boolean} */
     attempt(from, to, animated) {
         const found = this.moves.filter(({uci}) => uci.slice(0, 4) === from + to)
         if (!this.editing && !found.length) return false
@@ -126,15 +130,15 @@ export class Board extends Chessboard {
         return true
     }
 
-    /** Let the man be chosen that a pawn becomes. */
+    /** Let the man be chosen that a pawn becomes. @type {(found: Move[], to: string) => void} */
     promote(found, to) {
-        const close = move => {
+        const close = (/** @type {Move} */ move) => {
             removeEventListener("pointerdown", outside, true)
             chooser.remove()
             if (move) this.onMove(move)
             else this.show(this.fen, this.flipped)
         }
-        const outside = event => chooser.contains(event.target) || close(null)
+        const outside = (/** @type {Event} */ event) => chooser.contains(/** @type {Node} */ (event.target)) || close(null)
         const isOnTop = this.corner(to).y === 0
         const {turn} = parse(this.fen)
         const moves = found.sort((one, other) => PROMOTIONS.indexOf(one.uci[4]) - PROMOTIONS.indexOf(other.uci[4]))
@@ -142,24 +146,24 @@ export class Board extends Chessboard {
             const man = turn === "w" ? move.uci[4].toUpperCase() : move.uci[4]
             return h("button", {type: "button", "data-man": man, "aria-label": nameOf(man), onclick: () => close(move)}, svg("svg", {viewBox: "0 0 40 40"}, drawn(man)))
         })
-        const chooser = h("div", {class: "promotion", role: "dialog", "aria-modal": "true", "aria-label": "Promotion"}, isOnTop ? buttons : [...buttons].reverse())
+        const chooser = h("div", {class: "promotion", role: "dialog", "aria-modal": "true", "aria-label": "Promotion"}, isOnTop ? buttons : buttons.toReversed())
         chooser.style.left = `${100 * this.corner(to).x / WIDTH}%`
         chooser.style[isOnTop ? "top" : "bottom"] = "0"
         chooser.addEventListener("keydown", event => {
-            const step = {ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Tab: event.shiftKey ? -1 : 1}[event.key]
+            const step = new Map([["ArrowDown", 1], ["ArrowRight", 1], ["ArrowUp", -1], ["ArrowLeft", -1], ["Tab", event.shiftKey ? -1 : 1]]).get(event.key)
             event.stopPropagation()
             if (event.key === "Escape") close(null)
             if (!step) return
             event.preventDefault()
-            const at = [...chooser.children].indexOf(document.activeElement)
-            chooser.children[(at + step + chooser.children.length) % chooser.children.length].focus()
+            const order = isOnTop ? buttons : buttons.toReversed()
+            order.at((order.findIndex(each => each === document.activeElement) + step) % order.length).focus()
         })
         this.element.append(chooser)
         addEventListener("pointerdown", outside, true)
         buttons[0].focus()
     }
 
-    press(event) {
+    /** @type {(event: PointerEvent) => void} */ press(event) {
         const {square} = this.pointed(event)
         if (!square || !event.isPrimary || event.button) return
         if (this.from && this.from !== square && this.attempt(this.from, square, true)) return
@@ -170,7 +174,7 @@ export class Board extends Chessboard {
         this.held = {isAgain, isDragged: false, x: event.clientX, y: event.clientY}
     }
 
-    drag(event) {
+    /** @type {(event: PointerEvent) => void} */ drag(event) {
         if (!this.from) return
         const {held} = this
         const {x, y, square} = this.pointed(event)
@@ -192,7 +196,7 @@ export class Board extends Chessboard {
         return this.drawings.get(this.from)
     }
 
-    release(event) {
+    /** @type {(event: PointerEvent) => void} */ release(event) {
         const {held, from} = this
         if (!held) return
         const {square} = this.pointed(event)
@@ -219,24 +223,25 @@ export class Board extends Chessboard {
         this.choose(null)
     }
 
-    /** Leave the arrow keys to the game where moves are made by mouse; letters go where the mouse has pointed. */
+    /** Leave the arrow keys to the game where moves are made by mouse; letters go where the mouse has pointed. @type {(event: MouseEvent) => void} */
     leaveKeys(event) {
         const {square} = this.pointed(event)
         if (!this.editing) {
             event.preventDefault()
-            document.activeElement.blur()
+            const focused = /** @type {HTMLElement} */ (document.activeElement)
+            focused.blur()
         } else if (square) {
             this.cursor = square
             this.mark("focus", [square])
         }
     }
 
-    click(event) {
+    /** @type {(event: MouseEvent) => void} */ click(event) {
         const {square} = this.pointed(event)
         if (this.editing && this.tool !== null && square) this.set(square, this.tool)
     }
 
-    /** Set a man, such as `K`, on a square, or take away what is there: `none`. */
+    /** Set a man, such as `K`, on a square, or take away what is there: `none`. @type {(square: string, man: string) => void} */
     set(square, man) {
         const men = new Map(this.men)
         men.delete(square)
@@ -249,7 +254,7 @@ export class Board extends Chessboard {
         this.onEdit(format({...parse(EMPTY), men: this.men}).split(" ")[0])
     }
 
-    /** Go to a square by keys, and say what is there. */
+    /** Go to a square by keys, and say what is there. @type {(square: string) => void} */
     goTo(square) {
         this.cursor = square
         this.mark("focus", [square])
@@ -257,13 +262,13 @@ export class Board extends Chessboard {
         this.said.textContent = `${square} ${man ? nameOf(man) : "empty"}${this.from ? `, move from ${this.from}` : ""}`
     }
 
-    key(event) {
+    /** @type {(event: KeyboardEvent) => void} */ key(event) {
         if (event.ctrlKey || event.metaKey || event.altKey) return
-        const step = {ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[event.key]
+        const step = STEPS[event.key]
         if (step) {
             const [across, up] = this.flipped ? step.map(each => -each) : step
-            const within = number => Math.max(0, Math.min(7, number))
-            this.goTo(FILES[within(FILES.indexOf(this.cursor[0]) + across)] + (1 + within(this.cursor[1] - 1 + up)))
+            const within = (/** @type {number} */ number) => Math.max(0, Math.min(7, number))
+            this.goTo(FILES[within(FILES.indexOf(this.cursor[0]) + across)] + (1 + within(Number(this.cursor[1]) - 1 + up)))
         } else if (["Enter", " "].includes(event.key)) {
             this.enter(this.cursor)
         } else if (event.key === "Escape" && this.from) {
@@ -279,7 +284,7 @@ export class Board extends Chessboard {
         event.preventDefault()
     }
 
-    /** Take up a man by keys, or move it. */
+    /** Take up a man by keys, or move it. @type {(square: string) => void} */
     enter(square) {
         const {from} = this
         if (from && from !== square && this.attempt(from, square, true)) {
@@ -293,19 +298,20 @@ export class Board extends Chessboard {
 
 // The palette: men to set up, each a tool: pressed, it puts its man on squares that are clicked.
 
-const buttons = () => [...document.querySelectorAll("#palette [data-tool]")]
+/** @type {() => Button[]} */
+const buttons = () => [...document.querySelectorAll("#palette [data-tool]")].map(each => /** @type {Button} */ (each))
 
-/** Show which tool is chosen. */
+/** Show which tool is chosen. @type {(tool: string) => void} */
 export function showTool(tool) {
-    for (const button of buttons()) button.setAttribute("aria-pressed", (button.dataset.tool || null) === tool)
+    for (const button of buttons()) button.setAttribute("aria-pressed", String((button.dataset.tool || null) === tool))
 }
 
-/** Let tools be chosen, and men be dragged from here to their squares. */
+/** Let tools be chosen, and men be dragged from here to their squares. @type {(board: Board) => void} */
 export function offerTools(board) {
     for (const button of buttons()) offer(board, button)
 }
 
-/** Offer the described men of a position too; they stay. */
+/** Offer the described men of a position too; they stay. @type {(board: Board, fen: string) => void} */
 export function offerDescribed(board, fen) {
     const kinds = new Set(describedIn(fen).map(man => man.toUpperCase()))
     for (const man of [...kinds].flatMap(kind => [kind, kind.toLowerCase()])) {
@@ -317,7 +323,7 @@ export function offerDescribed(board, fen) {
     }
 }
 
-function offer(board, button) {
+/** @type {(board: Board, button: Button) => void} */ function offer(board, button) {
     const tool = button.dataset.tool || null
     const choose = () => {
         board.edit(tool)

@@ -8,7 +8,7 @@ const HALF = SIDE / 2
 export const WIDTH = 8 * SIDE
 const SQUARES = Array.from({length: 64}, (_, index) => FILES[index % 8] + (1 + (index >> 3)))
 
-/** What marks a square, by kind, from the lowest layer to the highest; men stand among them. */
+/** What marks a square, by kind, from the lowest layer to the highest; men stand among them. @type {Record<string, () => SVGElement>} */
 const MARKS = {
     square: () => svg("rect", {width: SIDE, height: SIDE}),
     circle: () => svg("circle", {cx: HALF, cy: HALF, r: 18}),
@@ -21,22 +21,22 @@ const MARKS = {
 /** Where an arrow begins and ends, as distances from the middles of its squares, and half its widths. */
 const ARROW = {begin: 18, end: 5, endAtMan: 15, head: 13, headWidth: 8, width: 3}
 
-/** Return the upper left corner of a square. */
+/** Return the upper left corner of a square. @type {(square: string, flipped?: boolean) => Point} */
 function cornerOf(square, flipped = false) {
     const [file, rank] = [FILES.indexOf(square[0]), Number(square[1]) - 1]
     return {x: SIDE * (flipped ? 7 - file : file), y: SIDE * (flipped ? rank : 7 - rank)}
 }
 
-export function middleOf(square, flipped = false) {
+/** @type {(square: string, flipped?: boolean) => Point} */ export function middleOf(square, flipped = false) {
     const {x, y} = cornerOf(square, flipped)
     return {x: x + HALF, y: y + HALF}
 }
 
-const shiftTo = ({x, y}) => `translate(${x} ${y})`
+/** @type {(place: Point) => string} */ const shiftTo = ({x, y}) => `translate(${x} ${y})`
 
-const shadeOf = index => (index + (index >> 3)) % 2 ? "light" : "dark"
+/** @type {(index: number) => string} */ const shadeOf = index => (index + (index >> 3)) % 2 ? "light" : "dark"
 
-/** Return a position as a picture, with more that is drawn upon it. */
+/** Return a position as a picture, with more that is drawn upon it. @type {(fen: string, flipped: boolean, attributes?: Attributes, more?: Child[]) => SVGSVGElement} */
 export function pictureOf(fen, flipped, attributes = {}, more = []) {
     const dark = SQUARES.filter((_, index) => shadeOf(index) === "dark").map(square => cornerOf(square))
     return svg("svg", {viewBox: `0 0 ${WIDTH} ${WIDTH}`, ...attributes},
@@ -48,15 +48,14 @@ export function pictureOf(fen, flipped, attributes = {}, more = []) {
 
 /** A board on which men that change their squares move there. */
 export class Chessboard {
-    /** @param {Element} place is filled by the board */
-    constructor(place) {
+    /** @param {Element} place is filled by the board */ constructor(place) {
         this.flipped = false
-        /** Men, as FENs have them, and their drawings, by square. */
+        /** Men, as FENs have them, and their drawings, by square. @type {Map<string, string>} */
         this.men = new Map()
-        this.drawings = new Map()
-        /** Squares that are marked, by kind. */
+        /** @type {Map<string, SVGGElement>} */ this.drawings = new Map()
+        /** Squares that are marked, by kind. @type {Map<string, string[]>} */
         this.marks = new Map()
-        this.drawnArrows = []
+        /** @type {Arrow[]} */ this.drawnArrows = []
         this.squares = svg("g")
         this.layers = Object.fromEntries(Object.keys(MARKS).map(kind => [kind, svg("g")]))
         this.arrowLayer = svg("g")
@@ -65,22 +64,21 @@ export class Chessboard {
         this.drawSquares()
         place.append(this.svg)
         // The letters at the edge are of one size on the screen, however large the board is.
-        new ResizeObserver(([{contentRect}]) => this.svg.style.setProperty("--pixel", WIDTH / contentRect.width)).observe(place)
+        new ResizeObserver(([{contentRect}]) => this.svg.style.setProperty("--pixel", String(WIDTH / contentRect.width))).observe(place)
     }
 
     /**
-     * Show a position.
-     * @param {string} fen
-     * @param {{flipped?: boolean, animated?: boolean}} [how]
-     * @returns {Promise<unknown>} kept when the men have arrived
+     * Show a position; what is returned is kept when the men have arrived.
+     *
+     * @type {(fen: string, flipped?: boolean, animated?: boolean) => Promise<unknown>}
      */
-    show(fen, {flipped = this.flipped, animated = true} = {}) {
+    show(fen, flipped = this.flipped, animated = true) {
         const turned = flipped !== this.flipped
         if (turned) this.turn(flipped)
         return this.setMen(parse(fen).men, animated && !turned)
     }
 
-    /** Mark squares in a way, and no others in this way. */
+    /** Mark squares in a way, and no others in this way. @type {(kind: string, squares: string[]) => void} */
     mark(kind, squares) {
         this.marks.set(kind, squares)
         this.layers[kind].replaceChildren(...[...new Set(squares)].map(square => {
@@ -91,12 +89,12 @@ export class Chessboard {
         }))
     }
 
-    /** Mark the squares of the last move, as UCI; null for none. */
+    /** Mark the squares of the last move, as UCI; null for none. @type {(uci: string) => void} */
     last(uci) {
         this.mark("square", uci ? squaresOf(uci) : [])
     }
 
-    /** Draw arrows, and no others: `{uci, kind}`, the kind `success`, `info` or `secondary`. */
+    /** Draw arrows, and no others: `{uci, kind}`, the kind `success`, `info` or `secondary`. @type {(list: Arrow[]) => void} */
     arrows(list) {
         this.drawnArrows = list
         this.arrowLayer.replaceChildren(...list.map(({uci, kind}) => {
@@ -112,7 +110,7 @@ export class Chessboard {
         }))
     }
 
-    /** Take other men: those that stand elsewhere now go there, the others vanish or appear. */
+    /** Take other men: those that stand elsewhere now go there, the others vanish or appear. @type {(men: Map<string, string>, animated: boolean) => Promise<unknown>} */
     setMen(men, animated) {
         this.svg.classList.toggle("still", !animated)
         const left = [...this.men].filter(([square, man]) => men.get(square) !== man)
@@ -135,24 +133,24 @@ export class Chessboard {
         return arrived.then(() => gone.forEach(drawing => drawing.remove()))
     }
 
-    drawMan(man) {
+    /** @type {(man: string) => SVGGElement} */ drawMan(man) {
         const drawing = svg("g", {"data-man": man}, drawn(man))
         this.layers.man.append(drawing)
         return drawing
     }
 
-    put(drawing, square) {
+    /** @type {(drawing: SVGGElement, square: string) => void} */ put(drawing, square) {
         drawing.setAttribute("data-square", square)
         this.move(drawing, middleOf(square, this.flipped))
         this.drawings.set(square, drawing)
     }
 
-    /** Move a drawing so that its middle comes to a place. */
+    /** Move a drawing so that its middle comes to a place. @type {(drawing: SVGGElement, place: Point) => void} */
     move(drawing, {x, y}) {
         drawing.style.transform = `translate(${x - HALF}px, ${y - HALF}px)`
     }
 
-    turn(flipped) {
+    /** @type {(flipped: boolean) => void} */ turn(flipped) {
         this.flipped = flipped
         this.drawSquares()
         this.svg.classList.add("still")
@@ -176,11 +174,11 @@ export class Chessboard {
         this.squares.replaceChildren(...cells, ...letters.flat())
     }
 
-    corner(square) {
+    /** @type {(square: string) => Point} */ corner(square) {
         return cornerOf(square, this.flipped)
     }
 
-    /** Return where a pointer is, in units of the board, and the square there; null beside the board. */
+    /** Return where a pointer is, in units of the board, and the square there; null beside the board. @type {(event: MouseEvent) => Point & {square: string}} */
     pointed({clientX, clientY}) {
         const box = this.svg.getBoundingClientRect()
         const [x, y] = [(clientX - box.left) / box.width * WIDTH, (clientY - box.top) / box.height * WIDTH]
@@ -193,12 +191,12 @@ export class Chessboard {
 
 // Men.
 
-const NAMES = {k: "king", q: "queen", r: "rook", b: "bishop", n: "knight", p: "pawn"}
+/** @type {Record<string, string>} */ const NAMES = {k: "king", q: "queen", r: "rook", b: "bishop", n: "knight", p: "pawn"}
 
-/** Return what a man is called: "white king", "black [WD]". */
+/** Return what a man is called: "white king", "black [WD]". @type {(man: string) => string} */
 export const nameOf = man => `${isWhite(man) ? "white" : "black"} ${NAMES[man.toLowerCase()] ?? man.toUpperCase()}`
 
-/** Return a drawing of a man, 40 units wide: of the file of men, or of a file of its own. */
+/** Return a drawing of a man, 40 units wide: of the file of men, or of a file of its own. @type {(man: string) => SVGElement} */
 export function drawn(man) {
     const side = isWhite(man) ? "w" : "b"
     return man.startsWith("[")
@@ -218,7 +216,7 @@ const TASTE = "tbgen-taste"
 const taste = {board: "grey", men: "classic", sound: false, ...kept(TASTE)}
 const root = document.documentElement
 root.dataset.board = taste.board
-let audio = null
+/** @type {AudioContext} */ let audio = null
 
 /** Let it be heard that a move is made, if that is wanted. */
 export function tick() {
@@ -233,12 +231,12 @@ export function tick() {
     tone.stop(audio.currentTime + .06)
 }
 
-/** Let it be chosen by two lists and a box. */
+/** Let it be chosen by two lists and a box. @type {(boards: HTMLSelectElement, men: HTMLSelectElement, sound: Input) => void} */
 export function offerTaste(boards, men, sound) {
     boards.value = taste.board
     men.value = taste.men
     sound.checked = taste.sound
-    const take = change => keep(TASTE, Object.assign(taste, change))
+    const take = (/** @type {Partial<typeof taste>} */ change) => keep(TASTE, Object.assign(taste, change))
     boards.addEventListener("change", () => {
         take({board: boards.value})
         root.dataset.board = taste.board

@@ -11,18 +11,19 @@ import {inLine, pgnOf} from "./tree.js"
  * Return a ply: the position with its `answer`, and the move that led to it; null for the first.
  *
  * It has `fen`, `accrued`, and `value` (null where no table says it), and `uci`, `san` and `zeroing` of the move.
+ * @type {(answer: Answer, move?: Move) => ContestPly}
  */
 const plyOf = (answer, move = null) => ({
     fen: answer.fen, accrued: answer.accrued, value: answer.value, answer,
     uci: move?.uci ?? null, san: move?.san ?? null, zeroing: move?.zeroing ?? false,
 })
 
-export const isOver = ({answer}) => answer.checkmate || answer.stalemate
+/** @type {(ply: ContestPly) => boolean} */ export const isOver = ({answer}) => answer.checkmate || answer.stalemate
 
-/** Return the score that each side has got since the last reset, by its name, null for none: the better one counts. */
+/** Return the score that each side has got since the last reset, by its name, null for none: the better one counts. @type {(plies: ContestPly[]) => Record<Side, string>} */
 export function held(plies) {
     const [{accrued}] = plies
-    let best = {White: null, Black: null, [sideOf(accrued)]: accrued}
+    /** @type {Record<Side, string>} */ let best = {White: null, Black: null, [sideOf(accrued)]: accrued}
     for (const {zeroing, answer: {position_score: own}} of plies) {
         if (zeroing) best = {White: null, Black: null}
         const before = best[sideOf(own)]
@@ -31,19 +32,20 @@ export function held(plies) {
     return best
 }
 
-/** Whether one score is worse than another one for a side. */
+/** Whether one score is worse than another one for a side. @type {(score: string, than: string, side: Side) => boolean} */
 const isWorse = (score, than, side) => side === "White" ? height(score) < height(than) : height(score) > height(than)
 
-/** Whether a side that plays best takes what has accrued as the result: it gets nothing better. */
+/** Whether a side that plays best takes what has accrued as the result: it gets nothing better. @type {(ply: ContestPly, side: Side) => boolean} */
 export const accepts = ({accrued, value}, side) => value !== null && !isWorse(accrued, value, side)
 
-/** Whether best play leaves it at what has accrued. */
+/** Whether best play leaves it at what has accrued. @type {(ply: ContestPly) => boolean} */
 export const isSettled = ({accrued, value}) => accrued === value
 
 /**
  * Return what each ply of a game has kept or lost: its number `at`, `san`, the `mover`, what he `had` before it and
  * `got` by it with best play (null where no table says it), the `best` move, and a `mark`: "?" for a loss, "??" if the
  * score goes to the opponent.
+ * @type {(plies: ContestPly[]) => Review[]}
  */
 function reviewed(plies) {
     return plies.slice(1).map(({san, value: got, answer}, index) => {
@@ -54,23 +56,23 @@ function reviewed(plies) {
     })
 }
 
-/** Whether the last position has occurred three times where no table says what to do: what has accrued stays then. */
+/** Whether the last position has occurred three times where no table says what to do: what has accrued stays then. @type {(plies: ContestPly[]) => boolean} */
 export function isRepeated(plies) {
-    const keyOf = ({fen}) => fen.split(" ").slice(0, 4).join(" ")
+    const keyOf = (/** @type {Ply} */ {fen}) => fen.split(" ").slice(0, 4).join(" ")
     const here = plies.at(-1)
     return here.value === null && plies.filter(ply => keyOf(ply) === keyOf(here)).length >= 3
 }
 
-/** Return what a game has come to: the accrued score, unless somebody has resigned. */
+/** Return what a game has come to: the accrued score, unless somebody has resigned. @type {(plies: ContestPly[], ended: string, side: Side) => string} */
 export const resultOf = (plies, ended, side) => ended === "resigned" ? (side === "White" ? "-G0.0" : "G0.0") : plies.at(-1).accrued
 
-/** Return what a side gives away by ending a game: what it `had` and what it `got`; null if nothing that a table knows. */
+/** Return what a side gives away by ending a game: what it `had` and what it `got`; null if nothing that a table knows. @type {(plies: ContestPly[], ended: string, side: Side) => {had: string, got: string}} */
 export function givenAway(plies, ended, side) {
     const [had, got] = [plies.at(-1).value, resultOf(plies, ended, side)]
     return had !== null && isWorse(got, had, side) ? {had, got} : null
 }
 
-/** Return how many plies have to be taken back so that a side is to move again, 0 if it has made no move. */
+/** Return how many plies have to be taken back so that a side is to move again, 0 if it has made no move. @type {(plies: ContestPly[], side: Side) => number} */
 export function takenBack(plies, side) {
     const before = plies.slice(0, -1).findLastIndex(({fen}) => moverOf(fen) === side)
     return before < 0 ? 0 : plies.length - 1 - before
@@ -78,7 +80,7 @@ export function takenBack(plies, side) {
 
 // The page as a player: what a position is worth, and the move that it makes.
 
-/** Return what is known of a position: all if a table holds it, else its legal moves. */
+/** Return what is known of a position: all if a table holds it, else its legal moves. @type {(fen: string, accrued: string) => Promise<Answer>} */
 async function look(fen, accrued) {
     try {
         if (mayHold(fen, "r")) return await ask("r", {fen, accrued})
@@ -88,16 +90,17 @@ async function look(fen, accrued) {
     return await ask("r/moves", {fen, accrued})
 }
 
-/** Return the first ply of a game. */
+/** Return the first ply of a game. @type {(fen: string, accrued: string) => Promise<ContestPly>} */
 export const opened = async (fen, accrued) => plyOf(await look(fen, accrued))
 
-/** Return the ply that a move of the last one leads to. */
+/** Return the ply that a move of the last one leads to. @type {(ply: ContestPly, move: Move) => Promise<ContestPly>} */
 export const made = async (ply, move) => plyOf(await look(move.fen ?? after(ply.fen, move.uci), move.accrued), move)
 
 /**
  * Return the move that the page makes at the end of a game: where tables say it, the best one, else that of an engine.
  *
- * @param {object} start `fen` and `accrued` of the first position
+ * @type {(plies: ContestPly[], start: Start) => Promise<Move>}
+ * @param start `fen` and `accrued` of the first position
  */
 export async function reply(plies, start) {
     const {value, answer: {moves}} = plies.at(-1)
@@ -108,22 +111,24 @@ export async function reply(plies, start) {
 
 // What a new game begins with.
 
-/** Return a random position whose side to move has a score to win. */
+/** Return a random position whose side to move has a score to win. @type {(level: string) => Promise<string>} */
 export const challenge = async level => (await fresh("r/challenge", {level})).fen
 
 /**
  * Let a new game be chosen.
  *
- * @param {(start: object, first: boolean) => Promise} onBegin told of `fen` and `accrued` of a position, and whether the
+ * @type {(onBegin: (start: Start, first: boolean) => Promise<void>) => void}
+ * @param onBegin told of `fen` and `accrued` of a position, and whether the
  *     visitor plays the side to move; it may be refused
  */
 export function offerChoices(onBegin) {
-    const begin = find => attempt($("choosing-problem"), async () => {
-        await onBegin({accrued: null, ...await find()}, $("mover").value === "first")
+    const begin = (/** @type {() => Partial<Start> | Promise<Partial<Start>>} */ find) => attempt($("choosing-problem"), async () => {
+        const {fen, accrued = null} = await find()
+        await onBegin({fen, accrued}, $("mover").value === "first")
         $("choosing").close()
     })
     for (const button of document.querySelectorAll("#levels button")) {
-        button.addEventListener("click", () => begin(async () => ({fen: await challenge(button.dataset.level)})))
+        button.addEventListener("click", () => begin(async () => ({fen: await challenge(button.getAttribute("data-level"))})))
     }
     $("initial").hidden = document.documentElement.dataset.engine === undefined
     $("initial").addEventListener("click", () => begin(() => ({fen: INITIAL})))
@@ -143,21 +148,22 @@ export function offerChoices(onBegin) {
 
 // What each side of a finished game could have had, ply by ply, with the mistakes named.
 
-/** What a visitor may give something away by, beside moves. */
+/** What a visitor may give something away by, beside moves. @type {Record<string, string>} */
 const ENDING = {resigned: "Resigning", agreed: "Offering the result"}
 
 /**
  * Show the review of a game.
  *
- * @param {number} shown the one that is shown
- * @param {string} ended how it has ended, see play.js
- * @param {string} side that of the visitor, by whom it was ended
- * @param {(at: number) => void} onGo told where to go
+ * @type {(plies: ContestPly[], shown: number, ended: string, side: Side, onGo: (at: number) => unknown) => void}
+ * @param shown the one that is shown
+ * @param ended how it has ended, see play.js
+ * @param side that of the visitor, by whom it was ended
+ * @param onGo told where to go
  */
 export function showReview(plies, shown, ended, side, onGo) {
     const rows = reviewed(plies).map(ply => ({...ply, label: lineText(plies[ply.at - 1].fen, [ply.san]) + ply.mark}))
     const known = rows.some(row => row.had !== null)
-    const link = ({at, label}) => step(label, () => onGo(at), at === shown)
+    const link = (/** @type {{at: number, label: string}} */ {at, label}) => step(label, () => onGo(at), at === shown)
     const mistakes = rows.filter(row => row.mark).map(row => h("li", {}, link(row), " ", change(row.had, row.got), "; best was ", h("b", {}, row.best)))
     const given = givenAway(plies, ended, side)
     if (given) mistakes.push(h("li", {}, `${ENDING[ended]} `, change(given.had, given.got), "; best was to play on"))

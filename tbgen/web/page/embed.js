@@ -13,7 +13,7 @@ import {lineThrough} from "./tree.js"
 const state = read(location.search, location.hash)
 const board = new Board($("board"), () => {}, () => {})
 const mobility = new Mobility(board)
-let plies = [{fen: state.fen, san: null, accrued: state.accrued}]
+/** @type {Ply[]} */ let plies = [{fen: state.fen, san: null, accrued: state.accrued}]
 let at = 0
 /** Counts what is shown: answers for what is no longer shown are dropped. */
 let turn = 0
@@ -28,7 +28,7 @@ const begin = () => attempt($("problem"), async () => {
     await show()
 })
 
-const go = number => attempt($("problem"), () => {
+/** @type {(number: number) => Promise<unknown>} */ const go = number => attempt($("problem"), () => {
     at = number
     return show()
 })
@@ -51,7 +51,7 @@ async function show() {
         if (mine !== turn) return
         showScore($("value"), ply.accrued ?? "?")
         $("sentence").replaceChildren(...whole(ply.accrued ? unknown(ply.accrued) : error.message))
-        const moves = view ? null : await ask(`${variantOf(state.rules)}/moves`, asked).catch(() => null)
+        const moves = view ? null : await ask(`${variantOf(state.rules)}/moves`, asked).catch(() => /** @type {LegalMovesDocument} */ (null))
         if (mine === turn) mobility.show(moves, state.flipped)
         return
     }
@@ -63,7 +63,7 @@ async function show() {
     if (at === plies.length - 1 && !view) await goOn(ply, found)
 }
 
-/** Let the line go on by best play. */
+/** Let the line go on by best play. @type {(from: Ply, found: {value?: string}) => Promise<void>} */
 async function goOn({fen, accrued}, {value}) {
     const {mainline} = await ask(`${state.rules}/mainline`, {fen, accrued})
     if (at !== plies.length - 1) return
@@ -80,6 +80,6 @@ const steps = {
     last: () => go(plies.length - 1),
 }
 onClick(steps)
-onKey(key => ({ArrowLeft: steps.back, ArrowRight: steps.forward})[key]?.())
+onKey(key => key === "ArrowLeft" ? steps.back() : key === "ArrowRight" && steps.forward())
 
 begin()

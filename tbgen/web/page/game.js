@@ -10,26 +10,27 @@ import {SIGNS, asComment, inOrder, lineThrough, nextOf} from "./tree.js"
 /**
  * Show the game.
  *
- * @param {object[]} plies positions with `fen`, `san`, `after`, `accrued`, maybe `comment`, and `value` where a table says it
- * @param {number} at the one that is shown
- * @param {boolean} whole whether values are there wherever tables say them
- * @param {(at: number) => void} onGo told where to go
+ * @type {(plies: Ply[], at: number, whole: boolean, onGo: (at: number) => unknown) => void}
+ * @param plies positions with `fen`, `san`, `after`, `accrued`, maybe `comment`, and `value` where a table says it
+ * @param at the one that is shown
+ * @param whole whether values are there wherever tables say them
+ * @param onGo told where to go
  */
 export function showGame(plies, at, whole, onGo) {
     $("game").hidden = plies.length < 2
     if (plies.length < 2) return
     refillMoves($("played"), [step("start", () => onGo(0), at === 0), " ", ...listed(plies, at, onGo)])
     const line = lineThrough(plies, at)
-    const shown = {width: $("graph").clientWidth, at: line.indexOf(at), whole, onGo: index => onGo(line[index])}
+    const shown = {width: $("graph").clientWidth, at: line.indexOf(at), whole, onGo: (/** @type {number} */ index) => onGo(line[index])}
     $("graph").replaceChildren(graph(line.map(number => plies[number]), shown))
 }
 
-function listed(plies, at, onGo) {
-    const open = [[]]
+/** @type {(plies: Ply[], at: number, onGo: (at: number) => unknown) => Child[]} */ function listed(plies, at, onGo) {
+    const open = [/** @type {Child[]} */ ([])]
     for (const each of inOrder(plies)) {
         if (each === "(") {
             open.push(["("])
-        } else if (each === ")") {
+        } else if (typeof each === "string") {
             const variation = open.pop().slice(0, -1)
             open.at(-1).push(h("span", {class: "variation"}, variation, ")"), " ")
         } else {
@@ -37,25 +38,27 @@ function listed(plies, at, onGo) {
             open.at(-1).push(label && `${label} `, made(plies, number, at, onGo), " ")
         }
     }
-    return open[0].flat(Infinity)
+    return open[0]
 }
 
 /**
  * Return a move with its mark, and the value of the position it leads to; of a mistake, that of the one before, too.
  * Where the text has glyphs, the mark stands with the values.
+ * @type {(plies: Ply[], number: number, at: number, onGo: (at: number) => unknown) => Child[]}
  */
 function made(plies, number, at, onGo) {
     const {san, nags = [], value, after, comment} = plies[number]
     const before = plies[after]
     const mark = markOf(before, plies[number])
     const said = nags.map(nag => SIGNS[nag] ?? "").join("")
+    /** @type {Child[]} */
     const shown = [step(san + (said || mark), () => onGo(number), number === at, comment ? {class: "step said", title: comment} : {})]
     const worth = mark ? [said && said !== mark ? `${mark} ` : "", ...change(before.value, value)] : value && score(value)
     if (value) shown.push(" ", h("small", {class: mark ? "mistake" : "worth"}, worth))
     return shown
 }
 
-/** Say what a refereed game has come to. */
+/** Say what a refereed game has come to. @type {(element: Element, refereed: GameDocument) => void} */
 export function showOutcome(element, refereed) {
     if (!refereed?.outcome) {
         element.replaceChildren()
@@ -72,14 +75,15 @@ export function showOutcome(element, refereed) {
     ].flat())
 }
 
-/** Return by what a game is decided. */
+/** Return by what a game is decided. @type {(outcome: OutcomeDocument) => string} */
 export const basisOf = ({basis}) => BASES[basis] ?? basis
 
+/** @type {Record<string, string>} */
 const BASES = {accrued: "what was played", tablebase: "by the tables", solved: "proved", mate: "mate", stalemate: "stalemate"}
 
 // The buttons that step: back and forth through the game, and on by best play.
 
-/** Let be stepped where there is something to step to. */
+/** Let be stepped where there is something to step to. @type {(state: State, plies: Ply[], line: unknown[]) => void} */
 export function offerSteps({at, rules}, plies, line) {
     const ends = !nextOf(plies)[at].length
     $("back").disabled = $("first").disabled = at === 0
@@ -93,20 +97,20 @@ export function offerSteps({at, rules}, plies, line) {
 
 const MOST_LETTERS = 1000
 
-/** Let the position that is shown be edited; `does` is told: `promote()`, `remove()` and `comment(text)`. */
+/** Let the position that is shown be edited; `does` is told: `promote()`, `remove()` and `comment(text)`. @type {(does: {promote: () => unknown, remove: () => unknown, comment: (text: string) => unknown}) => void} */
 export function offerEditing(does) {
     const text = $("comment-text")
     text.maxLength = MOST_LETTERS
-    const open = isOpen => {
+    const open = (/** @type {boolean} */ isOpen) => {
         $("commenting").hidden = !isOpen
-        $("edit-comment").setAttribute("aria-expanded", isOpen)
+        $("edit-comment").setAttribute("aria-expanded", String(isOpen))
         if (isOpen) text.focus()
     }
     const close = () => {
         open(false)
         $("edit-comment").focus()
     }
-    const save = comment => {
+    const save = (/** @type {string} */ comment) => {
         close()
         does.comment(asComment(comment))
     }
@@ -114,7 +118,7 @@ export function offerEditing(does) {
     $("delete").addEventListener("click", () => does.remove())
     $("edit-comment").addEventListener("click", () => {
         text.value = $("comment").textContent
-        open($("commenting").hidden)
+        open($("commenting").hidden === true)
     })
     $("commenting").addEventListener("submit", event => {
         event.preventDefault()
@@ -130,7 +134,7 @@ export function offerEditing(does) {
     })
 }
 
-/** Show what can be done with the position that is shown, by its number. */
+/** Show what can be done with the position that is shown, by its number. @type {(plies: Ply[], at: number) => void} */
 export function showEditing(plies, at) {
     const {comment = ""} = plies[at]
     $("comment").textContent = comment

@@ -32,15 +32,14 @@ export const LESSONS = [
     },
 ]
 
-/** Return the position of a lesson, by its number from 1: `fen` and `accrued`; nothing where there is none. */
+/** Return the position of a lesson, by its number from 1: `fen` and `accrued`; nothing where there is none. @type {(lesson: number) => Partial<Start>} */
 export function positionOf(lesson) {
     const {fen, accrued} = LESSONS[lesson - 1] ?? {}
     return fen ? {fen, accrued} : {}
 }
 
 export class Guide {
-    /** @param {(lesson: number) => void} onGo told of the lesson to show, by its number from 1; 0 for none */
-    constructor(onGo) {
+    /** @param {(lesson: number) => void} onGo told of the lesson to show, by its number from 1; 0 for none */ constructor(onGo) {
         this.lesson = 0
         /** A wrong move that stands there, of which nothing has been said yet. */
         this.missed = null
@@ -55,7 +54,7 @@ export class Guide {
         }
     }
 
-    /** Show a lesson: its task, and what is to be said of a `move` if one is made there. What gives the task away is hidden. */
+    /** Show a lesson: its task, and what is to be said of a `move` if one is made there. What gives the task away is hidden. @type {(lesson: number, move?: Ply) => void} */
     show(lesson, move = null) {
         const told = LESSONS[lesson - 1]
         this.lesson = told ? lesson : 0
@@ -72,7 +71,7 @@ export class Guide {
         $("guide-again").hidden = !this.missed
     }
 
-    /** Say what a wrong move has come to, by the answer about the position after it; it stands where the task did. */
+    /** Say what a wrong move has come to, by the answer about the position after it; it stands where the task did. @type {(answer: Pick<Answer, "fen" | "accrued" | "position_score">) => void} */
     tell({fen, accrued, position_score: own}) {
         if (!this.missed) return
         $("guide-text").replaceChildren(...whole(`Not ${this.missed.san}. ${moverOf(fen)} ${opponentHas(own)}, ${own}${accrued === own ? "" : `: ${accrued} still counts`}.`))

@@ -10,7 +10,7 @@ const MOST_LISTED = 500
 const SECOND = 1000
 /** After which a server is asked again that has refused. */
 const AGAIN = 10 * SECOND
-const OVER = {
+/** @type {Record<string, string>} */ const OVER = {
     finished: "The event is over. This page stays as it is; its games are in the PGN file.",
     stopped: "The event was stopped. It goes on when the command is given again, and this page with it, if the address is the same.",
     gone: "The runner has ended without a word. The event goes on when the command is given again.",
@@ -19,17 +19,17 @@ const OVER = {
 const NONE = "No event has begun: there is no live file that can be read beside the PGN file, and no finished game of tbgen match in the PGN file. This page goes on by itself."
 const ARCHIVED = "The event was stopped before its end. This is how far it came."
 
-let event = null
-/** By key, those in play, and those that are over and not yet followed by another one. */
+/** @type {LiveEvent} */ let event = null
+/** By key, those in play, and those that are over and not yet followed by another one. @type {Map<string, Watched>} */
 const games = new Map()
 const stage = new Stage()
-let listed = []
+/** @type {FinishedGame[]} */ let listed = []
 let total = 0
-/** Who is first in the standings; several if they share the place. */
+/** Who is first in the standings; several if they share the place. @type {string[]} */
 let leaders = []
 /** By what he is ahead of the next one, if somebody is first alone. */
 let lead = ""
-/** How the event has ended, one of OVER; null before. */
+/** How the event has ended, one of OVER; null before. @type {string} */
 let over = null
 
 function showEvent() {
@@ -47,7 +47,7 @@ function showEvent() {
 
 const cards = () => [...games.values()].filter(game => game.view instanceof Card)
 
-function start(told) {
+/** @type {(told: ToldGame) => void} */ function start(told) {
     const gone = [...games.values()].find(game => game.result && (game !== stage.game || stage.free))
     if (gone && games.size >= event.concurrency) {
         gone.view?.close()
@@ -57,16 +57,16 @@ function start(told) {
     count()
 }
 
-function enter(told) {
+/** @type {(told: ToldGame) => void} */ function enter(told) {
     const game = new Watched(told)
     games.set(game.key, game)
     if (stage.free) choose(game)
     else if (cards().length < MOST_CARDS) showCard(game)
 }
 
-const showCard = game => new Card(game, () => choose(game))
+/** @type {(game: Watched) => Card} */ const showCard = game => new Card(game, () => choose(game))
 
-/** Show a game on the large board, and the one that was there on a small one. */
+/** Show a game on the large board, and the one that was there on a small one. @type {(game: Watched) => void} */
 function choose(game) {
     const before = stage.game
     game.view?.close()
@@ -77,7 +77,7 @@ function choose(game) {
     count()
 }
 
-/** Show a finished game again, at its end. */
+/** Show a finished game again, at its end. @type {(row: FinishedGame) => Promise<void>} */
 async function open(row) {
     if (!games.has(row.key)) {
         const game = new Watched(await fresh(addressOf(row.key, ".json")))
@@ -88,7 +88,7 @@ async function open(row) {
     if (games.get(row.key) !== stage.game) choose(games.get(row.key))
 }
 
-/** The same, from its start. */
+/** The same, from its start. @type {(row: FinishedGame) => Promise<unknown>} */
 const replay = row => attempt($("finished-problem"), async () => {
     await open(row)
     stage.go(0)
@@ -101,6 +101,7 @@ function count() {
     $("more-playing").textContent = unseen ? `${counted(unseen, "game")} more in play, for which there is no room.` : games.size ? "" : "There is none at present."
 }
 
+/** @type {(told: FinishedGames & {key: string, reason: string}) => void} */
 function finish({key, reason, total: all, games: rows}) {
     total = all
     games.get(key)?.finish(reason, rows.find(each => each.key === key))
@@ -116,13 +117,13 @@ function showListed() {
     if (listed.length) showFinished(listed, replay)
 }
 
-function rank(found) {
+/** @type {(found: Standings) => void} */ function rank(found) {
     if (!found) return
     ;({leaders, lead} = found)
     showStandings(found, event.games)
 }
 
-/** Show that the event is over, or that it is not: null. */
+/** Show that the event is over, or that it is not: null. @type {(how: string) => void} */
 function showOver(how) {
     over = how
     $("status").textContent = isStatic && ["stopped", "gone"].includes(how) ? ARCHIVED : OVER[how] ?? ""
@@ -139,7 +140,7 @@ function announced() {
     return leaders.length === 1 ? `${leaders[0]} ${first}${lead && `: ${lead}`}.` : `${leaders.slice(0, -1).join(", ")} and ${leaders.at(-1)} share the first place.`
 }
 
-function showAll(found) {
+/** @type {(found: WholeEvent) => void} */ function showAll(found) {
     for (const game of games.values()) game.view?.close()
     stage.close()
     games.clear()
@@ -152,10 +153,10 @@ function showAll(found) {
     rank(found.standings)
     showListed()
     showOver(found.over)
-    const showStage = last => $("stage").hidden = !stage.game && !last
+    const showStage = (/** @type {FinishedGame} */ last) => $("stage").hidden = !stage.game && !last
     const last = over !== null && !games.size ? listed[0] : undefined
     showStage(last) // where it stays, nothing moves when the last game comes
-    if (last) attempt($("finished-problem"), () => open(last)).then(() => showStage())
+    if (last) attempt($("finished-problem"), () => open(last)).then(() => showStage(undefined))
 }
 
 $("older").addEventListener("click", () => attempt($("finished-problem"), async () => {
@@ -169,17 +170,18 @@ setInterval(tick, SECOND)
 
 function connect() {
     const stream = new EventSource("live/stream")
+    /** @type {<Told>(name: string, call: (told: Told) => void) => void} */
     const on = (name, call) => stream.addEventListener(name, message => call(JSON.parse(message.data)))
-    on("state", found => {
+    on("state", (/** @type {WholeEvent} */ found) => {
         showAll(found)
         if (over === "finished") stream.close()
     })
     on("started", start)
-    on("moved", told => games.get(told.key)?.move(told))
-    on("thought", told => games.get(told.key)?.think(told))
+    on("moved", (/** @type {Moved} */ told) => games.get(told.key)?.move(told))
+    on("thought", (/** @type {Thought & {key: string}} */ told) => games.get(told.key)?.think(told))
     on("finished", finish)
     on("standings", rank)
-    on("over", ({how}) => {
+    on("over", (/** @type {{how: string}} */ {how}) => {
         showOver(how)
         if (how === "finished") stream.close()
     })
@@ -197,19 +199,21 @@ function connect() {
 /**
  * Show the standings.
  *
- * @param {object} found as docs/match.md describes them
- * @param {number} perEncounter the games of an encounter
+ * @type {(standings: Standings, perEncounter: number) => void}
+ * @param found as docs/match.md describes them
+ * @param perEncounter the games of an encounter
  */
 export function showStandings({score, tables, games: whole}, perEncounter) {
     $("score").textContent = score?.games ? scoreText(score, perEncounter) : ""
     if (!tables.length) return
     const shown = tables.map(each => [each.key, table(each.columns, each.rows, `${each.title}, by ${counted(whole, "game")} of whole encounters`, each.note, each.first)])
-    const of = isCross => shown.filter(([key]) => (key === "crosstable") === isCross).map(([, element]) => element)
+    const of = (/** @type {boolean} */ isCross) => shown.filter(([key]) => (key === "crosstable") === isCross).map(([, element]) => element)
     $("standings").replaceChildren(...of(false))
     $("crosstable").replaceChildren(...of(true))
     $("crosstable").hidden = !$("crosstable").hasChildNodes()
 }
 
+/** @type {(score: MatchScore, perEncounter: number) => string} */
 function scoreText({player, opponent, points, games: played, elo, test}, perEncounter) {
     const words = [`${player} against ${opponent}: ${points.toFixed(4)} of ${played}`]
     if (elo) {
@@ -221,15 +225,16 @@ function scoreText({player, opponent, points, games: played, elo, test}, perEnco
     return words.join("; ")
 }
 
-/** Return how a game ended; by what it is decided only where the reason does not say that. */
+/** Return how a game ended; by what it is decided only where the reason does not say that. @type {(game: FinishedGame) => string} */
 const howOf = ({reason, basis}) => reason.toLowerCase().includes(basis) ? reason : `${reason} (${basis})`
 
-const signed = number => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(1)
+/** @type {(number: number) => string} */ const signed = number => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(1)
 
 /**
  * Show the finished games, the last one first.
  *
- * @param {(game: object) => void} onReplay told of the one that is to be seen again
+ * @type {(listed: FinishedGame[], onReplay: (game: FinishedGame) => unknown) => void}
+ * @param onReplay told of the one that is to be seen again
  */
 function showFinished(listed, onReplay) {
     const head = ["Game", "White", "Black", "Result", "Points", "Moves", "How it ended", "Show"]
@@ -244,8 +249,9 @@ function showFinished(listed, onReplay) {
     $("finished").replaceChildren(table(head.map((title, at) => ({title, word: words.has(at)})), rows, "Finished games, the last one first"))
 }
 
+/** @type {(columns: Column[], rows: Child[][], caption: string, note?: string, first?: string) => HTMLElement} */
 function table(columns, rows, caption, note = "", first = "") {
-    const kind = at => columns[at].word ? "text" : false
+    const kind = (/** @type {number} */ at) => columns[at].word ? "text" : false
     return h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": caption},
         h("table", {},
             h("caption", {}, caption, first && h("p", {class: "note"}, first), note && h("details", {}, h("summary", {}, "How to read it"), note)),

@@ -20,14 +20,14 @@ import {Running, Slider, bestPlay, showBeyond, showLine, showMaterial, showProbl
 
 let state = arrived()
 let plies = beginning(state)
-let refereed = null
-/** Whose result the referee is asked for. */
+/** @type {GameDocument} */ let refereed = null
+/** Whose result the referee is asked for. @type {State} */
 let refereeing = null
-let answer = null
-let line = []
+/** @type {Answer} */ let answer = null
+/** @type {Ply[]} */ let line = []
 /** Counts what is shown: answers for what is no longer shown are dropped. */
 let turn = 0
-/** Is kept when all of it is shown. */
+/** Is kept when all of it is shown. @type {Promise<void>} */
 let showing = null
 /** Where the visitor was before the guide, which a reload does not change. */
 let before = {...DEFAULT, ...history.state?.before}
@@ -40,7 +40,7 @@ const guide = new Guide(lesson => lesson ? fromAbove(() => go({...DEFAULT, ...po
 const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
 
 /** What the moves of an answer do. */
-const does = {play, look: move => pointing.look(move), leave: () => pointing.leave()}
+const does = {play, look: (/** @type {Move} */ move) => pointing.look(move), leave: () => pointing.leave()}
 
 /** Return the state of the address; a lesson has its own position. */
 function arrived() {
@@ -49,10 +49,10 @@ function arrived() {
 }
 
 const here = () => plies[state.at]
-/** Tables alone know positions with described men. */
+/** Tables alone know positions with described men. @type {(fen: string) => boolean} */
 const isDescribed = fen => describedIn(fen).length > 0
 
-/** Take another state; whoever comes to the guide is led back from there. */
+/** Take another state; whoever comes to the guide is led back from there. @type {(next: State) => void} */
 function take(next) {
     if (next.lesson && !state.lesson) before = state
     if (next.fen !== state.fen || next.line !== state.line || next.at !== state.at) clearTyping()
@@ -62,6 +62,7 @@ function take(next) {
 /**
  * Go to another state; it is a new entry of the history unless it takes the place of the last one. Another first position
  * belongs to no lesson unless this is named.
+ * @type {(change: Partial<State>, replace?: boolean) => Promise<void>}
  */
 function go(change, replace = false) {
     take({...state, ...change.fen && {lesson: 0}, ...change})
@@ -70,15 +71,15 @@ function go(change, replace = false) {
     return showing = show()
 }
 
-/** Show something else, with the board in sight. */
+/** Show something else, with the board in sight. @type {(call: () => unknown) => void} */
 function fromAbove(call) {
     call()
     scrollTo({top: 0})
 }
 
-/** Begin anew with a position. */
+/** Begin anew with a position. @type {(fen: string, accrued?: string, more?: Partial<State>) => Promise<void>} */
 const begin = (fen, accrued = null, more = {}) => go({fen, accrued, line: [], at: 0, head: "", ...more})
-const setUp = fen => begin(fen, null, {setup: true})
+/** @type {(fen: string) => Promise<void>} */ const setUp = fen => begin(fen, null, {setup: true})
 
 async function show() {
     const mine = ++turn
@@ -86,7 +87,7 @@ async function show() {
     $("undo").disabled = !history.state?.depth
     $("rules").value = state.rules
     document.body.classList.toggle("setting-up", state.setup)
-    $("setup").setAttribute("aria-pressed", state.setup)
+    $("setup").setAttribute("aria-pressed", String(state.setup))
     try {
         await follow()
         if (mine !== turn) return
@@ -96,7 +97,7 @@ async function show() {
         if (!(error instanceof Refused)) throw error
         if (mine !== turn) return
         refuse(error)
-        const found = error.status === 404 ? await askMoves().catch(() => null) : null
+        const found = error.status === 404 ? await askMoves().catch(() => /** @type {LegalMovesDocument} */ (null)) : null
         if (mine === turn && found) showMovesBeyond(found)
     }
 }
@@ -155,7 +156,7 @@ const asked = () => questionOf(here(), state.rules)
 /** Ask for the legal moves, which every position has. */
 const askMoves = () => ask(`${variantOf(state.rules)}/moves`, asked())
 
-/** Ask what the position is worth, and show it. */
+/** Ask what the position is worth, and show it. @type {(mine: number) => Promise<void>} */
 async function look(mine) {
     const problem = isBoard(here().fen) ? lacking([...parse(here().fen).men.values()]) : null
     if (problem) throw badInput(problem)
@@ -186,12 +187,12 @@ async function look(mine) {
     await Promise.all([lookAhead(mine), showSlider(mine), tellMaterial()])
 }
 
-/** Let the guide say what the first move of its lesson has come to. */
+/** Let the guide say what the first move of its lesson has come to. @type {(found: Answer) => void} */
 const tellGuide = found => here().after === 0 && !isView(state.rules) && guide.tell(found)
 
 const tellMaterial = (mine = turn) => showMaterial(answer, state.rules, () => mine === turn)
 
-/** Say why there is no answer, and what to do. */
+/** Say why there is no answer, and what to do. @type {(error: Refused) => void} */
 function refuse(error) {
     const {fen, accrued} = here()
     showProblem(error, state.line.length ? accrued : null)
@@ -203,11 +204,11 @@ function refuse(error) {
     offerSteps(state, plies, line)
 }
 
-/** Show the legal moves of a position that no table holds: play goes on. */
+/** Show the legal moves of a position that no table holds: play goes on. @type {(found: LegalMovesDocument) => void} */
 function showMovesBeyond(found) {
     const view = isView(state.rules)
     // What a move is worth in r-mobility says nothing in a view.
-    const moves = view ? found.moves.map(move => ({...move, value: null, depth: null})) : found.moves
+    const moves = view ? found.moves.map(move => ({...move, .../** @type {Move} */ ({value: null, depth: null})})) : found.moves
     answer = {...found, moves, beyond: true}
     if (!view) {
         here().accrued = found.accrued
@@ -223,7 +224,7 @@ function showMovesBeyond(found) {
 
 // Best play.
 
-async function lookAhead(mine) {
+/** @type {(mine: number) => Promise<void>} */ async function lookAhead(mine) {
     let found
     try {
         found = await bestPlay(answer, here(), state.rules)
@@ -250,7 +251,7 @@ function pointBest() {
     pointing.rest(answer, state.setup ? [] : !first || found.includes(first.uci) ? found : [first.uci])
 }
 
-/** Make the first moves of the line. */
+/** Make the first moves of the line. @type {(number: number, replace?: boolean) => Promise<void>} */
 function advance(number, replace = false) {
     if (!line.length) return undefined
     let {fen} = here()
@@ -261,14 +262,14 @@ function advance(number, replace = false) {
     return extend(made, replace)
 }
 
-function play(move) {
+/** @type {(move: Move) => Promise<void>} */ function play(move) {
     running.stop()
     if (!answer?.moves.includes(move)) return undefined // of a position that is no longer shown
     const {uci, san, value} = move
     return extend([{fen: move.fen ?? after(here().fen, uci), san, uci, accrued: move.accrued ?? null, value}])
 }
 
-/** Go on by moves: by those that are there, or else by a variation. */
+/** Go on by moves: by those that are there, or else by a variation. @type {(made: Ply[], replace?: boolean) => Promise<void>} */
 function extend(made, replace = false) {
     let next = plies
     let {at} = state
@@ -276,7 +277,7 @@ function extend(made, replace = false) {
     return next === plies ? go({at, setup: false}, replace) : become(next, at, replace)
 }
 
-/** Go on with another tree of moves. A game that goes on otherwise ends no more as its head says. */
+/** Go on with another tree of moves. A game that goes on otherwise ends no more as its head says. @type {(next: Ply[], at: number, replace?: boolean) => Promise<void>} */
 function become(next, at, replace = false) {
     const same = isSameLine(next, plies)
     const change = {line: tokensOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
@@ -299,7 +300,7 @@ async function tellResult() {
     showPlayed()
 }
 
-/** Comment on the position that is shown. After the last move it is the game's last comment, which may say how it ended. */
+/** Comment on the position that is shown. After the last move it is the game's last comment, which may say how it ended. @type {(text: string) => Promise<void>} */
 function comment(text) {
     const {at} = state
     const next = commented(plies, at, text)
@@ -307,7 +308,7 @@ function comment(text) {
     return become(next, at)
 }
 
-function step(key) {
+/** @type {(key: string) => Promise<void>} */ function step(key) {
     const next = towards(plies, state.at, key)
     if (next !== undefined) return go({at: next})
     return key === "ArrowRight" && line.length ? advance(1) : undefined
@@ -315,7 +316,7 @@ function step(key) {
 
 // The accrued score.
 
-async function showSlider(mine) {
+/** @type {(mine: number) => Promise<void>} */ async function showSlider(mine) {
     $("accruing").hidden = isView(state.rules)
     if (isView(state.rules)) return
     const {accrued} = answer
@@ -323,7 +324,7 @@ async function showSlider(mine) {
     if (mine === turn) slider.show(found, accrued)
 }
 
-function accrue(accrued, done) {
+/** @type {(accrued: string, done: boolean) => Promise<void>} */ function accrue(accrued, done) {
     const own = accrued === slider.own
     const replace = slider.moving
     slider.moving = !done
@@ -335,9 +336,10 @@ const accruedEarlier = () => answer?.accrued === answer?.position_score ? null :
 
 // Buttons and fields.
 
+/** @type {(id: string, event: string, call: (event: Event) => unknown) => void} */
 const on = (id, event, call) => $(id).addEventListener(event, call)
 
-on("rules", "change", event => go({rules: event.target.value}))
+on("rules", "change", () => go({rules: $("rules").value}))
 onClick({
     flip: () => go({flipped: !state.flipped}),
     mirror: () => begin(mirrored(here().fen), accruedEarlier()),

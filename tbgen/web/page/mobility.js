@@ -1,18 +1,19 @@
 // What stands at a board: how many legal moves the side to move has, and what has accrued, as a bar and over a game.
 
+/** @typedef {import("./board.js").Board} Board */
+
 import {$, svg} from "./browser.js"
 import {moverOf, squaresOf} from "./position.js"
 import {counted, height, isWhites, markOf, movesIn, opponentHas} from "./score.js"
 
 export class Mobility {
-    /** @param {Board} board that shows where the moves lead */
-    constructor(board) {
+    /** @param {Board} board that shows where the moves lead */ constructor(board) {
         this.board = board
         this.answer = null
         $("count").addEventListener("click", () => this.mark($("count").getAttribute("aria-pressed") !== "true"))
     }
 
-    /** Show the number of moves of an answer, and the accrued score as a bar; nothing if it is null. */
+    /** Show the number of moves of an answer, and the accrued score as a bar; nothing if it is null. @type {(answer: Answer, flipped: boolean) => void} */
     show(answer, flipped) {
         this.answer = answer
         if (!answer) showCount(null, null)
@@ -24,13 +25,13 @@ export class Mobility {
         if (accrued) showBar(accrued, flipped)
     }
 
-    mark(pressed) {
-        $("count").setAttribute("aria-pressed", pressed)
+    /** @type {(pressed: boolean) => void} */ mark(pressed) {
+        $("count").setAttribute("aria-pressed", String(pressed))
         this.board.spot(pressed && this.answer ? this.answer.moves.map(({uci}) => squaresOf(uci)[1]) : [])
     }
 }
 
-/** Show how many legal moves the side to move has in a position with a score of its own; nothing where that is not known. */
+/** Show how many legal moves the side to move has in a position with a score of its own; nothing where that is not known. @type {(fen: string, own: string) => void} */
 export function showCount(fen, own) {
     $("mobility").classList.toggle("unknown", !own)
     if (!own) return
@@ -41,8 +42,9 @@ export function showCount(fen, own) {
 /**
  * Show the accrued score as a bar in the colour of its holder, with its legend in the half that stays empty.
  *
- * @param {string} accrued
- * @param {boolean} flipped whether Black is below
+ * @type {(accrued: string, flipped: boolean) => void}
+ * @param accrued
+ * @param flipped whether Black is below
  */
 export function showBar(accrued, flipped) {
     $("accrued-bar").classList.remove("unknown")
@@ -64,17 +66,19 @@ const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
 /**
  * Return the graph of a game.
  *
- * @param {object[]} plies positions with `accrued`, and `value` where a table says it
- * @param {object} shown its `width`; `at`, the position to be marked; `whole`, whether values are there wherever
+ * @type {(plies: Outlined[], shown: {width: number, at?: number, whole?: boolean, onGo?: (at: number) => unknown}) => SVGSVGElement}
+ * @param plies positions with `accrued`, and `value` where a table says it
+ * @param shown its `width`; `at`, the position to be marked; `whole`, whether values are there wherever
  *     tables say them; `onGo`, told of the position that was chosen. All but the width may be left out
  */
 export function graph(plies, {width: wanted, at = null, whole = false, onGo = null}) {
     const width = Math.max(wanted, LEAST_WIDTH)
-    const x = ply => LEFT + (width - LEFT - 8) * ply / Math.max(plies.length - 1, 1)
-    const y = value => HEIGHT / 2 - (HEIGHT / 2 - 8) * height(value)
+    const x = (/** @type {number} */ ply) => LEFT + (width - LEFT - 8) * ply / Math.max(plies.length - 1, 1)
+    const y = (/** @type {string} */ value) => HEIGHT / 2 - (HEIGHT / 2 - 8) * height(value)
     const first = plies.findIndex(ply => ply.value)
-    const known = plies.map((ply, index) => [ply, index]).filter(([ply]) => ply.value)
-    const accrued = plies.map((ply, index) => [ply, index]).filter(([ply]) => ply.accrued)
+    const all = plies.map((ply, index) => /** @type {[Outlined, number]} */ ([ply, index]))
+    const known = all.filter(([ply]) => ply.value)
+    const accrued = all.filter(([ply]) => ply.accrued)
     const said = `Accrued score over ${counted(movesIn(plies.length - 1), "move")}, from ${accrued[0]?.[0].accrued} to ${accrued.at(-1)?.[0].accrued}`
     const drawn = svg("svg", {viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": said},
         GRID.map(value => [
@@ -99,10 +103,10 @@ export function graph(plies, {width: wanted, at = null, whole = false, onGo = nu
     return drawn
 }
 
-/** Return a path that stays where it is until the next point. */
+/** Return a path that stays where it is until the next point. @type {(points: number[][]) => string} */
 const steps = points => points.map(([x, y], index) => index ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}`).join("")
 
-/** Return a path through what is known, broken where it is not. */
+/** Return a path through what is known, broken where it is not. @type {(known: [Outlined, number][], x: (ply: number) => number, y: (value: string) => number) => string} */
 function pieces(known, x, y) {
     let last = -2
     let path = ""

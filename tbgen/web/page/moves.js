@@ -1,5 +1,7 @@
 // The legal moves: grouped by what they keep, pointed at, and typed.
 
+/** @typedef {import("./board.js").Board} Board */
+
 import {Refused, ask} from "./api.js"
 import {$, h, refill} from "./browser.js"
 import {after} from "./position.js"
@@ -11,11 +13,12 @@ const MOST_BEST = 8
 /**
  * Show the moves of an answer.
  *
- * @param {object} does `play(move)`, `look(move)` and `leave()`
+ * @type {(element: Element, answer: Answer, rules: string, does: Does) => void}
+ * @param does `play(move)`, `look(move)` and `leave()`
  */
 export function showMoves(element, answer, rules, does) {
     const {beyond} = answer
-    const groups = new Map()
+    const groups = /** @type {Map<string, Move[]>} */ (new Map())
     for (const move of answer.moves) {
         const key = isView(rules) && !beyond ? `${move.winner} ${move.points.white}` : move.value
         groups.set(key, [...(groups.get(key) ?? []), move])
@@ -28,6 +31,7 @@ export function showMoves(element, answer, rules, does) {
     $("moves-reset").hidden = rules !== "r"
 }
 
+/** @type {(move: Move, index: number, rules: string, answer: Answer) => Child} */
 function heading(move, index, rules, {accrued, beyond}) {
     if (beyond) return move.value ? ["leads to ", score(move.value)] : "leads where no table says it"
     if (isView(rules)) {
@@ -36,7 +40,7 @@ function heading(move, index, rules, {accrued, beyond}) {
     return [index ? "leads to " : move.value === accrued ? "keeps " : "gets ", score(move.value)]
 }
 
-function button(move, rules, does) {
+/** @type {(move: Move, rules: string, does: Does) => Button} */ function button(move, rules, does) {
     const depth = move.checkmate ? "mate" : move.stalemate ? "stalemate" : move.depth === null ? "" : String(movesIn(move.depth))
     const said = [
         move.depth === null ? "" : `${counted(movesIn(move.depth), "move")} to go`,
@@ -56,18 +60,18 @@ function button(move, rules, does) {
     }, h("b", {}, move.san), depth && h("small", {}, depth))
 }
 
-/** Return the best moves of those of an answer: the first one, and those of the same value in as many plies. */
+/** Return the best moves of those of an answer: the first one, and those of the same value in as many plies. @type {(moves: Move[]) => Move[]} */
 export function bestOf(moves) {
     const [best] = moves
-    const isAsGood = ({value, winner, depth}) => value === best.value && winner === best.winner && depth === best.depth
+    const isAsGood = (/** @type {Move} */ {value, winner, depth}) => value === best.value && winner === best.winner && depth === best.depth
     const isDecisive = best && best.depth !== null && best.winner !== null
     return isDecisive ? moves.filter(isAsGood).slice(0, MOST_BEST) : moves.slice(0, 1)
 }
 
-/** Return the move that somebody has typed, undefined if it is none: UCI, or SAN with or without its marks. */
+/** Return the move that somebody has typed, undefined if it is none: UCI, or SAN with or without its marks. @type {(moves: Move[], typed: string) => Move} */
 function typedMove(moves, typed) {
-    const bare = text => text.replace(/[+#]/g, "")
-    const plain = text => text.replace(/[+#=x]/g, "").replace(/0/g, "o").toLowerCase()
+    const bare = (/** @type {string} */ text) => text.replace(/[+#]/g, "")
+    const plain = (/** @type {string} */ text) => text.replace(/[+#=x]/g, "").replace(/0/g, "o").toLowerCase()
     return moves.find(move => move.uci === typed.toLowerCase()) ?? moves.find(move => bare(move.san) === bare(typed)) ??
         moves.find(move => plain(move.san) === plain(typed))
 }
@@ -84,10 +88,10 @@ export class Pointing {
         this.rules = rules
         this.pointed = 0
         this.answer = null
-        this.best = []
+        this.best = /** @type {string[]} */ ([])
     }
 
-    /** Show arrows for the best moves, as UCI; the moves of an answer can be looked at. */
+    /** Show arrows for the best moves, as UCI; the moves of an answer can be looked at. @type {(answer: Answer, best: string[]) => void} */
     rest(answer, best) {
         this.answer = answer
         this.best = best
@@ -100,7 +104,7 @@ export class Pointing {
         this.rest(this.answer, this.best)
     }
 
-    async look(move) {
+    /** @type {(move: Move) => Promise<void>} */ async look(move) {
         if (!this.answer?.moves.includes(move)) return
         const mine = ++this.pointed
         this.board.arrows([{uci: move.uci, kind: "info"}])
@@ -127,9 +131,10 @@ export function clearTyping() {
 }
 
 /**
- * @param {() => Promise<object[]>} moves returns the legal ones of what is shown; who types fast has the move wait for it
- * @param {(move: object) => void} onMove told of the move that was typed
- * @param {() => string} hindrance returns why no move can be made now; empty if one can
+ * @type {(moves: () => Promise<Move[]>, onMove: (move: Move) => unknown, hindrance?: () => string) => void}
+ * @param moves returns the legal ones of what is shown; who types fast has the move wait for it
+ * @param onMove told of the move that was typed
+ * @param hindrance returns why no move can be made now; empty if one can
  */
 export function offerTyping(moves, onMove, hindrance = () => "") {
     $("typing").addEventListener("submit", async event => {

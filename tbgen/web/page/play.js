@@ -13,7 +13,7 @@ import {DEFAULT, read, written} from "./state.js"
 import {stockUp} from "./stock.js"
 import {inLine, mainLine} from "./tree.js"
 
-/** What ends a game, in the words of its outcome; what mates or stalemates says it all. */
+/** What ends a game, in the words of its outcome; what mates or stalemates says it all. @type {Record<string, string>} */
 const ENDS = {over: "", agreed: ": the result is agreed", resigned: ", as you have resigned", repeated: ": the position has occurred three times"}
 /** Those that the visitor asks for. */
 const ASKED = ["agreed", "resigned"]
@@ -24,17 +24,17 @@ const EASY = "easy"
 const board = new Board($("board"), move => play(move), () => {})
 const mobility = new Mobility(board)
 
-let start = {fen: "", accrued: null}
-let plies = []
-/** The visitor's side. */
+/** @type {Start} */ let start = {fen: "", accrued: null}
+/** @type {ContestPly[]} */ let plies = []
+/** The visitor's side. @type {Side} */
 let side = "White"
 /** The ply that is shown. */
 let shown = 0
-/** How the game has ended, a key of ENDS; null while it goes on. */
+/** How the game has ended, a key of ENDS; null while it goes on. @type {string} */
 let ended = null
 /** What the visitor has been helped with. */
 let helped = {hints: 0, moves: 0}
-/** How the visitor has been asked whether to end the game, a key of ENDS; null if not. */
+/** How the visitor has been asked whether to end the game, a key of ENDS; null if not. @type {string} */
 let asked = null
 /** Counts what is under way: what comes back for something else is dropped. */
 let turn = 0
@@ -43,7 +43,7 @@ let begun = 0
 const last = () => plies.at(-1)
 const isMine = () => !ended && shown === plies.length - 1 && moverOf(last().fen) === side
 
-/** Begin a game, maybe with moves that have been made already, and an end that has been asked for. */
+/** Begin a game, maybe with moves that have been made already, and an end that has been asked for. @type {(from: Start, plays: Side, line?: string[], how?: string) => Promise<void>} */
 async function begin(from, plays, line = [], how = null) {
     const mine = ++begun
     await stockUp()
@@ -62,7 +62,7 @@ async function begin(from, plays, line = [], how = null) {
     arrive(how)
 }
 
-/** Go on from the last ply, unless the game has been ended there. */
+/** Go on from the last ply, unless the game has been ended there. @type {(how?: string) => void} */
 function arrive(how = null) {
     shown = plies.length - 1
     asked = null
@@ -82,7 +82,7 @@ function remember() {
     history.replaceState(null, "", found.replace("?", `?${more.map(each => `${each}&`).join("")}`))
 }
 
-async function play(move) {
+/** @type {(move: Move) => Promise<void>} */ async function play(move) {
     const mine = ++turn
     await attempt($("problem"), async () => {
         const next = await made(last(), move)
@@ -93,7 +93,7 @@ async function play(move) {
     if (mine === turn) show()
 }
 
-/** Make the page's move; a server that cannot answer now is asked again. */
+/** Make the page's move; a server that cannot answer now is asked again. @type {(mine: number) => Promise<void>} */
 async function answer(mine) {
     const again = await attempt($("problem"), async () => {
         const [move] = await Promise.all([reply(plies, start), pause(PAUSE_MS)])
@@ -104,6 +104,7 @@ async function answer(mine) {
     if (mine === turn) await answer(mine)
 }
 
+/** @type {(milliseconds: number) => Promise<void>} */
 const pause = milliseconds => new Promise(done => setTimeout(done, milliseconds))
 
 function takeBack() {
@@ -140,7 +141,7 @@ function offer() {
 
 const resign = () => settle("resigned", "Resigning gives the page ", score(resultOf(plies, "resigned", side)), ", as mate does. Press Resign again to do so.")
 
-/** End the game, if it has been asked for twice. */
+/** End the game, if it has been asked for twice. @type {(how: string, ...warning: (Node | string)[]) => void} */
 function settle(how, ...warning) {
     if (asked === how) {
         finish(how)
@@ -150,7 +151,7 @@ function settle(how, ...warning) {
     say(...warning)
 }
 
-function finish(how) {
+/** @type {(how: string) => void} */ function finish(how) {
     turn++
     ended = how
     remember()
@@ -160,7 +161,7 @@ function finish(how) {
     if (focused) $("back").focus()
 }
 
-function go(at) {
+/** @type {(at: number) => void} */ function go(at) {
     if (!plies.length) return
     asked = null
     shown = Math.min(Math.max(at, 0), plies.length - 1)
@@ -170,7 +171,8 @@ function go(at) {
 
 // What is shown.
 
-const say = (...words) => $("said").replaceChildren(...words.flatMap(word => typeof word === "string" ? whole(word) : word))
+/** @type {(...words: (string | Node)[]) => void} */
+const say = (...words) => $("said").replaceChildren(...words.flatMap(word => typeof word === "string" ? whole(word) : [word]))
 
 function show() {
     const ply = plies[shown]
@@ -185,7 +187,7 @@ function show() {
     mobility.show(ply.answer, black)
     $("name").replaceChildren(...title())
     showHeld()
-    const told = ended ? plies : plies.map(each => ({...each, value: null})) // what is to be found out
+    const told = ended ? plies : plies.map(each => /** @type {Ply} */ ({...each, value: null})) // what is to be found out
     showGame(inLine(told), shown, ended !== null, go)
     $("review").hidden = !ended || plies.length < 2
     if (!$("review").hidden) showReview(plies, shown, ended, side, go)
@@ -212,7 +214,8 @@ function title() {
 function showHeld() {
     const scores = held(plies.slice(0, shown + 1))
     const counting = sideOf(plies[shown].accrued)
-    for (const [id, each] of [["white", "White"], ["black", "Black"]]) {
+    for (const each of /** @type {Side[]} */ (["White", "Black"])) {
+        const id = each.toLowerCase()
         $(`${id}-held`).textContent = scores[each] ?? "–"
         $(`${id}-holds`).classList.toggle("counts", each === counting)
         $(`${id}-player`).textContent = `${each} (${each === side ? "you" : "page"})`
@@ -230,7 +233,7 @@ function advice() {
     return value === last().value ? `Best play from the start: ${value}. ${sentence(first)}` : former(value)
 }
 
-const former = value => `Best play from the start was ${value}.`
+/** @type {(value: string) => string} */ const former = value => `Best play from the start was ${value}.`
 
 function outcome() {
     const value = resultOf(plies, ended, side)
@@ -255,7 +258,7 @@ const does = {
 }
 onClick(does)
 
-const shortcuts = new Map([...document.querySelectorAll("[aria-keyshortcuts]")].map(button => [button.getAttribute("aria-keyshortcuts"), button]))
+const shortcuts = new Map([...document.querySelectorAll("[aria-keyshortcuts]")].map(each => /** @type {Button} */ (each)).map(button => [button.getAttribute("aria-keyshortcuts"), button]))
 
 onKey(key => {
     if (key === "ArrowLeft") go(shown - 1)
@@ -275,6 +278,6 @@ attempt($("problem"), async () => {
         return
     }
     const {fen, accrued, line} = read(location.search, location.hash)
-    const named = {white: "White", black: "Black"}[given.get("side")]
+    const named = /** @type {Map<string, Side>} */ (new Map([["white", "White"], ["black", "Black"]])).get(given.get("side"))
     await begin({fen, accrued}, named ?? moverOf(fen), mainLine(line), ASKED.find(how => how === given.get("ended")))
 })

@@ -9,7 +9,7 @@ export const MOST_MEN = 5
 /** What stands in a row of a FEN: empty squares, men, and described men in brackets. */
 const CELL = /\[[^\]]*\]|./g
 
-/** Return the parts of a FEN: `men` by square, `turn`, `castling`, `ep`, `clock`, `number`. */
+/** Return the parts of a FEN: `men` by square, `turn`, `castling`, `ep`, `clock`, `number`. @type {(fen: string) => Fen} */
 export function parse(fen) {
     const [rows, turn = "w", castling = "-", ep = "-", clock = "0", number = "1"] = fen.trim().split(/[\s_]+/)
     const men = new Map()
@@ -23,44 +23,44 @@ export function parse(fen) {
     return {men, turn, castling, ep, clock: Number(clock) || 0, number: Number(number) || 1}
 }
 
-export function format({men, turn, castling, ep, clock, number}) {
+/** @type {(position: Fen) => string} */ export function format({men, turn, castling, ep, clock, number}) {
     const rows = []
     for (let rank = 8; rank >= 1; rank--) {
         const row = [...FILES].map(file => men.get(file + rank) ?? " ").join("")
-        rows.push(row.replace(/ +/g, empty => empty.length))
+        rows.push(row.replace(/ +/g, empty => String(empty.length)))
     }
     return [rows.join("/"), turn, castling, ep, clock, number].join(" ")
 }
 
-/** Whether the first field of a FEN has eight rows of eight squares. */
+/** Whether the first field of a FEN has eight rows of eight squares. @type {(fen: string) => boolean} */
 export function isBoard(fen) {
     const rows = fen.split(" ")[0].split("/")
-    const squares = row => row.match(CELL).reduce((sum, cell) => sum + (Number(cell) || 1), 0)
+    const squares = (/** @type {string} */ row) => row.match(CELL).reduce((/** @type {number} */ sum, cell) => sum + (Number(cell) || 1), 0)
     return rows.length === 8 && rows.every(row => /^([1-8kqrbnp]|\[[\w-]+\])+$/i.test(row) && squares(row) === 8)
 }
 
-/** Return the described men of a FEN, such as `[WD]`, each once. */
+/** Return the described men of a FEN, such as `[WD]`, each once. @type {(fen: string) => string[]} */
 export const describedIn = fen => [...new Set(parse(fen).men.values())].filter(man => man.startsWith("["))
 
-export const isWhite = man => man !== man.toLowerCase()
+/** @type {(man: string) => boolean} */ export const isWhite = man => man !== man.toLowerCase()
 
-/** Return the man of the other side, nothing for none. */
+/** Return the man of the other side, nothing for none. @type {(man: string) => string} */
 export const recoloured = man => isWhite(man) ? man.toLowerCase() : man.toUpperCase()
 
-export const moverOf = fen => fen.split(" ")[1] === "w" ? "White" : "Black"
+/** @type {(fen: string) => Side} */ export const moverOf = fen => fen.split(" ")[1] === "w" ? "White" : "Black"
 
-const otherTurn = turn => turn === "w" ? "b" : "w"
+/** @type {(turn: string) => string} */ const otherTurn = turn => turn === "w" ? "b" : "w"
 
-/** Return the six fields of a FEN, and the accrued score of a seventh. */
+/** Return the six fields of a FEN, and the accrued score of a seventh. @type {(text: string) => Start} */
 export function split(text) {
     const fields = text.trim().split(/[\s_]+/)
     return {fen: fields.slice(0, 6).join(" "), accrued: fields[6] ?? null}
 }
 
-/** Return the squares that a move in UCI's notation goes from and to. */
+/** Return the squares that a move in UCI's notation goes from and to. @type {(uci: string) => [string, string]} */
 export const squaresOf = uci => [uci.slice(0, 2), uci.slice(2, 4)]
 
-/** Return the position after a legal move. */
+/** Return the position after a legal move. @type {(fen: string, uci: string) => string} */
 export function after(fen, uci) {
     const position = parse(fen)
     const {men} = position
@@ -71,7 +71,7 @@ export function after(fen, uci) {
     if (man.toLowerCase() === "p" && to === position.ep) men.delete(to[0] + from[1])
     men.delete(from)
     men.set(to, promoted ? (man === "P" ? promoted.toUpperCase() : promoted) : man)
-    const double = man.toLowerCase() === "p" && Math.abs(from[1] - to[1]) === 2
+    const double = man.toLowerCase() === "p" && Math.abs(Number(from[1]) - Number(to[1])) === 2
     return format({
         men,
         turn: otherTurn(position.turn),
@@ -82,30 +82,31 @@ export function after(fen, uci) {
     })
 }
 
-/** Return a position with other men, as the board has them: no castling, no en passant, counters anew. */
+/** Return a position with other men, as the board has them: no castling, no en passant, counters anew. @type {(fen: string, rows: string) => string} */
 export const withMen = (fen, rows) => format({...parse(rows), turn: parse(fen).turn, castling: "-", ep: "-", clock: 0, number: 1})
 
-export const withTurn = (fen, turn) => format({...parse(fen), turn, ep: "-"})
+/** @type {(fen: string, turn: string) => string} */ export const withTurn = (fen, turn) => format({...parse(fen), turn, ep: "-"})
 
-/** Return the position for a given accrued score: a clock of 0 would say that it has just been reset. */
+/** Return the position for a given accrued score: a clock of 0 would say that it has just been reset. @type {(fen: string) => string} */
 export function withScore(fen) {
     const position = parse(fen)
     return format({...position, clock: Math.max(1, position.clock)})
 }
 
-/** Return the position with left and right exchanged. */
+/** Return the position with left and right exchanged. @type {(fen: string) => string} */
 export function mirrored(fen) {
-    const flip = square => FILES[7 - FILES.indexOf(square[0])] + square[1]
+    const flip = (/** @type {string} */ square) => FILES[7 - FILES.indexOf(square[0])] + square[1]
     return moved(fen, flip, man => man, turn => turn)
 }
 
-/** Return the position with the colours exchanged. */
+/** Return the position with the colours exchanged. @type {(fen: string) => string} */
 export function swapped(fen) {
-    const flip = square => square[0] + (9 - Number(square[1]))
+    const flip = (/** @type {string} */ square) => square[0] + (9 - Number(square[1]))
     const castling = [...parse(fen).castling].map(recoloured).sort().join("")
     return moved(fen, flip, recoloured, otherTurn, castling)
 }
 
+/** @type {(fen: string, square: (square: string) => string, man: (man: string) => string, turn: (turn: string) => string, castling?: string) => string} */
 function moved(fen, square, man, turn, castling = "-") {
     const position = parse(fen)
     const men = new Map([...position.men].map(([at, is]) => [square(at), man(is)]))
@@ -113,7 +114,7 @@ function moved(fen, square, man, turn, castling = "-") {
     return format({...position, men, turn: turn(position.turn), castling, ep})
 }
 
-/** Return what no position may lack, in a sentence, if these men lack it; null if they may be asked about. */
+/** Return what no position may lack, in a sentence, if these men lack it; null if they may be asked about. @type {(men: string[]) => string} */
 export function lacking(men) {
     for (const [side, king] of [["White", "K"], ["Black", "k"]]) {
         const kings = men.filter(man => man === king).length
@@ -122,9 +123,9 @@ export function lacking(men) {
     return null
 }
 
-export const numberOfMen = fen => parse(fen).men.size
+/** @type {(fen: string) => number} */ export const numberOfMen = fen => parse(fen).men.size
 
-/** Return what stands before the move after so many others: "2.", "1..." where it has to be said, else nothing. */
+/** Return what stands before the move after so many others: "2.", "1..." where it has to be said, else nothing. @type {(fen: string, depth: number, fresh: boolean) => string} */
 export function labelOf(fen, depth, fresh) {
     const {turn, number} = parse(fen)
     const half = depth + (turn === "w" ? 0 : 1)
@@ -132,8 +133,8 @@ export function labelOf(fen, depth, fresh) {
     return `${number + (half >> 1)}.`
 }
 
-/** Return moves with their numbers: [["1...", "Kh5"], ["2.", "Kf4"], ["", "Kh6"]]. */
+/** Return moves with their numbers: [["1...", "Kh5"], ["2.", "Kf4"], ["", "Kh6"]]. @type {(fen: string, sans: string[]) => string[][]} */
 export const numbered = (fen, sans) => sans.map((san, index) => [labelOf(fen, index, index === 0), san])
 
-/** Return moves with their numbers in a line: "1... Kh5 2. Kf4 Kh6". */
+/** Return moves with their numbers in a line: "1... Kh5 2. Kf4 Kh6". @type {(fen: string, sans: string[]) => string} */
 export const lineText = (fen, sans) => numbered(fen, sans).map(([label, san]) => label ? `${label} ${san}` : san).join(" ")

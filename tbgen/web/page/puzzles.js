@@ -13,12 +13,12 @@ const SOLVED = "tbgen-puzzles-solved"
 const board = new Board($("board"), move => attempt($("problem"), () => answer(move)), () => {})
 const mobility = new Mobility(board)
 
-let puzzle = null
+/** @type {Puzzle} */ let puzzle = null
 /** Counts what has been asked for: what comes when something else is wanted is dropped. */
 let turn = 0
-/** The move that is being answered; null if what is said about it is no longer wanted. */
+/** The move that is being answered; null if what is said about it is no longer wanted. @type {Move} */
 let answered = null
-/** Moves that can be walked, with the `fen` that each leads to: the solution, or what refutes a wrong move. */
+/** Moves that can be walked, with the `fen` that each leads to: the solution, or what refutes a wrong move. @type {Walked[]} */
 let walk = []
 /** Whether they are the solution. */
 let isDone = false
@@ -27,13 +27,14 @@ let made = 0
 /** Where they are told. */
 const told = h("span", {class: "solution"})
 
-/** Show a puzzle: the answer to a question. One with a `day` is called by it. */
+/** Show a puzzle: the answer to a question. One with a `day` is called by it. @type {(asking: () => Promise<Puzzle>) => Promise<void>} */
 async function begin(asking) {
     const mine = ++turn
     $("another").disabled = $("today").disabled = true
     await attempt($("problem"), async () => {
         const found = await asking().catch(error => {
             if (mine === turn) throw error
+            return puzzle
         })
         if (mine !== turn) return
         puzzle = found
@@ -62,18 +63,19 @@ async function begin(asking) {
     $("another").disabled = $("today").disabled = false
 }
 
+/** @type {(day: string) => string} */
 const nameOf = day => !day ? "A puzzle" : day === today() ? "Today's puzzle" : `The puzzle of ${day}`
 
 const isBlack = () => moverOf(puzzle.fen) === "Black"
 
-/** Return the puzzle of a day. */
+/** Return the puzzle of a day. @type {(day: string) => Promise<Puzzle>} */
 const ofDay = async day => ({...await fresh("r/puzzle", {day}), day})
 
-/** Return the puzzle of a position, such as one that was sent, maybe with its level; that of the day only if it is. */
+/** Return the puzzle of a position, such as one that was sent, maybe with its level; that of the day only if it is. @type {(fen: string, level: string, day: string) => Promise<Puzzle>} */
 async function sent(fen, level, day) {
-    const daily = day && await ofDay(day).catch(() => null) // of other tables, it is another one or none
+    const daily = day && await ofDay(day).catch(() => /** @type {Puzzle} */ (null)) // of other tables, it is another one or none
     if (daily?.fen === fen) return daily
-    const found = await ask("r", {fen})
+    const found = /** @type {PositionMovesDocument} */ (await ask("r", {fen}))
     const [best, second] = found.moves
     if (best && second && best.value !== second.value && sideOf(found.value) === moverOf(found.fen)) return {...found, level}
     throw badInput("This position is no puzzle: the side to move has not exactly one move that keeps a score of its own.")
@@ -88,7 +90,7 @@ function task() {
     return [`${mover} to move ${goal} (`, term("score", puzzle.value), "). One move alone leads there: find it."]
 }
 
-/** Show the position of the puzzle, from the side of who solves it. */
+/** Show the position of the puzzle, from the side of who solves it. @type {(arrows?: Arrow[]) => void} */
 function restore(arrows = []) {
     board.show(puzzle.fen, isBlack())
     board.last(null)
@@ -97,7 +99,7 @@ function restore(arrows = []) {
     mobility.show(puzzle, isBlack())
 }
 
-async function answer(move) {
+/** @type {(move: Move) => Promise<void>} */ async function answer(move) {
     const {uci, san} = move
     if (uci === puzzle.moves[0].uci) {
         await finish(["Right: ", h("b", {}, san), "."], true)
@@ -112,13 +114,13 @@ async function answer(move) {
     go(0)
 }
 
-/** Return moves from the puzzle on, each with the position that it leads to. */
+/** Return moves from the puzzle on, each with the position that it leads to. @type {(moves: Walked[]) => Walked[]} */
 function walked(moves) {
     let {fen} = puzzle
     return moves.map(move => ({...move, fen: fen = after(fen, move.uci)}))
 }
 
-/** Return best play after a move; none if it takes depths that are not stored. */
+/** Return best play after a move; none if it takes depths that are not stored. @type {(move: Move) => Promise<PlyDocument[]>} */
 async function lineAfter({uci, accrued}) {
     try {
         return (await ask("r/mainline", {fen: after(puzzle.fen, uci), accrued})).mainline
@@ -128,7 +130,7 @@ async function lineAfter({uci, accrued}) {
     }
 }
 
-/** Make the right move on the board, and tell what follows. */
+/** Make the right move on the board, and tell what follows. @type {(said: (Node | string)[], isSolved: boolean) => Promise<void>} */
 async function finish(said, isSolved) {
     const [move] = puzzle.moves
     answered = move
@@ -146,7 +148,7 @@ async function finish(said, isSolved) {
     go(made)
 }
 
-/** Show the position after so many moves that can be walked; before the first one, where that leads. */
+/** Show the position after so many moves that can be walked; before the first one, where that leads. @type {(number: number) => void} */
 function go(number) {
     if (!walk.length) return
     made = Math.min(Math.max(number, 0), walk.length)
@@ -157,7 +159,7 @@ function go(number) {
         restore(arrows)
         return
     }
-    const {fen, uci = null, accrued} = walk[made - 1] ?? puzzle
+    const {fen, uci = null, accrued} = walk[made - 1] ?? /** @type {Partial<Ply>} */ (puzzle)
     board.show(fen, isBlack())
     board.play([])
     board.last(uci)

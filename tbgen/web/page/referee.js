@@ -10,7 +10,7 @@ import {commentsOf, headOf, inLine, lineThrough, parsed, pgnOf, refereed, tokens
 
 const MOST_BYTES = 2 << 20 // what the server takes
 
-/** Return the positions of a state's line, and what the referee says of it. */
+/** Return the positions of a state's line, and what the referee says of it. @type {(state: State) => Promise<Game>} */
 export async function referee(state) {
     if (describedIn(state.fen).length) return {plies: await replayed(state), refereed: null}
     const [start, ...moves] = parsed(state.line)
@@ -22,13 +22,14 @@ export async function referee(state) {
 }
 
 /**
- * @param {() => string} variant returns the rules to referee by
- * @param {(known: object, change: object) => void} onGame told of its `plies` and what the referee says, and of the
+ * @type {(variant: () => string, onGame: (known: Game, change: Partial<State>) => unknown) => void}
+ * @param variant returns the rules to referee by
+ * @param onGame told of its `plies` and what the referee says, and of the
  *     state that shows it from the first position that tables hold
  */
 export function offerReferee(variant, onGame) {
-    const take = text => attempt($("pgn-problem"), async () => {
-        const size = text.size ?? text.length
+    const take = (/** @type {string | File} */ text) => attempt($("pgn-problem"), async () => {
+        const size = typeof text === "string" ? text.length : text.size
         if (size > MOST_BYTES) {
             throw new Refused(413, {code: "too_large", message: `The PGN has ${(size / (1 << 20)).toFixed(1)} MiB: give at most 2 MiB at once.`})
         }
@@ -38,13 +39,13 @@ export function offerReferee(variant, onGame) {
         if (!sound) throw badInput(games[0].error)
         await open(sound)
     })
-    const open = async listed => {
+    const open = async (/** @type {ListedGameDocument} */ listed) => {
         const game = await post(`${variant()}/game`, listed.pgn)
         markGame(listed)
         const plies = [...inLine(game.plies), ...game.variations]
         onGame({plies, refereed: game}, stateOf(plies, headOf(listed)))
     }
-    const choose = game => attempt($("pgn-problem"), () => open(game))
+    const choose = (/** @type {ListedGameDocument} */ game) => attempt($("pgn-problem"), () => open(game))
     showKept(choose)
     $("refereeing").addEventListener("submit", event => {
         event.preventDefault()
@@ -62,10 +63,10 @@ export function offerReferee(variant, onGame) {
     })
 }
 
-/** Whether a text is dropped where one is typed: that is left to the browser. */
-const isField = ({target, dataTransfer}) => target.closest?.("input, textarea") && !dataTransfer.types.includes("Files")
+/** Whether a text is dropped where one is typed: that is left to the browser. @type {(event: DragEvent) => boolean} */
+const isField = ({target, dataTransfer}) => /** @type {Partial<Element>} */ (target).closest?.("input, textarea") && !dataTransfer.types.includes("Files")
 
-function stateOf(plies, head) {
+/** @type {(plies: Ply[], head: string) => Partial<State>} */ function stateOf(plies, head) {
     const [start] = plies
     const own = start.accrued === start.position_score
     const main = lineThrough(plies)
@@ -77,7 +78,7 @@ function stateOf(plies, head) {
 
 // A line with described men, of which there is no PGN: tables know the moves.
 
-/** Return the positions of the line of a state. */
+/** Return the positions of the line of a state. @type {(state: State) => Promise<Ply[]>} */
 async function replayed({fen, accrued, rules, line}) {
     const plies = parsed(line)
     Object.assign(plies[0], {fen, accrued})
@@ -94,30 +95,31 @@ async function replayed({fen, accrued, rules, line}) {
 
 // Games that are known: those that were followed move by move, and those that the referee has told.
 
-const known = new Map()
+/** @type {Map<string, Game>} */ const known = new Map()
 
+/** @type {(state: State) => string} */
 const keyOf = ({fen, accrued, rules, line, head, comments}) => JSON.stringify([fen, accrued, variantOf(rules), line, head, comments])
 
-/** Return the first position of a state alone. */
+/** Return the first position of a state alone. @type {(state: State) => Ply[]} */
 export const beginning = ({fen, accrued}) => [{fen, san: null, after: null, accrued}]
 
-/** Know the game of a state: its `plies`, and what the referee says of it, null if he was not asked. */
+/** Know the game of a state: its `plies`, and what the referee says of it, null if he was not asked. @type {(state: State, game: Game) => unknown} */
 export const know = (state, game) => known.set(keyOf(state), game)
 
-/** Return the game of a state, for which the referee is asked if need be. */
+/** Return the game of a state, for which the referee is asked if need be. @type {(state: State) => Promise<Game>} */
 export async function gameOf(state) {
     const key = keyOf(state)
     if (!known.has(key)) known.set(key, state.line.length ? await referee(state) : {plies: beginning(state), refereed: null})
     return known.get(key)
 }
 
-/** Whether two states show the same game, wherever in it. */
+/** Whether two states show the same game, wherever in it. @type {(one: State, other: State) => boolean} */
 export const isSameGame = (one, other) => keyOf(one) === keyOf(other)
 
-/** Have a known game refereed anew, since it goes on otherwise; if that cannot be, it has no result. */
+/** Have a known game refereed anew, since it goes on otherwise; if that cannot be, it has no result. @type {(state: State) => Promise<void>} */
 export async function refereeAgain(state) {
     const {refereed} = await referee(state).catch(error => {
-        if (error instanceof Refused) return {refereed: null}
+        if (error instanceof Refused) return /** @type {Game} */ ({plies: null, refereed: null})
         throw error
     })
     know(state, {...known.get(keyOf(state)), refereed})
@@ -131,7 +133,8 @@ const NAME = "tbgen-games"
 /**
  * Show the games of an answer of /games.
  *
- * @param {(game: object) => void} onOpen told of the game that is chosen
+ * @type {(games: ListedGameDocument[], onOpen: (game: ListedGameDocument) => unknown) => void}
+ * @param onOpen told of the game that is chosen
  */
 function showGames(games, onOpen) {
     keep(NAME, games.length > 1 ? {games} : null, TAB)
@@ -140,14 +143,14 @@ function showGames(games, onOpen) {
     $("games-rows").replaceChildren(...games.map(game => row(game, onOpen)))
 }
 
-/** Mark the game that is open. */
+/** Mark the game that is open. @type {(game: {number?: number}) => void} */
 function markGame({number}) {
-    for (const each of $("games-rows").children) each.classList.toggle("here", each.dataset.number === String(number))
+    for (const each of $("games-rows").children) each.classList.toggle("here", each.getAttribute("data-number") === String(number))
     const known = kept(NAME, TAB)
     if (known) keep(NAME, {...known, number}, TAB)
 }
 
-/** Show the games again that were there before the page was loaded anew. */
+/** Show the games again that were there before the page was loaded anew. @type {(onOpen: (game: ListedGameDocument) => unknown) => void} */
 function showKept(onOpen) {
     const known = kept(NAME, TAB)
     if (!known) return
@@ -155,6 +158,7 @@ function showKept(onOpen) {
     markGame(known)
 }
 
+/** @type {(game: ListedGameDocument, onOpen: (game: ListedGameDocument) => unknown) => HTMLElement} */
 function row(game, onOpen) {
     const {number, tags, result, plies, outcome, error} = game
     const players = `${tags.White ?? "?"} – ${tags.Black ?? "?"}`
@@ -164,4 +168,5 @@ function row(game, onOpen) {
     return h("tr", {"data-number": number}, h("th", {scope: "row"}, open), cells)
 }
 
+/** @type {(outcome: OutcomeDocument) => HTMLElement} */
 const outcomeOf = outcome => h("td", {title: pointsText(outcome.points)}, score(outcome.value), ` ${[basisOf(outcome), ...outcome.doubts].join(", ")}`)

@@ -5,34 +5,34 @@ import {moverOf} from "./position.js"
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
-/** What a lead in points comes to, by the least one of which it is said. */
+/** What a lead in points comes to, by the least one of which it is said. @type {[number, string][]} */
 const AMOUNTS = [[0.25, "clearly"], [0.06, "by a little"], [0, "by very little"]]
 
-/** Return twice the number of a score: the rank of docs/glossary.md. */
+/** Return twice the number of a score: the rank of docs/glossary.md. @type {(score: string) => number} */
 export const rankOf = score => Math.round(2 * Number(score.replace(/^-?G/, "")))
 
-export const isWhites = score => !score.startsWith("-")
+/** @type {(score: string) => boolean} */ export const isWhites = score => !score.startsWith("-")
 
-export const sideOf = score => isWhites(score) ? "White" : "Black"
+/** @type {(score: string) => Side} */ export const sideOf = score => isWhites(score) ? "White" : "Black"
 
-export const otherSide = side => side === "White" ? "Black" : "White"
+/** @type {(side: Side) => Side} */ export const otherSide = side => side === "White" ? "Black" : "White"
 
-/** Return the score with the colours exchanged. */
+/** Return the score with the colours exchanged. @type {(score: string) => string} */
 export const opposite = score => score === null ? null : isWhites(score) ? `-${score}` : score.slice(1)
 
-/** Return where a score stands from -1, Black's best, to 1, White's best: the small scores far apart. */
+/** Return where a score stands from -1, Black's best, to 1, White's best: the small scores far apart. @type {(score: string) => number} */
 export function height(score) {
     const share = 1 / (1 + rankOf(score) / 6)
     return isWhites(score) ? share : -share
 }
 
-/** Return the mark of a move between two positions: "??" where it gives away who is ahead, "?" where only how far. */
+/** Return the mark of a move between two positions: "??" where it gives away who is ahead, "?" where only how far. @type {(before: {value?: string}, after: {value?: string}) => string} */
 export function markOf(before, after) {
     if (!before?.value || !after.value || before.value === after.value) return ""
     return isWhites(before.value) === isWhites(after.value) ? "?" : "??"
 }
 
-/** Return the points of a score: each half step halves the lead. */
+/** Return the points of a score: each half step halves the lead. @type {(score: string) => PointsDocument} */
 export function pointsOf(score) {
     const lead = 2 ** -rankOf(score) * (isWhites(score) ? 1 : -1)
     return {white: (1 + lead) / 2, black: (1 - lead) / 2}
@@ -41,6 +41,7 @@ export function pointsOf(score) {
 /**
  * Return points as the commands print them, "0.5625-0.4375": White's with four digits, a half to even, and what they
  * leave of 1; with more digits where four would hide the better part.
+ * @type {(points: PointsDocument) => string}
  */
 export function pointsText({white, black}) {
     const excess = Math.abs(white - black) / 2
@@ -51,41 +52,42 @@ export function pointsText({white, black}) {
     return [share, whole - share].map(part => (part / whole).toFixed(digits)).join("-")
 }
 
-/** Round a number; a half to the even neighbour. */
+/** Round a number; a half to the even neighbour. @type {(number: number) => number} */
 const even = number => number % 2 === 0.5 ? Math.floor(number) : Math.round(number)
 
 // In words.
 
-/** Return a number with its noun: "1 game", "2 games". */
+/** Return a number with its noun: "1 game", "2 games". @type {(number: number, one: string, several?: string) => string} */
 export const counted = (number, one, several = `${one}s`) => `${number} ${number === 1 ? one : several}`
 
-export const plies = number => counted(number, "ply", "plies")
+/** @type {(number: number) => string} */ export const plies = number => counted(number, "ply", "plies")
 
 /**
  * Return in how many of its own moves a side makes the last one of some plies, as players count the moves to a mate.
  *
- * @param {number} number of plies
+ * @type {(number: number) => number}
+ * @param number of plies
  * @returns {number}
  */
 export const movesIn = number => (number + 1) >> 1
 
-const isCheck = score => rankOf(score) % 2 === 0
+/** @type {(score: string) => boolean} */ const isCheck = score => rankOf(score) % 2 === 0
 
-function moves(score, noun) {
+/** @type {(score: string, noun: string) => string} */ function moves(score, noun) {
     const number = rankOf(score) >> 1
     return `${NUMBERS[number] ?? number} ${noun}${number === 1 ? "" : "s"}`
 }
 
-/** Return what a score leaves to its holder's opponent, such as "in check and down to one legal move". */
+/** Return what a score leaves to its holder's opponent, such as "in check and down to one legal move". @type {(score: string) => string} */
 export const leaves = score => `${isCheck(score) ? "in check and " : ""}down to ${moves(score, "legal move")}`
 
-/** Return what a position's own score says of the side to move, such as "is in check and has one legal move". */
+/** Return what a position's own score says of the side to move, such as "is in check and has one legal move". @type {(score: string) => string} */
 export const opponentHas = score => `${isCheck(score) ? "is in check and " : ""}has ${moves(score, "legal move")}`
 
-/** What is said where no table says a value: what has accrued is known all the same. */
+/** What is said where no table says a value: what has accrued is known all the same. @type {(accrued: string) => string} */
 export const unknown = accrued => `No table says what this is worth. ${accrued} has accrued so far.`
 
-/** Return what best play comes to, in a sentence. */
+/** Return what best play comes to, in a sentence. @type {(answer: Omit<Answer, "moves">) => string} */
 export function sentence(answer) {
     const mover = moverOf(answer.fen)
     const {value, depth, accrued} = answer
@@ -102,25 +104,25 @@ export function sentence(answer) {
     return `${holder} wins ${amount(answer.points)}:${inMoves(depth)} ${opponent} gets ${leaves(value)}${shares(answer.points)}.`
 }
 
-/** Return points as a sentence ends with them: with two digits or, where three are all, with three; nothing where both sides would have the same. */
+/** Return points as a sentence ends with them: with two digits or, where three are all, with three; nothing where both sides would have the same. @type {(points: PointsDocument) => string} */
 function shares({white, black}) {
     const [ours, theirs] = [white, black].map(number => 1000 * number % 1 ? number.toFixed(2) : String(number))
     return ours === theirs ? "" : ` (${ours} : ${theirs})`
 }
 
-/** Return how much a result is won by, in words. */
+/** Return how much a result is won by, in words. @type {(points: PointsDocument) => string} */
 export function amount({white, black}) {
     const lead = Math.abs(white - black)
     const [, words] = AMOUNTS.find(([least]) => lead >= least)
     return words
 }
 
-/** Return who wins in a view of the tables, and how. */
+/** Return who wins in a view of the tables, and how. @type {(found: {winner?: Colour, points?: PointsDocument}) => string} */
 export const winning = ({winner, points}) => `${winner === "white" ? "White" : "Black"} ${points[winner] === 1 ? "wins" : "stalemates"}`
 
-const inMoves = depth => depth === null ? "" : ` in ${counted(movesIn(depth), "move")}`
+/** @type {(depth: number) => string} */ const inMoves = depth => depth === null ? "" : ` in ${counted(movesIn(depth), "move")}`
 
-/** Return the value of an answer, short and large. */
+/** Return the value of an answer, short and large. @type {(answer: Answer) => string} */
 export function headline(answer) {
     if (!answer.view) return answer.value
     return `${Number(answer.points.white)}-${Number(answer.points.black)}`
@@ -128,16 +130,16 @@ export function headline(answer) {
 
 // As elements.
 
-/** A score, which no line breaks after its minus. */
+/** A score, which no line breaks after its minus. @type {(text: string) => HTMLElement} */
 export const score = text => h("span", {class: "score"}, text)
 
-/** Return a text as it is shown: its scores are not broken. */
+/** Return a text as it is shown: its scores are not broken. @type {(text: string) => (Node | string)[]} */
 export const whole = text => text.split(/(-?G\d+\.\d)/).map((part, index) => index % 2 ? score(part) : part)
 
-/** Return a score that has become another one. */
+/** Return a score that has become another one. @type {(from: string, to: string) => (Node | string)[]} */
 export const change = (from, to) => [score(from), " → ", score(to)]
 
-/** Show a score large; a minus is explained beside it. */
+/** Show a score large; a minus is explained beside it. @type {(element: HTMLElement, text: string) => void} */
 export function showScore(element, text) {
     element.replaceChildren(score(text))
     element.classList.toggle("minus", text.startsWith("-"))
@@ -145,7 +147,7 @@ export function showScore(element, text) {
 
 // Terms, with what they mean for pointer, touch and keys: those of a page are marked by data-term.
 
-const TERMS = {
+/** @type {Record<string, string>} */ const TERMS = {
     material: "The men, White's before the v.",
     points: "What White and Black get of the point if both play best.",
     accrued: "The lowest score since the last capture or pawn move; the first of equal ones counts. A minus is Black's.",
@@ -160,21 +162,21 @@ const TERMS = {
     evaluation: "What the engine thinks of its own side, in pawns: with a plus it is ahead.",
 }
 
-/** Return the id of an element that says what a term means. */
+/** Return the id of an element that says what a term means. @type {(name: string) => string} */
 function described(name) {
     const id = `term-${name}`
     if (!document.getElementById(id)) document.body.append(h("p", {id, hidden: true}, TERMS[name]))
     return id
 }
 
-/** Let an element explain its term when it is pointed at, touched or reached by keys. */
+/** Let an element explain its term when it is pointed at, touched or reached by keys. @type {<Kind extends HTMLElement>(element: Kind) => Kind} */
 function explain(element) {
     const {term: name} = element.dataset
-    for (const [key, value] of Object.entries({"data-tip": TERMS[name], tabindex: 0, role: "note", "aria-describedby": described(name)})) element.setAttribute(key, value)
+    for (const [key, value] of Object.entries({"data-tip": TERMS[name], tabindex: "0", role: "note", "aria-describedby": described(name)})) element.setAttribute(key, value)
     return element
 }
 
-/** Return a term that explains itself. */
+/** Return a term that explains itself. @type {(name: string, text?: string) => HTMLElement} */
 export const term = (name, text = name) => explain(h("span", {"data-term": name}, text))
 
-document.querySelectorAll("[data-term]").forEach(explain)
+for (const each of document.querySelectorAll("[data-term]")) explain(/** @type {HTMLElement} */ (each))

@@ -9,7 +9,7 @@ import {lineThrough} from "./tree.js"
 
 const FRAME = 'width="420" height="600" title="A position of r-mobility chess"'
 
-/** @param {() => object} here returns the `state` that is shown, the `plies` of its tree, and best play, a `line` */
+/** here: returns the `state` that is shown, the `plies` of its tree, and best play, a `line` @type {(here: () => Shown) => void} */
 export function offerSharing(here) {
     const shown = () => lineOf(here())
     on("copy-picture", async () => {
@@ -23,10 +23,10 @@ export function offerSharing(here) {
         }
     })
     on("save-film", async () => save(await made("line.gif", shown()), "line.gif"))
-    on("copy-embed", () => copy(`<iframe src="${new URL($("copy-embed").dataset.page + written(shown()), location)}" ${FRAME}></iframe>`, "Frame"))
+    on("copy-embed", () => copy(`<iframe src="${new URL($("copy-embed").dataset.page + written(shown()), location.href)}" ${FRAME}></iframe>`, "Frame"))
 }
 
-/** Return a state without variations: what is shown, and how it goes on, at its end by best play. */
+/** Return a state without variations: what is shown, and how it goes on, at its end by best play. @type {(shown: Shown) => State} */
 function lineOf({state, plies, line}) {
     const path = lineThrough(plies, state.at)
     const best = path.at(-1) === state.at ? line : []
@@ -34,9 +34,10 @@ function lineOf({state, plies, line}) {
     return {...state, line: sans, at: path.indexOf(state.at), head: "", setup: false}
 }
 
+/** @type {(id: string, call: () => unknown) => void} */
 const on = (id, call) => $(id).addEventListener("click", () => attempt($("said"), call))
 
-/** Return a picture of a state. */
+/** Return a picture of a state. @type {(name: string, state: State) => Promise<Blob>} */
 async function made(name, state) {
     const query = written(state)
     if (query.includes("#")) throw new Refused(413, {code: "too_large", message: "The line is too long for a picture"})
@@ -45,7 +46,7 @@ async function made(name, state) {
     return await response.blob()
 }
 
-function save(blob, name) {
+/** @type {(blob: Blob, name: string) => void} */ function save(blob, name) {
     const href = URL.createObjectURL(blob)
     h("a", {href, download: name}).click()
     setTimeout(() => URL.revokeObjectURL(href), 60_000)
@@ -54,13 +55,13 @@ function save(blob, name) {
 
 // The position and the game as text.
 
-/** Return the FEN, with the accrued score as seventh field where it is not the position's own. */
+/** Return the FEN, with the accrued score as seventh field where it is not the position's own. @type {(ply: Ply, answer: Answer) => string} */
 export function fenOf(ply, answer) {
     const own = !answer?.accrued || answer.accrued === answer.position_score
     return own ? ply.fen : `${withScore(ply.fen)} ${answer.accrued}`
 }
 
-/** Return the board as an SVG file that needs nothing else. */
+/** Return the board as an SVG file that needs nothing else. @type {(fen: string, flipped: boolean) => Promise<string>} */
 export async function svgOf(fen, flipped) {
     const style = getComputedStyle(document.documentElement)
     const picture = pictureOf(fen, flipped)
@@ -74,10 +75,10 @@ export async function svgOf(fen, flipped) {
     return `${text}\n`
 }
 
-/** Return a picture as an address that holds it. */
+/** Return a picture as an address that holds it. @type {(address: string) => Promise<string>} */
 const dataOf = async address => `data:image/svg+xml,${encodeURIComponent(await (await fetch(address)).text())}`
 
-/** Let texts be copied: functions that make them, by the names of the buttons; null where there is no such text. */
+/** Let texts be copied: functions that make them, by the names of the buttons; null where there is no such text. @type {(made: Record<string, () => string | Promise<string>>) => void} */
 export function offerCopies(made) {
     for (const [name, make] of Object.entries(made)) {
         const button = $(`copy-${name}`)
@@ -89,7 +90,7 @@ export function offerCopies(made) {
     }
 }
 
-/** Put a text on the clipboard, and say so until another position is shown. */
+/** Put a text on the clipboard, and say so until another position is shown. @type {(text: string, what: string) => Promise<void>} */
 export async function copy(text, what) {
     try {
         await navigator.clipboard.writeText(text)

@@ -6,7 +6,7 @@ import {MOST_MEN, describedIn, numberOfMen, parse, squaresOf} from "./position.j
 import {height, pointsText, score, sentence, whole} from "./score.js"
 
 const GAPS = 3
-let asking = null
+/** @type {AbortController} */ let asking = null
 
 /** Let the server stop: it ends what it does when nobody listens. */
 export function stopSolving() {
@@ -14,19 +14,19 @@ export function stopSolving() {
     asking = null
 }
 
-/** Return whether the server solves a position to which tables have refused an answer. */
+/** Return whether the server solves a position to which tables have refused an answer. @type {(refused: {code?: string}, fen: string, rules: string) => boolean} */
 export function maySolve(refused, fen, rules) {
     if (document.documentElement.dataset.solve === undefined || rules !== "r" || describedIn(fen).length) return false
     return ["missing_table", "castling_rights"].includes(refused.code) || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
 }
 
-/** Offer to solve a position. */
+/** Offer to solve a position. @type {(element: Element, fen: string, accrued: string) => void} */
 export function offerSolving(element, fen, accrued) {
     const button = h("button", {type: "button", onclick: () => solve(element, fen, accrued)}, "Solve it here")
     element.append(h("p", {}, button, " ", h("span", {class: "note"}, "This may take a minute.")))
 }
 
-async function solve(element, fen, accrued) {
+/** @type {(element: Element, fen: string, accrued: string) => Promise<void>} */ async function solve(element, fen, accrued) {
     stopSolving()
     const mine = asking = new AbortController()
     const shown = h("p", {class: "interval", role: "status"}, "Solving …")
@@ -42,7 +42,7 @@ async function solve(element, fen, accrued) {
     stop.remove()
 }
 
-const show = {
+/** @type {Record<string, (element: HTMLElement, told: Progress & Solution & RefusalDocument) => void>} */ const show = {
     interval(element, {lower, upper, cells}) {
         const known = isOpen({lower, upper}) ? ["Not known yet"] : ["Between ", score(lower), " and ", score(upper)]
         element.replaceChildren(...known, `, ${cells} cells solved …`, bar(lower, upper))
@@ -60,27 +60,27 @@ const show = {
         element.replaceChildren(...whole(value === null
             ? `Stopped by: ${stop}.`
             : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`))
-        const ends = ["lower", "upper"].filter(end => claims[end]).map(end => proved(fen, claims[end], plans[end]))
+        const ends = /** @type {const} */ (["lower", "upper"]).filter(end => claims[end]).map(end => proved(fen, claims[end], plans[end]))
         const open = gaps.slice(0, GAPS).map(({text}) => h("li", {}, `${text}.`))
         if (narrowing) open.push(h("li", {}, `To be solved: ${narrowing.text}.`))
         element.after(h("div", {class: "ends"}, ends), open.length ? h("ul", {class: "gaps"}, open) : "", h("ul", {class: "solved"}, moves.map(move => h("li", {}, h("b", {}, move.san), " ", worth(move)))))
     },
 }
 
-/** Return a picture of one end: what is proved, in words, and how play goes on. */
+/** Return a picture of one end: what is proved, in words, and how play goes on. @type {(fen: string, claim: string, plan: PlyDocument[]) => HTMLElement} */
 function proved(fen, claim, plan) {
     const said = plan.length ? `${claim}: ${plan.map(ply => ply.san).join(" ")}` : claim
     return h("figure", {}, ending(fen, plan.map(ply => ply.uci), said), h("figcaption", {}, said))
 }
 
-const isOpen = ({lower, upper}) => lower === "-G0.0" && upper === "G0.0"
+/** @type {(interval: Interval) => boolean} */ const isOpen = ({lower, upper}) => lower === "-G0.0" && upper === "G0.0"
 
-function worth({lower, upper}) {
+/** @type {(interval: Interval) => (Node | string)[]} */ function worth({lower, upper}) {
     if (lower === upper) return [score(lower)]
     return isOpen({lower, upper}) ? ["not known"] : [score(lower), " to ", score(upper)]
 }
 
-/** Yield the events of an answer. An EventSource would not tell why it is refused, and would ask again. */
+/** Yield the events of an answer. An EventSource would not tell why it is refused, and would ask again. @type {(response: Response) => AsyncGenerator<{name: string, data: Progress & Solution & RefusalDocument}>} */
 async function* events(response) {
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     let text = ""
@@ -102,7 +102,7 @@ async function* events(response) {
 const WIDTH = 400
 const ARROWS = 4
 
-/** Return the bar of an interval, from Black's best score to White's: what is left of it is filled. */
+/** Return the bar of an interval, from Black's best score to White's: what is left of it is filled. @type {(lower: string, upper: string) => SVGSVGElement} */
 function bar(lower, upper) {
     const [from, to] = [lower, upper].map(end => WIDTH / 2 * (1 + height(end)))
     return svg("svg", {class: "bar", viewBox: `0 0 ${WIDTH} 12`, role: "img", "aria-label": `from ${lower} to ${upper}`},
@@ -111,7 +111,7 @@ function bar(lower, upper) {
         svg("line", {x1: WIDTH / 2, x2: WIDTH / 2, y1: 0, y2: 12}))
 }
 
-/** Return a board with arrows for the first of some moves in UCI's notation. */
+/** Return a board with arrows for the first of some moves in UCI's notation. @type {(fen: string, moves: string[], said: string) => SVGSVGElement} */
 function ending(fen, moves, said) {
     const {turn} = parse(fen)
     const arrows = moves.slice(0, ARROWS).map((uci, index) => {

@@ -12,10 +12,11 @@ const RULES = ["r", "wg", "classical", "stalemate-wins", "lasker"]
  * there, see tree.js), `at` (the number of the position that is shown: without variations, how many moves are made),
  * `head` (the tags of a game whose moves these are, and how it ended) and its `comments`, see tree.js, `rules`, `flipped`,
  * `setup`, and `lesson`, that of the guide to which the position belongs, by its number from 1; 0 for none.
+ * @type {State}
  */
 export const DEFAULT = {fen: START, accrued: null, line: [], at: 0, head: "", comments: "", rules: "r", flipped: false, setup: false, lesson: 0}
 
-/** Return the state of an address. A plus that stands there as it is belongs to a move, such as Qh5+, or is a blank of a FEN. */
+/** Return the state of an address. A plus that stands there as it is belongs to a move, such as Qh5+, or is a blank of a FEN. @type {(search: string, hash?: string) => State} */
 export function read(search, hash = "") {
     const given = new URLSearchParams(search.replaceAll("+", "%2B"))
     const hidden = new URLSearchParams(hash.replace(/^#/, ""))
@@ -37,10 +38,10 @@ export function read(search, hash = "") {
     }
 }
 
-export function written(state) {
+/** @type {(state: State) => string} */ export function written(state) {
     const query = [`fen=${state.fen.replaceAll(" ", "_")}`]
     if (state.accrued) query.push(`accrued=${state.accrued}`)
-    const hidden = []
+    const hidden = /** @type {string[]} */ ([])
     const moves = state.line.map(encodeURIComponent).join("_")
     if (moves) (moves.length > LONG_LINE ? hidden : query).push(`line=${moves}`)
     if (state.line.length && state.head) hidden.push(new URLSearchParams({game: state.head}).toString())
@@ -53,10 +54,10 @@ export function written(state) {
     return `?${query.join("&")}${hidden.length ? `#${hidden.join("&")}` : ""}`
 }
 
-/** The game that is played, whatever it is looked at as. */
+/** The game that is played, whatever it is looked at as. @type {(rules: string) => string} */
 export const variantOf = rules => rules === "wg" ? "wg" : "r"
 
-export const isView = rules => !["r", "wg"].includes(rules)
+/** @type {(rules: string) => boolean} */ export const isView = rules => !["r", "wg"].includes(rules)
 
-/** Return what is asked about a position: in a view of the tables nothing accrues. */
+/** Return what is asked about a position: in a view of the tables nothing accrues. @type {(position: {fen?: string, accrued?: string}, rules: string) => Question} */
 export const questionOf = ({fen, accrued}, rules) => isView(rules) ? {fen} : {fen, accrued}

@@ -5,15 +5,15 @@ import {$, h, onPlainClick} from "./browser.js"
 import {MOST_MEN, isWhite, parse} from "./position.js"
 import {read, variantOf} from "./state.js"
 
-let tables = null
+/** @type {TableDocument[]} */ let tables = null
 
 /** Hear which tables there are, none if nobody says; they are known from then on. */
 export async function stockUp() {
-    tables ??= await ask("tables").then(found => found.tables, () => null)
+    tables ??= await ask("tables").then(found => found.tables, () => /** @type {TableDocument[]} */ (null))
     return tables ?? []
 }
 
-/** Offer only rules of which there are tables, where nobody can build others: on a site without a server. Others may stand in an address. */
+/** Offer only rules of which there are tables, where nobody can build others: on a site without a server. Others may stand in an address. @type {(select: HTMLSelectElement) => Promise<void>} */
 export async function offerRules(select) {
     if (!isStatic) return
     const there = await stockUp()
@@ -21,7 +21,7 @@ export async function offerRules(select) {
     for (const option of select.options) option.hidden = option.disabled = !there.some(({rules}) => rules === variantOf(option.value))
 }
 
-/** Whether a table may hold a position, as far as is known. */
+/** Whether a table may hold a position, as far as is known. @type {(fen: string, variant: string) => boolean} */
 export function mayHold(fen, variant) {
     const {men, castling} = parse(fen)
     if (men.size > MOST_MEN || castling !== "-") return false
@@ -31,9 +31,9 @@ export function mayHold(fen, variant) {
     return !tables?.length || tables.some(({material, rules}) => rules === variant && materialOf(material.split("v").map(menOf)) === wanted)
 }
 
-const menOf = side => side.match(/\[[^\]]*\]|./g)
+/** @type {(side: string) => string[]} */ const menOf = side => side.match(/\[[^\]]*\]|./g)
 
-/** Return a name that is the same whichever colour has which men. */
+/** Return a name that is the same whichever colour has which men. @type {(sides: string[][]) => string} */
 const materialOf = sides => sides.map(side => [...side].sort().join("")).sort().join("v")
 
 // Random positions of a material, with a value, or both.
@@ -41,8 +41,9 @@ const materialOf = sides => sides.map(side => [...side].sort().join("")).sort().
 /**
  * Let random positions be found.
  *
- * @param {() => string} variant the game that is played now
- * @param {(fen: string) => void} onFound
+ * @type {(variant: () => string, onFound: (fen: string) => unknown) => void}
+ * @param variant the game that is played now
+ * @param onFound
  */
 export function offerSamples(variant, onFound) {
     $("sampling").addEventListener("submit", event => {
@@ -78,7 +79,8 @@ const EXAMPLES = [
 /**
  * List the examples as links, those whose tables are there.
  *
- * @param {(query: string) => void} onGo told which one is followed here, and not in another window
+ * @type {(element: Element, onGo: (query: string) => unknown) => Promise<void>}
+ * @param onGo told which one is followed here, and not in another window
  */
 export async function showExamples(element, onGo) {
     await stockUp()

@@ -6,6 +6,7 @@ import {labelOf, withScore} from "./position.js"
 /**
  * Return the positions of what stands in an address: "3.Kf4" is made in the position 3, "Kf4" in the one before it.
  * Glyphs stand behind a move as in PGN, "Kf4$1"; they are left there, for who referees.
+ * @type {(tokens: string[]) => Ply[]}
  */
 export function parsed(tokens) {
     const moves = tokens.map((token, index) => {
@@ -15,36 +16,36 @@ export function parsed(tokens) {
     return [{san: null, after: null}, ...moves]
 }
 
-/** Return the moves of the main line of what stands in an address, without glyphs. */
+/** Return the moves of the main line of what stands in an address, without glyphs. @type {(tokens: string[]) => string[]} */
 export function mainLine(tokens) {
     const plies = parsed(tokens)
     return lineThrough(plies).slice(1).map(number => plies[number].san.replace(/\$.*/, ""))
 }
 
-/** Return the positions of a game without variations. */
+/** Return the positions of a game without variations. @type {(plies: Ply[]) => Ply[]} */
 export const inLine = plies => plies.map((ply, number) => ({...ply, after: number ? number - 1 : null}))
 
-/** Return what stands in an address for positions, the way back. */
+/** Return what stands in an address for positions, the way back. @type {(plies: Ply[]) => string[]} */
 export const tokensOf = plies => plies.slice(1).map((ply, index) => (ply.after === index ? "" : `${ply.after}.`) + ply.san + glyphsOf(ply).join(""))
 
-/** Return the glyphs of a move as in PGN. */
+/** Return the glyphs of a move as in PGN. @type {(ply: Ply) => string[]} */
 const glyphsOf = ({nags = []}) => nags.map(number => `$${number}`)
 
-/** Return for each position the numbers of those after it. */
+/** Return for each position the numbers of those after it. @type {(plies: Ply[]) => number[][]} */
 export function nextOf(plies) {
-    const found = plies.map(() => [])
+    const found = plies.map(() => /** @type {number[]} */ ([]))
     plies.forEach(({after}, number) => after === null || found[after].push(number))
     return found
 }
 
-/** Return the numbers of the positions up to one. */
+/** Return the numbers of the positions up to one. @type {(plies: Ply[], at: number) => number[]} */
 export function upTo(plies, at) {
     const path = []
     for (let here = at; here !== null; here = plies[here].after) path.unshift(here)
     return path
 }
 
-/** Return the numbers of the line through a position: through the first one, of the main line. */
+/** Return the numbers of the line through a position: through the first one, of the main line. @type {(plies: Ply[], at?: number) => number[]} */
 export function lineThrough(plies, at = 0) {
     const next = nextOf(plies)
     const path = upTo(plies, at)
@@ -52,13 +53,13 @@ export function lineThrough(plies, at = 0) {
     return path
 }
 
-/** Whether two trees have the same main line. */
+/** Whether two trees have the same main line. @type {(one: Ply[], other: Ply[]) => boolean} */
 export function isSameLine(one, other) {
     const [first, second] = [one, other].map(plies => lineThrough(plies).map(number => plies[number].san).join(" "))
     return first === second
 }
 
-/** Return the number of the position that an arrow key leads to: back, forward, or to another move instead. */
+/** Return the number of the position that an arrow key leads to: back, forward, or to another move instead. @type {(plies: Ply[], at: number, key: string) => number} */
 export function towards(plies, at, key) {
     const next = nextOf(plies)
     const {after} = plies[at]
@@ -69,16 +70,16 @@ export function towards(plies, at, key) {
     return step && next[after][next[after].indexOf(at) + step]
 }
 
-/** Return positions with one more, after that of a number, and its number; what is there is not added again. */
+/** Return positions with one more, after that of a number, and its number; what is there is not added again. @type {(plies: Ply[], after: number, ply: Ply) => {plies: Ply[], at: number}} */
 export function added(plies, after, ply) {
     const found = plies.findIndex(each => each.after === after && each.san === ply.san)
     return found < 0 ? {plies: [...plies, {...ply, after}], at: plies.length} : {plies, at: found}
 }
 
-/** Return positions without one and all that come after it. */
+/** Return positions without one and all that come after it. @type {(plies: Ply[], number: number) => Ply[]} */
 export function without(plies, number) {
     const renumbered = new Map()
-    const left = []
+    const left = /** @type {Ply[]} */ ([])
     plies.forEach((ply, old) => {
         if (old === number || (ply.after !== null && !renumbered.has(ply.after))) return
         renumbered.set(old, left.length)
@@ -87,12 +88,12 @@ export function without(plies, number) {
     return left
 }
 
-/** Return positions in which the line to one is the main line, and the number of this one there. */
+/** Return positions in which the line to one is the main line, and the number of this one there. @type {(plies: Ply[], number: number) => {plies: Ply[], at: number}} */
 export function promoted(plies, number) {
     const path = new Set(upTo(plies, number))
-    const next = nextOf(plies).map(after => after.toSorted((one, two) => path.has(two) - path.has(one)))
-    const order = []
-    const visit = each => {
+    const next = nextOf(plies).map(after => after.toSorted((one, two) => Number(path.has(two)) - Number(path.has(one))))
+    const order = /** @type {number[]} */ ([])
+    const visit = (/** @type {number} */ each) => {
         order.push(each)
         next[each].forEach(visit)
     }
@@ -104,14 +105,15 @@ export function promoted(plies, number) {
     }
 }
 
-/** Return positions with another comment on one; an empty one is none. */
+/** Return positions with another comment on one; an empty one is none. @type {(plies: Ply[], number: number, comment: string) => Ply[]} */
 export const commented = (plies, number, comment) => plies.map((ply, each) => each === number ? {...ply, comment} : ply)
 
-/** Yield the moves in the order of PGN as `{number, label}`, and "(" and ")" around variations. */
+/** Yield the moves in the order of PGN as `{number, label}`, and "(" and ")" around variations. @type {(plies: Ply[]) => Generator<Step>} */
 export function* inOrder(plies) {
     yield* from(plies, nextOf(plies), 0, 0, true)
 }
 
+/** @type {(plies: Ply[], next: number[][], start: number, depth: number, fresh: boolean) => Generator<Step>} */
 function* from(plies, next, start, depth, fresh) {
     const {fen} = plies[0]
     for (let here = start; next[here].length; [here] = next[here], depth++) {
@@ -130,16 +132,17 @@ function* from(plies, next, start, depth, fresh) {
 /**
  * Return positions with all that the referee says of them; null if he counts others.
  *
- * @param {object} game the answer, which has the main line and then the variations as they stand in the text
+ * @type {(plies: Ply[], game: GameDocument) => Ply[]}
+ * @param game the answer, which has the main line and then the variations as they stand in the text
  */
 export function refereed(plies, {plies: main, variations}) {
     const said = [...main, ...variations]
     const mainLine = lineThrough(plies)
     const inMain = new Set(mainLine)
-    const others = [...inOrder(plies)].map(each => each.number).filter(number => number && !inMain.has(number))
+    const others = [...inOrder(plies)].map(each => typeof each === "string" ? 0 : each.number).filter(number => number && !inMain.has(number))
     const order = [...mainLine, ...others]
     if (said.length !== plies.length || main.length !== mainLine.length) return null
-    const found = []
+    const found = /** @type {Ply[]} */ ([])
     order.forEach((number, index) => { found[number] = {...said[index], after: plies[number].after} })
     return found
 }
@@ -158,6 +161,7 @@ const TAG = /^\[(\w+) "((?:[^"\\]|\\.)*)"\]$/
 /**
  * Return the head of a game: its tags, but those of the first position, and in a last line the last comment, which may
  * say how the game ended. It is empty if it is too long for an address.
+ * @type {(game: Pick<ListedGameDocument, "tags" | "comment" | "result">) => string}
  */
 export function headOf({tags, comment, result}) {
     const lines = Object.entries({Result: result, ...tags}).filter(([name]) => !OF_START.includes(name))
@@ -167,38 +171,38 @@ export function headOf({tags, comment, result}) {
     return head.length > MOST_HEAD ? "" : head
 }
 
-/** Return the head of a game that goes on otherwise: nothing in it says any more how it ended. */
+/** Return the head of a game that goes on otherwise: nothing in it says any more how it ended. @type {(head: string) => string} */
 export function openHead(head) {
-    const ofEnd = name => OF_END.includes(name) || OF_OUTCOME.test(name)
+    const ofEnd = (/** @type {string} */ name) => OF_END.includes(name) || OF_OUTCOME.test(name)
     return split(head).tags.filter(line => !ofEnd(line.match(TAG)[1])).join("\n")
 }
 
-/** Return the head of a game with another last comment. */
+/** Return the head of a game with another last comment. @type {(head: string, comment: string) => string} */
 export function withLast(head, comment) {
     const {tags} = split(head)
     return [...tags, ...comment ? [inBraces(comment)] : []].join("\n")
 }
 
-/** Return what somebody has written as a comment, in one line as PGN can have it. */
+/** Return what somebody has written as a comment, in one line as PGN can have it. @type {(text: string) => string} */
 export const asComment = text => text.replace(/[{}]/g, found => found === "{" ? "(" : ")").replace(/\s+/g, " ").trim()
 
-/** Return who plays whom, as far as the head of a game says it. */
+/** Return who plays whom, as far as the head of a game says it. @type {(state: {head: string}) => string} */
 export function titleOf({head}) {
-    const tags = new Map(split(head).tags.map(line => line.match(TAG).slice(1)))
+    const tags = new Map(split(head).tags.map(line => line.match(TAG)).map(([, name, value]) => [name, value]))
     const [white, black] = ["White", "Black"].map(name => (tags.get(name) ?? "?").replace(/\\(.)/g, "$1"))
     return white === "?" && black === "?" ? "The game so far" : `${white} – ${black}`
 }
 
-/** Return the comments of positions as they stand in an address; nothing if they are too long for it. */
+/** Return the comments of positions as they stand in an address; nothing if they are too long for it. @type {(plies: Ply[]) => string} */
 export function commentsOf(plies) {
     const found = plies.flatMap(({comment}, number) => comment ? [[number, comment]] : [])
     const text = found.length ? JSON.stringify(Object.fromEntries(found)) : ""
     return text.length > MOST_HEAD ? "" : text
 }
 
-/** Return positions with the comments of an address. */
+/** Return positions with the comments of an address. @type {(plies: Ply[], text: string) => Ply[]} */
 export function withComments(plies, text) {
-    let found = {}
+    let found = /** @type {Record<number, string>} */ ({})
     try {
         found = JSON.parse(text || "{}")
     } catch {
@@ -207,7 +211,7 @@ export function withComments(plies, text) {
     return plies.map((ply, number) => typeof found[number] === "string" ? {...ply, comment: found[number]} : ply)
 }
 
-/** Return moves from a position as PGN, with the head of their game. */
+/** Return moves from a position as PGN, with the head of their game. @type {(start: Start & {head: string}, plies: Ply[]) => string} */
 export function pgnOf({fen, accrued, head}, plies) {
     const start = accrued ? `${withScore(fen)} ${accrued}` : fen
     const {tags, comment} = split(head)
@@ -216,15 +220,15 @@ export function pgnOf({fen, accrued, head}, plies) {
     const result = said ? [] : ['[Result "*"]']
     const end = lineThrough(plies).at(-1)
     // The last comment may say how the game ended: it is that of the head, or none.
-    const commentAfter = number => number === end ? "" : inBraces(plies[number].comment)
-    const moves = [...inOrder(plies)].flatMap(each => each.number ? [each.label, plies[each.number].san, ...glyphsOf(plies[each.number]), commentAfter(each.number)] : [each])
+    const commentAfter = (/** @type {number} */ number) => number === end ? "" : inBraces(plies[number].comment)
+    const moves = [...inOrder(plies)].flatMap(each => typeof each === "string" ? [each] : [each.label, plies[each.number].san, ...glyphsOf(plies[each.number]), commentAfter(each.number)])
     const text = [commentAfter(0), ...moves, comment, said && !/[A-Za-z]/.test(said[2]) ? said[2] : "*"].filter(Boolean).join(" ").replaceAll("( ", "(").replaceAll(" )", ")")
     return `${[...known, ...result, '[SetUp "1"]', `[FEN "${start}"]`].join("\n")}\n\n${text}\n`
 }
 
-const inBraces = comment => comment ? `{${comment.replaceAll("}", ")")}}` : ""
+/** @type {(comment: string) => string} */ const inBraces = comment => comment ? `{${comment.replaceAll("}", ")")}}` : ""
 
-function split(head) {
+/** @type {(head: string) => {tags: string[], comment: string}} */ function split(head) {
     const lines = head.split("\n")
     return {tags: lines.filter(line => TAG.test(line)), comment: lines.find(line => line.startsWith("{")) ?? ""}
 }

@@ -7,7 +7,7 @@ import {counted, headline, height, isWhites, movesIn, plies, pointsText, score, 
 import {copy} from "./sharing.js"
 import {DEFAULT, isView, variantOf, written} from "./state.js"
 
-export function showVerdict(answer) {
+/** @type {(answer: Answer) => void} */ export function showVerdict(answer) {
     document.body.classList.remove("refused", "beyond")
     $("value").classList.remove("soft")
     showScore($("value"), headline(answer))
@@ -17,19 +17,19 @@ export function showVerdict(answer) {
     document.title = `${headline(answer)} ${answer.material} - tbgen explorer`
 }
 
-function showFacts(list) {
+/** @type {(list: [string, Child][]) => void} */ function showFacts(list) {
     $("facts").replaceChildren(...list.map(([name, value]) => h("div", {}, h("dt", {}, term(name)), h("dd", {}, value))))
 }
 
-function facts(answer) {
-    const found = [["material", answer.material], ["points", pointsText(answer.points)]]
+/** @type {(answer: Answer) => [string, Child][]} */ function facts(answer) {
+    /** @type {[string, Child][]} */ const found = [["material", answer.material], ["points", pointsText(answer.points)]]
     if (answer.view) return found
     const {depth} = answer
     const way = depth === null ? "not stored" : h("span", {"data-plies": depth, title: plies(depth)}, counted(movesIn(depth), "move"))
     return [...found, ["accrued", answer.accrued], ["position", answer.position_score], ["depth", way]]
 }
 
-/** Show what is known of a position all the same where tables do not say all that there is to say. */
+/** Show what is known of a position all the same where tables do not say all that there is to say. @type {(found: LegalMovesDocument, view: boolean) => void} */
 export function showBeyond(found, view) {
     const known = found.value !== null && !view
     const over = found.checkmate || found.stalemate
@@ -38,11 +38,11 @@ export function showBeyond(found, view) {
     showScore($("value"), view ? "?" : found.value ?? found.accrued)
     $("sentence").replaceChildren(...whole(known || over ? sentence(found) : view ? "" : unknown(found.accrued)))
     if (over) $("problem").replaceChildren()
-    const scores = [["accrued", found.accrued], ["position", found.position_score]]
+    /** @type {[string, Child][]} */ const scores = [["accrued", found.accrued], ["position", found.position_score]]
     showFacts(view ? [] : known ? [["points", pointsText(found.points)], ...scores] : scores)
 }
 
-/** Say why there is no answer, and what to do; what has accrued in a game is known all the same. */
+/** Say why there is no answer, and what to do; what has accrued in a game is known all the same. @type {(error: Error, accrued: string) => void} */
 export function showProblem(error, accrued) {
     document.body.classList.remove("beyond")
     document.body.classList.add("refused")
@@ -61,15 +61,15 @@ export function showProblem(error, accrued) {
 
 // The accrued score as a slider, and along it what the position is worth.
 
-/** Return neighbouring stops of one kind: of one value, or where one side keeps what has accrued. */
+/** Return neighbouring stops of one kind: of one value, or where one side keeps what has accrued. @type {(stops: AccruedScoreDocument[]) => Stretch[]} */
 function stretches(stops) {
-    const found = []
+    const found = /** @type {Stretch[]} */ ([])
     for (const stop of stops) {
         const last = found.at(-1)
         if (last && last.value === stop.value) last.stops.push(stop)
         else found.push({value: stop.value, stops: [stop]})
     }
-    const merged = []
+    const merged = /** @type {Stretch[]} */ ([])
     for (const stretch of found) {
         const kept = stretch.stops.length === 1 && stretch.stops[0].accrued === stretch.value
         const last = merged.at(-1)
@@ -82,37 +82,40 @@ function stretches(stops) {
 export class Slider {
     /** @param {(accrued: string, done: boolean) => void} onChange told of the score chosen, and whether for good */
     constructor(onChange) {
-        this.stops = []
+        this.stops = /** @type {AccruedScoreDocument[]} */ ([])
+        this.key = ""
+        /** Whether it is being moved. */
+        this.moving = false
         this.input = $("accrued")
         this.band = $("band")
         this.input.addEventListener("input", () => this.changed(onChange, false))
         this.input.addEventListener("change", () => this.changed(onChange, true))
     }
 
-    changed(onChange, done) {
+    /** @type {(onChange: (accrued: string, done: boolean) => void, done: boolean) => void} */ changed(onChange, done) {
         const stop = this.stops[Number(this.input.value)]
         this.say(stop)
         if (stop) onChange(stop.accrued, done)
     }
 
-    /** Show what an answer of /accrued says, and where the score is that counts. */
+    /** Show what an answer of /accrued says, and where the score is that counts. @type {(document: AccruedScoresDocument, accrued: string) => void} */
     show(document, accrued) {
         const stops = [...document.accrued_scores].reverse()
         const key = JSON.stringify(stops)
         if (key !== this.key) {
             this.key = key
             this.stops = stops
-            this.input.max = stops.length - 1
+            this.input.max = String(stops.length - 1)
             this.band.replaceChildren(...stretches(stops).map(segment))
         }
         this.own = document.position_score
         const at = stops.findIndex(stop => stop.accrued === accrued)
-        this.input.value = Math.max(at, 0)
+        this.input.value = String(Math.max(at, 0))
         this.say(stops[Math.max(at, 0)])
         this.input.disabled = stops.length < 2
     }
 
-    say(stop) {
+    /** @type {(stop: AccruedScoreDocument) => void} */ say(stop) {
         if (!stop) return
         this.input.setAttribute("aria-valuetext", `${stop.accrued} accrued, worth ${stop.value}`)
         $("accrued-text").textContent = stop.accrued
@@ -120,20 +123,20 @@ export class Slider {
     }
 }
 
-function segment(stretch) {
+/** @type {(stretch: Stretch) => HTMLElement} */ function segment(stretch) {
     const {stops, kept, value} = stretch
     const several = kept && stops.length > 1
     const text = several ? "kept" : value
     const range = stops.length > 1 ? `${stops[0].accrued} to ${stops.at(-1).accrued}` : stops[0].accrued
     const said = several ? `${range} accrued: it is kept` : `${range} accrued: worth ${value}`
     const element = h("span", {class: isWhites(value) ? "segment white" : "segment black", title: said}, h("span", {}, text))
-    element.style.flexGrow = stops.length
+    element.style.flexGrow = String(stops.length)
     return element
 }
 
 // Best play as a line of moves.
 
-/** Return best play after an answer about a position, `{fen, accrued}`: moves with `uci`, `san` and what has accrued. */
+/** Return best play after an answer about a position, `{fen, accrued}`: moves with `uci`, `san` and what has accrued. @type {(answer: Answer, here: Ply, rules: string) => Promise<Ply[]>} */
 export async function bestPlay(answer, {fen, accrued}, rules) {
     if (!isView(rules)) return (await ask(`${rules}/mainline`, {fen, accrued})).mainline
     // Where it is known how far it is to mate, whoever takes the first move each time gets there.
@@ -144,16 +147,17 @@ export async function bestPlay(answer, {fen, accrued}, rules) {
 /**
  * Show best play.
  *
- * @param {object[]} line moves with `san` and what has accrued after them
- * @param {object} answer what the position is worth
- * @param {(number: number) => void} onGo told how many moves to make
+ * @type {(element: Element, line: Ply[], answer: Answer, onGo: (number: number) => unknown) => void}
+ * @param line moves with `san` and what has accrued after them
+ * @param answer what the position is worth
+ * @param onGo told how many moves to make
  */
 export function showLine(element, line, answer, onGo) {
     const moves = steps(numbered(answer.fen, line.map(ply => ply.san)), index => onGo(index + 1), -1, index => ({title: answer.view ? false : `accrued ${line[index].accrued}`}))
     refill(element, line.length ? [...moves, answer.view || line.at(-1).depth ? "…" : ""] : [h("span", {class: "note"}, noLine(answer))])
 }
 
-function noLine(answer) {
+/** @type {(answer: Answer) => string} */ function noLine(answer) {
     if (!answer.moves.length) return "The game is over."
     if (!answer.view) return "Nothing to do: what has accrued is the value."
     return answer.winner === null ? "A draw: there is nothing to reach." : "Who wins is known here, and not how soon: there is no line."
@@ -165,7 +169,7 @@ const PLAYING_MS = 900
 export class Running {
     /**
      * @param {Element} button that starts and stops it
-     * @param {(first: boolean) => Promise} step makes a move
+     * @param {(first: boolean) => Promise<void>} step makes a move
      * @param {() => object} shown returns what is shown; if it is something else than after the last step, somebody has
      *     gone elsewhere, and it stops
      */
@@ -205,14 +209,15 @@ export class Running {
 
 // The material: its report, and how many positions have which value.
 
-const SIDES = [["white", "White to move"], ["black", "Black to move"]]
+/** @type {[Colour, string][]} */ const SIDES = [["white", "White to move"], ["black", "Black to move"]]
 
 /**
  * Show the material of a position, and its values where they are unfolded.
  *
- * @param {object} answer what the position is worth
- * @param {string} rules those of the answer
- * @param {() => boolean} isShown whether it is still that position that is shown
+ * @type {(answer: Answer, rules: string, isShown: () => boolean) => Promise<void>}
+ * @param answer what the position is worth
+ * @param rules those of the answer
+ * @param isShown whether it is still that position that is shown
  */
 export async function showMaterial({material, value}, rules, isShown) {
     const variant = variantOf(rules)
@@ -226,19 +231,19 @@ export async function showMaterial({material, value}, rules, isShown) {
     })
 }
 
-/** Show the way to the report on a table, if there is one. */
+/** Show the way to the report on a table, if there is one. @type {(link: HTMLAnchorElement, material: string, variant: string, isShown: () => boolean) => Promise<void>} */
 async function showReport(link, material, variant, isShown) {
     link.href = `report/tables/${material}.${variant}.html`
-    const response = await fetch(link.href, {method: "HEAD"}).catch(() => null)
+    const response = await fetch(link.href, {method: "HEAD"}).catch(() => /** @type {Response} */ (null))
     if (isShown()) link.hidden = !response?.ok
 }
 
-/** Show what /stats says of a table; the value of the position shown is marked. */
+/** Show what /stats says of a table; the value of the position shown is marked. @type {(element: Element, table: CountedTableDocument, value: string) => void} */
 function showStats(element, table, value) {
     const {positions, values} = table
     const totals = SIDES.map(([side]) => Object.values(values[side]).reduce((sum, count) => sum + count, 0))
     const names = [...new Set(SIDES.flatMap(([side]) => Object.keys(values[side])))].sort((one, other) => height(other) - height(one))
-    const number = count => count.toLocaleString("en")
+    const number = (/** @type {number} */ count) => count.toLocaleString("en")
     const longest = counted(movesIn(table.max_depth), "move")
     const included = table.accrued && table.form === "plain"
     element.replaceChildren(
@@ -256,7 +261,7 @@ function showStats(element, table, value) {
                 })))))))
 }
 
-function bar(share) {
+/** @type {(share: number) => HTMLElement} */ function bar(share) {
     const element = h("span", {title: `${(100 * share).toFixed(2)} %`})
     element.style.width = `${100 * share}%`
     return element

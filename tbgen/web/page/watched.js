@@ -9,25 +9,31 @@ import {pointsText, score} from "./score.js"
 
 const SECOND = 1000
 
-/** Return the address of a finished game: by its ending, or that which leads to the explorer. */
+/** Return the address of a finished game: by its ending, or that which leads to the explorer. @type {(key: string, ending?: string) => `live/games/${string}`} */
 export const addressOf = (key, ending = isStatic ? ".html" : "") => `live/games/${encodeURIComponent(key)}${ending}`
 
 /** What has been told of a game: docs/match.md describes the fields. */
 export class Watched {
-    constructor(told) {
-        Object.assign(this, told)
+    /** @param {ToldGame} told */ constructor(told) {
+        this.key = told.key
+        this.white = told.white
+        this.black = told.black
+        this.start = told.start
+        this.plies = told.plies
+        this.left = told.left
+        this.thought = told.thought
         this.heard = performance.now() - SECOND * told.since
         /** What it has come to, to be shown; null before. */
-        this.result = null
+        this.result = /** @type {(Node | string)[]} */ (null)
         /** Whether the event has ended, and its clocks with it. */
         this.stopped = false
         /** Whether it is shown again after its end. */
         this.again = false
         /** That shows it; null where there is no room. */
-        this.view = null
+        this.view = /** @type {Card | Stage} */ (null)
     }
 
-    move({ply, fen, left}) {
+    /** @type {(told: Moved) => void} */ move({ply, fen, left}) {
         this.plies.push({...ply, fen})
         this.left = left
         this.thought = null
@@ -35,30 +41,30 @@ export class Watched {
         this.view?.schedule()
     }
 
-    /** Take what the engine to move thinks. */
+    /** Take what the engine to move thinks. @type {(told: Thought) => void} */
     think({comment, line}) {
         this.thought = {comment, line}
         this.view?.schedule()
     }
 
-    /** @param {object} found its row in the list of finished games, if it is there */
+    /** Take its end, and its row in the list of finished games, if it is there. @type {(reason: string, found?: FinishedGame) => void} */
     finish(reason, found) {
         this.result = found ? [score(found.value), `, ${pointsText(found.points)}: ${reason}`] : [reason]
         this.view?.schedule()
     }
 
-    /** Return the position after so many plies. */
+    /** Return the position after so many plies. @type {(at: number) => string} */
     fenAt = at => at ? this.plies[at - 1].fen : this.start.fen
 
-    /** Return the position's own score after so many plies; empty where nothing was told of it. */
+    /** Return the position's own score after so many plies; empty where nothing was told of it. @type {(at: number) => string} */
     ownAt = at => (at ? this.plies[at - 1] : this.start).position_score
 
-    accruedAt = at => at ? this.plies[at - 1].accrued : this.start.accrued
+    /** @type {(at: number) => string} */ accruedAt = at => at ? this.plies[at - 1].accrued : this.start.accrued
 
-    /** Return the side that makes a move, by its number from 0. */
+    /** Return the side that makes a move, by its number from 0. @type {(number: number) => Colour} */
     moverOf = number => (this.start.fen.split(" ")[1] === "w") === (number % 2 === 0) ? "white" : "black"
 
-    /** Return the seconds that a side has left, null without a clock. */
+    /** Return the seconds that a side has left, null without a clock. @type {(side: Colour) => {runs: boolean, left: number}} */
     leftOf(side) {
         const left = this.left[side] ?? null
         const runs = !this.stopped && !this.result && side === this.moverOf(this.plies.length)
@@ -73,11 +79,11 @@ export class Watched {
 }
 
 class View {
-    /** @param {Element} place of the board */
-    constructor(place) {
-        this.game = null
+    /** @param {Element} place of the board */ constructor(place) {
+        this.game = /** @type {Watched} */ (null)
+        this.players = /** @type {Record<Colour, HTMLElement>} */ (null)
         this.scheduled = this.drawing = this.closed = false
-        this.drawn = this.wanted = null
+        this.drawn = this.wanted = ""
         /** Whether its moves are heard. */
         this.sounds = false
         this.board = new Chessboard(place)
@@ -93,7 +99,10 @@ class View {
         })
     }
 
-    /** Draw the position after so many plies; those that come while men move are left out. */
+    /** Show the game, each kind of board in its way. */
+    show() {}
+
+    /** Draw the position after so many plies; those that come while men move are left out. @type {(at: number) => Promise<void>} */
     async draw(at) {
         const {game} = this
         const last = game.plies[at - 1]
@@ -113,7 +122,8 @@ class View {
     /** Show the clocks; the one of the side to move runs. */
     tick() {
         if (!this.game) return
-        for (const [side, element] of Object.entries(this.players)) {
+        for (const side of SIDES) {
+            const element = this.players[side]
             const {runs, left} = this.game.leftOf(side)
             if (runs) element.setAttribute("aria-current", "true")
             else element.removeAttribute("aria-current")
@@ -126,11 +136,11 @@ class View {
 /** A player's row: name and clock. */
 const player = () => h("p", {class: "player"}, h("span", {class: "name"}), h("span", {class: "clock"}))
 
-/** Return seconds as on a clock. */
+/** Return seconds as on a clock. @type {(seconds: number) => string} */
 function time(seconds) {
     const whole = Math.max(0, Math.floor(seconds))
     const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]
-    const two = number => String(number).padStart(2, "0")
+    const two = (/** @type {number} */ number) => String(number).padStart(2, "0")
     return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`
 }
 
@@ -149,7 +159,10 @@ export class Card extends View {
         const element = h("article", {class: "match", "aria-label": `Game ${game.key}`}, players.black, place, players.white, now, choose)
         $("playing").append(element)
         super(place)
-        Object.assign(this, {game, players, now, element})
+        this.game = game
+        this.players = players
+        this.now = now
+        this.element = element
         game.view = this
         this.show()
     }
@@ -171,7 +184,7 @@ export class Card extends View {
 
 // The large board: what the engines think, the moves, which can be walked, and what accrues.
 
-const SIDES = ["black", "white"]
+/** @type {Colour[]} */ const SIDES = ["black", "white"]
 /** Evaluation, depth and time of a move, as its comment has them. */
 const TOLD = /^(\S+)\/(\d+) ([\d.]+s)/
 
@@ -179,11 +192,12 @@ export class Stage extends View {
     constructor() {
         super($("board"))
         this.sounds = true
-        /** The number of plies after which the game is shown; null for as many as there are. */
+        /** The number of plies after which the game is shown; null for as many as there are. @type {number} */
         this.at = null
         this.players = {black: $("black"), white: $("white")}
         onClick(this.steps)
-        onKey(key => ({ArrowLeft: this.steps.back, ArrowRight: this.steps.forward, Home: this.steps.first, End: this.steps.last})[key]?.())
+        const keys = new Map(Object.entries({ArrowLeft: this.steps.back, ArrowRight: this.steps.forward, Home: this.steps.first, End: this.steps.last}))
+        onKey(key => keys.get(key)?.())
     }
 
     steps = {
@@ -202,7 +216,7 @@ export class Stage extends View {
         return !this.game || (this.game.result !== null && this.at === null)
     }
 
-    take(game) {
+    /** @type {(game: Watched) => void} */ take(game) {
         this.game = game
         this.at = null
         game.view = this
@@ -217,7 +231,7 @@ export class Stage extends View {
         this.game = null
     }
 
-    /** Go to the position after so many plies; at the last one the game is followed. */
+    /** Go to the position after so many plies; at the last one the game is followed. @type {(at: number) => void} */
     go(at) {
         if (!this.game) return
         this.at = at === null || at >= this.game.plies.length ? null : at
@@ -233,7 +247,7 @@ export class Stage extends View {
         showCount(game.fenAt(here), game.ownAt(here))
         for (const side of SIDES) this.showEngine(side)
         this.showMoves()
-        const shown = {width: $("graph").clientWidth, at: followed ? null : here, onGo: at => this.go(at)}
+        const shown = {width: $("graph").clientWidth, at: followed ? null : here, onGo: (/** @type {number} */ at) => this.go(at)}
         $("graph").replaceChildren(...game.plies.length ? [graph([game.start, ...game.plies], shown)] : [])
         $("banner").hidden = !game.result || !followed
         $("banner").replaceChildren(...game.result ?? [])
@@ -243,14 +257,14 @@ export class Stage extends View {
         this.tick()
     }
 
-    /** Show what an engine thinks, or has told of its last move before the position that is shown. */
+    /** Show what an engine thinks, or has told of its last move before the position that is shown. @type {(side: Colour) => void} */
     showEngine(side) {
         const {game} = this
         const thinks = game.thought !== null && !game.result && this.at === null && game.moverOf(game.plies.length) === side
         const number = thinks ? game.plies.length : [...game.plies.keys()].findLast(each => each < this.here && game.moverOf(each) === side)
         const {comment = "", line = ""} = (thinks ? game.thought : game.plies[number]) ?? {}
         const [, evaluation = "", depth = "", time = comment] = comment.match(TOLD) ?? []
-        const set = (name, text) => $(`${side}-${name}`).textContent = text
+        const set = (/** @type {string} */ name, /** @type {string} */ text) => $(`${side}-${name}`).textContent = text
         set("engine", game[side])
         set("evaluation", evaluation || "–")
         set("depth", [depth && `depth ${depth}`, time].filter(Boolean).join(", "))

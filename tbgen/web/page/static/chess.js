@@ -12,31 +12,31 @@ const DIAGONALS = [[1, 1], [1, -1], [-1, 1], [-1, -1]]
 const LEAPS = [[1, 2], [2, 1], [2, -1], [1, -2], [-1, -2], [-2, -1], [-2, 1], [-1, 2]]
 const SQUARES = Array.from({length: 64}, (_, square) => square)
 const PROMOTIONS = ["q", "r", "b", "n"]
-/** The rights that are lost when a square is left or captured on. */
+/** The rights that are lost when a square is left or captured on. @type {Record<number, string>} */
 const RIGHTS = {0: "Q", 4: "KQ", 7: "K", 56: "q", 60: "kq", 63: "k"}
-/** The ways of castling: right, king and rook, and where the king goes. */
+/** The ways of castling: right, king and rook, and where the king goes. @type {[string, number, number, number][]} */
 const CASTLING = [["K", 4, 7, 6], ["Q", 4, 0, 2], ["k", 60, 63, 62], ["q", 60, 56, 58]]
 
-const nameOf = square => "abcdefgh"[square & 7] + (1 + (square >> 3))
-const squareOf = name => name.charCodeAt(0) - 97 + 8 * (Number(name[1]) - 1)
-const sideOf = man => man === man.toUpperCase() ? 0 : 1
-const of = (side, kind) => side === 0 ? kind : kind.toLowerCase()
+/** @type {(square: number) => string} */ const nameOf = square => "abcdefgh"[square & 7] + (1 + (square >> 3))
+/** @type {(name: string) => number} */ const squareOf = name => name.charCodeAt(0) - 97 + 8 * (Number(name[1]) - 1)
+/** @type {(man: string) => number} */ const sideOf = man => man === man.toUpperCase() ? 0 : 1
+/** @type {(side: number, kind: string) => string} */ const of = (side, kind) => side === 0 ? kind : kind.toLowerCase()
 
-/** Return for each square the squares in some directions, near ones first. */
+/** Return for each square the squares in some directions, near ones first. @type {(directions: number[][], reach: number) => number[][][]} */
 const raysOf = (directions, reach) => SQUARES.map(from => directions.map(([across, up]) => {
     const ray = []
     for (let [file, rank] = [(from & 7) + across, (from >> 3) + up]; ray.length < reach && file >= 0 && file < 8 && rank >= 0 && rank < 8; file += across, rank += up) ray.push(file + 8 * rank)
     return ray
 }))
 
-const RAYS = {
+/** @type {Record<string, number[][][]>} */ const RAYS = {
     K: raysOf([...LINES, ...DIAGONALS], 1), Q: raysOf([...LINES, ...DIAGONALS], 7), R: raysOf(LINES, 7),
     B: raysOf(DIAGONALS, 7), N: raysOf(LEAPS, 1),
 }
 /** Where pawns of a side capture. */
 const CAPTURES = [1, -1].map(up => raysOf([[-1, up], [1, up]], 1).map(rays => rays.flat()))
 
-/** Whether a side attacks a square. */
+/** Whether a side attacks a square. @type {(men: string[], square: number, by: number) => boolean} */
 function attacked(men, square, by) {
     if (CAPTURES[1 - by][square].some(from => men[from] === of(by, "P"))) return true
     return Object.entries(RAYS).some(([kind, rays]) => {
@@ -45,13 +45,14 @@ function attacked(men, square, by) {
     })
 }
 
-const kingOf = (men, side) => men.indexOf(of(side, "K"))
+/** @type {(men: string[], side: number) => number} */ const kingOf = (men, side) => men.indexOf(of(side, "K"))
 
+/** @type {(position: Position, side: number) => boolean} */
 const inCheck = ({men}, side) => attacked(men, kingOf(men, side), 1 - side)
 
-/** Yield moves that may leave the king attacked: `from`, `to`, maybe `promotion`. */
+/** Yield moves that may leave the king attacked: `from`, `to`, maybe `promotion`. @type {(position: Position) => Generator<Try>} */
 function* tries({men, side, ep, castling}) {
-    const them = square => men[square] && sideOf(men[square]) !== side
+    const them = (/** @type {number} */ square) => men[square] && sideOf(men[square]) !== side
     for (const from of SQUARES) {
         if (!men[from] || sideOf(men[from]) !== side) continue
         const kind = men[from].toUpperCase()
@@ -85,7 +86,7 @@ function* tries({men, side, ep, castling}) {
     }
 }
 
-/** Return the position after a move. */
+/** Return the position after a move. @type {(position: Position, move: Try) => Position} */
 function made({men: before, side, castling, ep, clock, number}, {from, to, promotion, rook}) {
     const men = [...before]
     const isPawn = men[from].toUpperCase() === "P"
@@ -110,6 +111,7 @@ function made({men: before, side, castling, ep, clock, number}, {from, to, promo
  * is legal (`passing`), whether the game is `over`, and its `own` score (see below).
  *
  * A move has `uci`, `kind`, `from`, `to`, `promotion`, `capture`, `zeroing`, and the position `next` after it.
+ * @type {(position: Position) => Studied}
  */
 export function studied(position) {
     const {men, side, ep} = position
@@ -130,7 +132,7 @@ export function studied(position) {
     return {...position, moves, check, passing: moves.some(move => move.passing), over: !moves.length, own: side === 0 ? ~rank : rank}
 }
 
-/** Return a move in short algebraic notation, without the mark of a check. */
+/** Return a move in short algebraic notation, without the mark of a check. @type {(position: Studied, move: StudiedMove) => string} */
 export function sanOf({moves}, {uci, kind, from, to, promotion, capture, rook}) {
     if (rook !== undefined) return to > from ? "O-O" : "O-O-O"
     const target = (capture ? "x" : "") + nameOf(to)
@@ -140,16 +142,16 @@ export function sanOf({moves}, {uci, kind, from, to, promotion, capture, rook}) 
     return kind + start + target
 }
 
-/** Return the mark of a move that has led to a position. */
+/** Return the mark of a move that has led to a position. @type {(position: Studied) => string} */
 export const checkMark = ({check, over}) => check ? (over ? "#" : "+") : ""
 
-/** Return the FEN of a studied position; only a legal en passant capture is told. */
+/** Return the FEN of a studied position; only a legal en passant capture is told. @type {(position: Studied) => string} */
 export function fenOf({men, side, castling, ep, clock, number, passing}) {
-    const rows = [7, 6, 5, 4, 3, 2, 1, 0].map(rank => men.slice(8 * rank, 8 * rank + 8).map(man => man || " ").join("").replace(/ +/g, empty => empty.length))
+    const rows = [7, 6, 5, 4, 3, 2, 1, 0].map(rank => men.slice(8 * rank, 8 * rank + 8).map(man => man || " ").join("").replace(/ +/g, empty => String(empty.length)))
     return [rows.join("/"), "wb"[side], castling || "-", passing ? nameOf(ep) : "-", clock, number].join(" ")
 }
 
-/** Whether neither side can mate in chess by whatever moves. */
+/** Whether neither side can mate in chess by whatever moves. @type {(position: Position) => boolean} */
 export const isInsufficient = ({men}) => [0, 1].every(side => {
     const all = SQUARES.filter(square => men[square])
     const kinds = all.filter(square => sideOf(men[square]) === side).map(square => men[square].toUpperCase())
@@ -161,12 +163,12 @@ export const isInsufficient = ({men}) => [0, 1].every(side => {
     return colours.size === 1 && !/[PN]/i.test(men.join(""))
 })
 
-/** Return the position of a FEN, and its seventh field. */
+/** Return the position of a FEN, and its seventh field. @type {(text: string) => {position: Position, seventh: string}} */
 export function readFen(text) {
-    const wrong = reason => badInput(`'${text}' is not a FEN: ${reason}`)
+    const wrong = (/** @type {string} */ reason) => badInput(`'${text}' is not a FEN: ${reason}`)
     const [rows, turn, castling = "-", ep = "-", clock = "0", number = "1", seventh = null, ...more] = text.trim().split(/[\s_]+/)
-    const men = rows.split("/").reverse().flatMap(row => [...row.replace(/[1-8]/g, empty => " ".repeat(empty))]).map(man => man.trim())
-    const whole = rows.split("/").every(row => row.replace(/[1-8]/g, empty => " ".repeat(empty)).length === 8)
+    const men = rows.split("/").reverse().flatMap(row => [...row.replace(/[1-8]/g, empty => " ".repeat(Number(empty)))]).map(man => man.trim())
+    const whole = rows.split("/").every(row => row.replace(/[1-8]/g, empty => " ".repeat(Number(empty))).length === 8)
     if (rows.split("/").length !== 8 || !whole || !men.every(man => "KQRBNPkqrbnp".includes(man))) throw wrong("expected eight rows of eight squares with the men of chess")
     if (!["w", "b"].includes(turn)) throw wrong("expected w or b for the side to move")
     if (!/^(-|K?Q?k?q?)$/.test(castling)) throw wrong("expected castling rights such as KQkq, or -")
@@ -181,7 +183,7 @@ export function readFen(text) {
 
 const SIDES = ["White", "Black"]
 
-/** Refuse positions from which play cannot go on. */
+/** Refuse positions from which play cannot go on. @type {(position: Position) => void} */
 export function validate(position) {
     const {men, side, castling, ep} = position
     const lacked = lacking(men)
@@ -200,7 +202,7 @@ export function validate(position) {
     }
 }
 
-export const numberOfMen = ({men}) => men.filter(Boolean).length
+/** @type {(position: Position) => number} */ export const numberOfMen = ({men}) => men.filter(Boolean).length
 
 // Scores as numbers: White's of rank r is r, Black's is -1 - r; their low byte is the code in tables (docs/format.md).
 
@@ -208,16 +210,17 @@ export const numberOfMen = ({men}) => men.filter(Boolean).length
 export const NONE = 127
 export const FRESH = -128
 
-export const rankOf = score => score < 0 ? ~score : score
+/** @type {(score: number) => number} */ export const rankOf = score => score < 0 ? ~score : score
 
-export const isWhites = score => score >= 0
+/** @type {(score: number) => boolean} */ export const isWhites = score => score >= 0
 
 /** The lowest rank at which a game goes on: below are mate and stalemate. */
 export const LEAST_RANK = 2
 
+/** @type {(score: number) => string} */
 export const textOf = score => `${isWhites(score) ? "" : "-"}G${(rankOf(score) / 2).toFixed(1)}`
 
-/** Return the score of a text such as "G3.5", "g3" or "-G2.0". */
+/** Return the score of a text such as "G3.5", "g3" or "-G2.0". @type {(text: string) => number} */
 export function scoreOf(text) {
     const [, minus, whole, half = "0"] = text.match(/^([-m\u2212\u2013])?[Gg](\d{1,3})(?:\.([05]))?$/) ?? []
     if (whole === undefined) throw badInput(`'${text}' is not a G-score: expected one such as G3.5 or -G3.5`)
@@ -225,18 +228,18 @@ export function scoreOf(text) {
     return minus ? ~rank : rank
 }
 
-/** Return a number that is the greater the better a score is for a side, 0 or 1. */
+/** Return a number that is the greater the better a score is for a side, 0 or 1. @type {(score: number, side: number) => number} */
 export function merit(score, side) {
     const value = score >= 0 ? 4096 - score : -4096 - score
     return side === 0 ? value : -value
 }
 
-/** Return what has accrued after a position's own score: of equal ones the first counts. */
+/** Return what has accrued after a position's own score: of equal ones the first counts. @type {(accrued: number, own: number) => number} */
 export const fold = (accrued, own) => accrued === null || rankOf(own) < rankOf(accrued) ? own : accrued
 
 const CATEGORIES = [["mate", "mated"], ["stalemate", "stalemated"], ["ahead", "behind"]]
 
-/** Return what is said of a value where a side is to move. */
+/** Return what is said of a value where a side is to move. @type {(goal: Goal, side: number) => Omit<StateDocument, "fen" | "accrued">} */
 export const worthOf = ({value, depth}, side) => ({
     value: textOf(value), depth, points: pointsOf(textOf(value)),
     category: CATEGORIES[Math.min(rankOf(value), 2)][isWhites(value) === (side === 0) ? 0 : 1],

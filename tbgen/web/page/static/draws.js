@@ -1,6 +1,8 @@
 // Positions drawn at random: samples, puzzles and challenges, as docs/web.md describes them. Those of one draw lie in
 // one piece of a table, so that a few pieces are enough. What a text decides, web/puzzles.py draws in the same way.
 
+/** @typedef {import("./tables.js").Table} Table */
+
 import {Refused, badInput} from "../api.js"
 import {recoloured} from "../position.js"
 import {NONE, fenOf, isWhites, rankOf, readFen, scoreOf, studied, textOf} from "./chess.js"
@@ -9,16 +11,16 @@ import {canonical, list, tableOf} from "./tables.js"
 
 const MOST_RANK = 12
 const SOLVED = [3, 15]
-const PLAYED = {easy: [3, 8], medium: [9, 20], hard: [21, Infinity]}
-/** How many wrong moves of a puzzle tempt, at most. */
+/** @type {Record<string, number[]>} */ const PLAYED = {easy: [3, 8], medium: [9, 20], hard: [21, Infinity]}
+/** How many wrong moves of a puzzle tempt, at most. @type {Record<string, number>} */
 const TEMPTING = {easy: 1, medium: 4, hard: Infinity}
 const DRAWS = 60
 const TRIED = 8
 const TOGETHER = 8
 
-const none = message => new Refused(404, {code: "no_position", message})
+/** @type {(message: string) => Refused} */ const none = message => new Refused(404, {code: "no_position", message})
 
-/** Return a function that draws numbers from 0 to 1: always the same ones for a text, by FNV-1a and Mulberry32. */
+/** Return a function that draws numbers from 0 to 1: always the same ones for a text, by FNV-1a and Mulberry32. @type {(text: string) => () => number} */
 function drawnBy(text) {
     let state = [...text].reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193), 0x811c9dc5)
     return () => {
@@ -29,10 +31,10 @@ function drawnBy(text) {
     }
 }
 
-const number = (most, random) => Math.floor(random() * most)
-const any = (from, random) => from[number(from.length, random)]
+/** @type {(most: number, random: () => number) => number} */ const number = (most, random) => Math.floor(random() * most)
+/** @type {<Each>(from: Each[], random: () => number) => Each} */ const any = (from, random) => from[number(from.length, random)]
 
-function shuffled(of, random) {
+/** @type {<Each>(of: Each[], random: () => number) => Each[]} */ function shuffled(of, random) {
     const found = [...of]
     for (let last = found.length - 1; last > 0; last--) {
         const at = number(last + 1, random)
@@ -41,25 +43,25 @@ function shuffled(of, random) {
     return found
 }
 
-/** Return the canonical name of a material, whichever way it is written. */
+/** Return the canonical name of a material, whichever way it is written. @type {(text: string) => string} */
 function named(text) {
     const sides = text.toUpperCase().split("V")
     if (sides.length !== 2 || !sides.every(side => /^[QRBNP]*K[QRBNP]*$/.test(side))) throw badInput(`'${text}' is not a material name: expected one such as KBNvK`)
     return canonical(sides).material
 }
 
-/** Return a position of a slot as a FEN, maybe with the colours exchanged. */
+/** Return a position of a slot as a FEN, maybe with the colours exchanged. @type {(table: Table, side: number, slot: number, swapped: boolean) => Promise<string>} */
 async function fenOfSlot(table, side, slot, swapped) {
     const men = await table.menOf(slot)
     const turned = swapped ? men.map((_, index) => men[index ^ 56]).map(recoloured) : men
     return fenOf(studied({men: turned, side: swapped ? 1 - side : side, castling: "", ep: -1, clock: 0, number: 1}))
 }
 
-/** Return the slots of one piece of a table whose codes of W are wanted. */
+/** Return the slots of one piece of a table whose codes of W are wanted. @type {(table: Table, side: number, piece: number, isWanted: (score: number) => boolean) => Promise<number[]>} */
 async function slotsOf(table, side, piece, isWanted) {
     const {length, pieces_per_row: perRow} = table.facts.datasets.value
     const codes = await table.file.piece("value", side * perRow + piece)
-    const found = []
+    const found = /** @type {number[]} */ ([])
     codes.forEach((code, index) => {
         const slot = piece * length + index
         if (slot < table.facts.size && code !== NONE && isWanted(code << 24 >> 24)) found.push(slot)
@@ -67,9 +69,9 @@ async function slotsOf(table, side, piece, isWanted) {
     return found
 }
 
-/** Return the depths of slots, which ascend; a piece at a time, since to wait for each would keep the page busy. */
+/** Return the depths of slots, which ascend; a piece at a time, since to wait for each would keep the page busy. @type {(table: Table, side: number, slots: number[]) => Promise<number[]>} */
 async function depthsOf(table, side, slots) {
-    const found = []
+    const found = /** @type {number[]} */ ([])
     while (found.length < slots.length) {
         const first = slots[found.length]
         const [depths, at] = await table.file.pieceOf("depth", side, first)
@@ -78,9 +80,10 @@ async function depthsOf(table, side, slots) {
     return found
 }
 
+/** @type {(rules: string, least: number) => Promise<string[]>} */
 const materialsOf = async (rules, least) => (await list()).filter(each => each.rules === rules && each.material.length - 1 >= least).map(each => each.material).sort()
 
-/** Return a random position of a table, or of any one that has such positions. */
+/** Return a random position of a table, or of any one that has such positions. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
 export async function sample({material, value, side}, rules) {
     if (side && !["white", "black"].includes(side)) throw badInput(`'${side}' is no side: expected white or black`)
     const wanted = value ? scoreOf(value) : null
@@ -88,19 +91,21 @@ export async function sample({material, value, side}, rules) {
     for (const name of names) {
         const table = await tableOf(name, rules)
         const {values, datasets} = table.facts
-        const sides = ["white", "black"].filter(each => (!side || side === each) && (wanted === null ? Object.keys(values[each]).length : values[each][textOf(wanted)]))
+        const sides = /** @type {Colour[]} */ (["white", "black"]).filter(each => (!side || side === each) && (wanted === null ? Object.keys(values[each]).length : values[each][textOf(wanted)]))
         const perRow = datasets.value.pieces_per_row
-        const places = shuffled(sides.flatMap(each => Array.from({length: perRow}, (_, piece) => [each === "white" ? 0 : 1, piece])), Math.random)
+        const places = shuffled(sides.flatMap(each => Array.from({length: perRow}, (_, piece) => ({mover: each === "white" ? 0 : 1, piece}))), Math.random)
         while (places.length) {
-            const found = await Promise.all(places.splice(0, TOGETHER).map(async ([mover, piece]) =>
-                (await slotsOf(table, mover, piece, score => wanted === null || score === wanted)).map(slot => [mover, slot])))
-            if (found.flat().length) return await answer({fen: await fenOfSlot(table, ...any(found.flat(), Math.random), false)}, rules)
+            const found = await Promise.all(places.splice(0, TOGETHER).map(async ({mover, piece}) =>
+                (await slotsOf(table, mover, piece, score => wanted === null || score === wanted)).map(slot => ({mover, slot}))))
+            if (!found.flat().length) continue
+            const {mover, slot} = any(found.flat(), Math.random)
+            return await answer({fen: await fenOfSlot(table, mover, slot, false)}, rules)
         }
     }
     throw none(material ? `${names[0]} has no such position` : "no table here has such a position")
 }
 
-/** Yield FENs of positions whose side to move gets a score of its own that is worth it, in a number of plies. */
+/** Yield FENs of positions whose side to move gets a score of its own that is worth it, in a number of plies. @type {(rules: string, material: string, plies: number[], random: () => number) => AsyncGenerator<string>} */
 async function* drawn(rules, material, [least, most], random) {
     const names = material ? [named(material)] : await materialsOf(rules, 3)
     for (let draw = 0; names.length && draw < DRAWS; draw++) {
@@ -114,19 +119,19 @@ async function* drawn(rules, material, [least, most], random) {
     }
 }
 
-function levelOf(level) {
+/** @type {(level: string) => string} */ function levelOf(level) {
     if (level && !(level in PLAYED)) throw badInput(`'${level}' is no level: expected easy, medium, hard`)
     return level || null
 }
 
-/** Return a random position whose side to move has a score to win. */
+/** Return a random position whose side to move has a score to win. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
 export async function challenge({level, material}, rules) {
     const plies = PLAYED[levelOf(level) ?? any(Object.keys(PLAYED), Math.random)]
     for await (const fen of drawn(rules, material, plies, Math.random)) return await answer({fen}, rules)
     throw none("no position to play was found: try another level, or another material")
 }
 
-/** Return a random position with exactly one move that keeps the value, and which wrong moves tempt. */
+/** Return a random position with exactly one move that keeps the value, and which wrong moves tempt. @type {(question: Question, rules: string) => Promise<PuzzleDocument>} */
 export async function puzzle({level, material, day}, rules) {
     const wanted = levelOf(level)
     const random = day ? drawnBy(`${day} ${rules} ${wanted ?? ""} ${material ?? ""}`) : Math.random
@@ -135,9 +140,9 @@ export async function puzzle({level, material, day}, rules) {
         const [right, ...wrong] = found.moves
         const {position} = readFen(fen)
         const {moves} = studied(position)
-        const captures = ({uci}) => moves.find(move => move.uci === uci).capture
+        const captures = (/** @type {Move} */ {uci}) => moves.find(move => move.uci === uci).capture
         if (!wrong.length || wrong[0].value === right.value || captures(right)) continue
-        const leaves = ({uci}) => rankOf(studied(moves.find(move => move.uci === uci).next).own)
+        const leaves = (/** @type {Move} */ {uci}) => rankOf(studied(moves.find(move => move.uci === uci).next).own)
         const tempting = wrong.filter(move => leaves(move) <= leaves(right) || captures(move)).map(move => move.uci)
         const hard = Object.keys(TEMPTING).find(each => tempting.length <= TEMPTING[each])
         if (!wanted || wanted === hard) return {...found, level: hard, tempting}

@@ -12,12 +12,13 @@ import {materialOf} from "./tables.js"
 const TOKEN = /\s+|\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]|\{(?:([^}]*)\}|[^}]*$)|;([^\n]*)|\$(\d+)|([!?]+)|([()])|(1-0|0-1|1\/2-1\/2|\*)|(0-0(?:-0)?[+#!?]*)|\d+\.*|([A-Za-z][^\s(){};$]*)|./gy
 const MOVE = /^([KQRBN]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([QRBN]?)$/
 
-/** Yield the games of a text: `tags`, the `comment` after the last move, the `result`, the `pgn`, and the `moves`. */
+/** Yield the games of a text: `tags`, the `comment` after the last move, the `result`, the `pgn`, and the `moves`. @type {(text: string) => Generator<PgnGame>} */
 function* parsed(text) {
-    let game = null
-    let stack = []
+    let game = /** @type {Begun} */ (null)
+    let stack = /** @type {number[]} */ ([])
     let at = 0
-    const begun = index => ({start: index, tags: {}, comment: "", result: "*", moves: [{san: null, after: null, depth: 0, comment: "", nags: []}], words: false, over: false})
+    /** @type {(start: number) => Begun} */
+    const begun = start => ({start, tags: {}, comment: "", result: "*", moves: [{san: null, after: null, depth: 0, comment: "", nags: []}], words: false, over: false})
     for (const {0: token, index, 1: name, 2: value, 3: braced, 4: comment = braced, 5: nag, 6: sign, 7: bracket, 8: result, 9: castling, 10: san} of text.matchAll(TOKEN)) {
         if (/^\s/.test(token)) continue
         if ((name !== undefined && game?.words) || (game?.over && comment === undefined)) {
@@ -54,10 +55,10 @@ function* parsed(text) {
     if (game?.words) yield {...game, pgn: text.slice(game.start)}
 }
 
-/** Return the glyph of a number or sign in a list, which is empty if there is none. */
+/** Return the glyph of a number or sign in a list, which is empty if there is none. @type {(nag: string, sign: string) => number[]} */
 const nagsOf = (nag, sign) => [Number(nag ?? SIGNS.indexOf(sign))].filter(number => number > 0 && number < 256)
 
-/** Return the legal move that a text means, undefined if it is none. */
+/** Return the legal move that a text means, undefined if it is none. @type {(position: Studied, san: string) => StudiedMove} */
 function moveOf({moves}, san) {
     if (/^O-O(-O)?$/.test(san)) return moves.find(move => move.rook !== undefined && (move.to > move.from) === (san === "O-O"))
     const [, kind, file, rank, target, promotion] = san.match(MOVE) ?? []
@@ -70,10 +71,12 @@ function moveOf({moves}, san) {
 /**
  * Return the states of a game, those of the main line first, each with the `move` and its `san` that led to it, the
  * number of the one `after` which it is, and its `ply`; and how many variations are `cut` before what is no legal move.
+ * @type {(game: Pick<PgnGame, "tags" | "moves">, rules: string) => {states: Followed[], cut: number, main: number}}
  */
 function followed({tags, moves}, rules) {
     const fen = tags.FEN ?? INITIAL
     const start = stateOf({fen, accrued: tags.FENAccrued}, rules)
+    /** @type {Followed[]} */
     const states = [{...start, san: null, move: null, ply: 0, before: null, comment: moves[0].comment, nags: []}]
     let cut = 0
     moves.slice(1).forEach(({san, after, depth, comment, nags}, index) => {
@@ -88,12 +91,12 @@ function followed({tags, moves}, rules) {
     return {states: order.map(state => ({...state, after: order.indexOf(state.before)})), cut, main: moves.filter(move => !move.depth).length}
 }
 
-const plyOf = (state, goal) => ({
+/** @type {(state: Followed, goal: Goal) => GamePlyDocument} */ const plyOf = (state, goal) => ({
     ...told(state, goal), ply: state.ply, uci: state.move?.uci ?? null, san: state.san && state.san + checkMark(state.position), comment: state.comment,
     nags: state.nags, position_score: textOf(state.position.own),
 })
 
-/** Return the one game of a PGN text ply by ply, with its variations. */
+/** Return the one game of a PGN text ply by ply, with its variations. @type {(text: string, rules: string) => Promise<GameDocument>} */
 export async function game(text, rules) {
     const found = [...parsed(text)]
     if (found.length !== 1) throw badInput(`the PGN has ${found.length ? "more than one game" : "no game"}: give one`)
@@ -107,15 +110,15 @@ export async function game(text, rules) {
     }
 }
 
-/** Return the games of a PGN text, one by one. */
+/** Return the games of a PGN text, one by one. @type {(text: string, rules: string) => Promise<GamesDocument>} */
 export async function games(text, rules) {
     const found = []
     for (const {tags, comment, result, pgn, moves} of parsed(text)) {
-        let error = null
+        let error = /** @type {string} */ (null)
         try {
             followed({tags, moves: moves.filter(({depth}) => !depth).map((move, index) => ({...move, after: index - 1}))}, rules)
         } catch (wrong) {
-            error = wrong.message
+            error = /** @type {Error} */ (wrong).message
         }
         found.push({number: found.length + 1, tags, comment, result, plies: moves.filter(({depth}) => !depth).length - 1, outcome: null, error, pgn})
         await new Promise(done => setTimeout(done)) // the page stays alive meanwhile

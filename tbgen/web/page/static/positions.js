@@ -10,11 +10,11 @@ import {accruedAt, goalOf, materialOf, stock} from "./tables.js"
 const LONGEST_LINE = 30
 /** A score that any other one replaces. */
 const NOTHING = 1999
-/** Points of the holder of G0.0 and of G0.5 in a view; the others are draws. */
+/** Points of the holder of G0.0 and of G0.5 in a view; the others are draws. @type {Record<string, number[]>} */
 const VIEWS = {classical: [1, 0.5], "stalemate-wins": [1, 1], lasker: [1, 0.75]}
 const CASTLING = "no table holds positions with castling rights: write - for them if they do not matter"
 
-/** Return the position of a request, studied, and what has accrued there with its own score folded in. */
+/** Return the position of a request, studied, and what has accrued there with its own score folded in. @type {(question: Question, rules: string) => Held} */
 export function stateOf({fen = "", accrued = null}, rules) {
     const {position, seventh} = readFen(fen)
     validate(position)
@@ -26,7 +26,7 @@ export function stateOf({fen = "", accrued = null}, rules) {
     return {position: found, accrued: accruedAt(found, told, rules), note}
 }
 
-/** Say that the seventh field of a FEN does not count, and why; null if it does. */
+/** Say that the seventh field of a FEN does not count, and why; null if it does. @type {(seventh: number, position: Studied) => string} */
 function noteOn(seventh, {clock, passing}) {
     if (clock && !passing) return null
     const reason = clock ? "an en passant capture is legal, so a pawn move has just reset the score"
@@ -34,7 +34,7 @@ function noteOn(seventh, {clock, passing}) {
     return `the seventh field ${textOf(seventh)} does not count: ${reason}`
 }
 
-/** The same of one that a table may hold. */
+/** The same of one that a table may hold. @type {(question: Question, rules: string) => Promise<Held>} */
 async function stateInTables(parameters, rules) {
     const men = numberOfMen(readFen(parameters.fen ?? "").position)
     if (men > MOST_MEN) throw badInput(`the position has ${men} men, kings included: ${await stock()}`)
@@ -43,8 +43,10 @@ async function stateInTables(parameters, rules) {
     return state
 }
 
+/** @type {(position: Studied) => {checkmate: boolean, stalemate: boolean}} */
 const endOf = ({over, check}) => ({checkmate: over && check, stalemate: over && !check})
 
+/** @type {(state: Held, goal: Goal, rules: string) => PositionDocument} */
 const factsOf = ({position, accrued, note = null}, goal, rules) => ({
     fen: fenOf(position), material: materialOf(position).material, rules, ...endOf(position),
     insufficient_material: isInsufficient(position), position_score: textOf(position.own), accrued: textOf(accrued),
@@ -52,31 +54,32 @@ const factsOf = ({position, accrued, note = null}, goal, rules) => ({
     note,
 })
 
-/** Return the state that a move leads to. */
+/** Return the state that a move leads to. @type {(state: Held, move: StudiedMove, rules: string) => Held} */
 export function reached({accrued}, move, rules) {
     const position = studied(move.next)
     return {position, accrued: accruedAt(position, move.zeroing && rules === "r" ? null : accrued, rules)}
 }
 
-/** Return the states that all legal moves lead to, each with its `move`. */
+/** Return the states that all legal moves lead to, each with its `move`. @type {(state: Held, rules: string) => Reached[]} */
 const reachedBy = (state, rules) => state.position.moves.map(move => ({move, ...reached(state, move, rules)}))
 
-/** Return what moves lead to with its `goal`, the best for the mover first: those who gain hurry, others do not. */
+/** Return what moves lead to with its `goal`, the best for the mover first: those who gain hurry, others do not. @type {(state: Held, rules: string) => Promise<(Reached & {goal: Goal})[]>} */
 async function ranked(state, rules) {
     const {position: {side}, accrued} = state
     const found = await Promise.all(reachedBy(state, rules).map(async each => ({...each, goal: await goalOf(each.position, each.accrued, rules)})))
-    const gain = ({goal}) => merit(goal.value, side) - merit(accrued, side)
+    const gain = (/** @type {{goal: Goal}} */ {goal}) => merit(goal.value, side) - merit(accrued, side)
     return found.sort((one, two) => gain(two) - gain(one) || Math.sign(gain(one)) * (one.goal.depth - two.goal.depth) || (one.move.uci < two.move.uci ? -1 : 1))
 }
 
+/** @type {(position: Studied, reached: Reached) => {uci: string, san: string, zeroing: boolean}} */
 const named = (position, {move, position: after}) => ({uci: move.uci, san: sanOf(position, move) + checkMark(after), zeroing: move.zeroing})
 
-async function probe(parameters, rules) {
+/** @type {(question: Question, rules: string) => Promise<Goal>} */ async function probe(parameters, rules) {
     const {position, accrued} = await stateInTables(parameters, rules)
     return await goalOf(position, accrued, rules)
 }
 
-/** Return all about a position that tables hold. */
+/** Return all about a position that tables hold. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
 export async function answer(parameters, rules) {
     const state = await stateInTables(parameters, rules)
     const [goal, moves] = await Promise.all([goalOf(state.position, state.accrued, rules), ranked(state, rules)])
@@ -91,6 +94,7 @@ export async function answer(parameters, rules) {
 /**
  * Return best play, or how it begins where it is long: by the move, first by name, that leads to the value in the plies
  * that are left.
+ * @type {(question: Question, rules: string) => Promise<MainlineDocument>}
  */
 async function mainline(parameters, rules) {
     let state = await stateInTables(parameters, rules)
@@ -115,7 +119,7 @@ async function mainline(parameters, rules) {
     return {...facts, mainline: line}
 }
 
-async function accruedScores({fen}, rules) {
+/** @type {(question: Question, rules: string) => Promise<AccruedScoresDocument>} */ async function accruedScores({fen}, rules) {
     const {position, accrued} = await stateInTables({fen: fen.split(/[\s_]+/).slice(0, 6).join(" ")}, rules)
     const ranks = Array.from({length: Math.max(rankOf(position.own) - 1, 0)}, (_, index) => index + LEAST_RANK)
     const possible = position.over || (position.passing && rules === "r") ? [accrued] : [...ranks, ...ranks.map(rank => ~rank).reverse()]
@@ -127,8 +131,9 @@ async function accruedScores({fen}, rules) {
     return {fen: fenOf(position), material: materialOf(position).material, rules, position_score: textOf(position.own), accrued_scores: scores}
 }
 
-/** Return what a position is worth in a view of the tables for r-mobility. */
+/** Return what a position is worth in a view of the tables for r-mobility. @type {(question: Question, name: string) => Promise<ViewDocument>} */
 export async function view(parameters, name) {
+    /** @type {(goal: Goal, side: number) => Omit<ViewMoveDocument, "uci" | "san" | "zeroing" | "checkmate" | "stalemate">} */
     const seen = ({value, depth}, side) => {
         const share = VIEWS[name][rankOf(value)] ?? 0.5
         const points = isWhites(value) ? {white: share, black: 1 - share} : {white: 1 - share, black: share}
@@ -146,9 +151,9 @@ export async function view(parameters, name) {
     }
 }
 
-const NOT_KNOWN = {value: null, depth: null, points: null, category: null}
+/** @type {Omit<StateDocument, "fen" | "accrued">} */ const NOT_KNOWN = {value: null, depth: null, points: null, category: null}
 
-/** Return what tables say of a state of a game, null where they do not hold it. */
+/** Return what tables say of a state of a game, null where they do not hold it. @type {(state: Held, rules: string) => Promise<Goal>} */
 export async function knownGoal({position, accrued}, rules) {
     if (position.over) return {value: position.own, depth: 0}
     if (position.castling || numberOfMen(position) > MOST_MEN) return null
@@ -160,10 +165,10 @@ export async function knownGoal({position, accrued}, rules) {
     }
 }
 
-/** Return what is said of a state of a game. */
+/** Return what is said of a state of a game. @type {(state: Held, goal: Goal) => StateDocument} */
 export const told = ({position, accrued}, goal) => ({fen: fenOf(position), accrued: textOf(accrued), ...goal ? worthOf(goal, position.side) : NOT_KNOWN})
 
-/** Return what the moves of a state say of it if all are known. */
+/** Return what the moves of a state say of it if all are known. @type {(state: Held, goals: Goal[]) => Goal} */
 function byMoves({position: {side}, accrued}, goals) {
     if (!goals.length || goals.includes(null)) return null
     const value = goals.map(goal => goal.value).reduce((best, each) => merit(each, side) > merit(best, side) ? each : best)
@@ -172,19 +177,19 @@ function byMoves({position: {side}, accrued}, goals) {
     return {value, depth: 1 + (merit(value, side) > merit(accrued, side) ? Math.min(...depths) : Math.max(...depths))}
 }
 
-/** Return the legal moves of any position. */
+/** Return the legal moves of any position. @type {(question: Question, rules: string) => Promise<LegalMovesDocument>} */
 async function legalMoves(parameters, rules) {
     const state = stateOf(parameters, rules)
     const {position} = state
     const after = reachedBy(state, rules)
     const [own, ...goals] = await Promise.all([state, ...after].map(each => knownGoal(each, rules)))
-    const refusal = await probe(parameters, rules).then(() => null, error => {
+    const refusal = await probe(parameters, rules).then(() => /** @type {RefusalDocument} */ (null), error => {
         if (error instanceof Refused) return {code: error.code, message: error.message}
         throw error
     })
     const moves = after.map((each, index) => ({...named(position, each), ...endOf(each.position), ...told(each, goals[index]), goal: goals[index]}))
-    const worth = ({goal}) => goal ? merit(goal.value, position.side) : -Infinity
-    moves.sort((one, two) => one.goal && two.goal && worth(two) - worth(one) || Boolean(two.goal) - Boolean(one.goal) || (one.san < two.san ? -1 : 1))
+    const worth = (/** @type {{goal: Goal}} */ {goal}) => goal ? merit(goal.value, position.side) : -Infinity
+    moves.sort((one, two) => one.goal && two.goal && worth(two) - worth(one) || Number(Boolean(two.goal)) - Number(Boolean(one.goal)) || (one.san < two.san ? -1 : 1))
     return {
         ...told(state, own ?? byMoves(state, goals)), rules, ...endOf(position), insufficient_material: isInsufficient(position),
         position_score: textOf(position.own), refusal, moves: moves.map(({goal, ...move}) => move),
@@ -194,4 +199,4 @@ async function legalMoves(parameters, rules) {
 /** The questions about positions by their names, of one of the rules. */
 export const QUESTIONS = {"": answer, moves: legalMoves, mainline, accrued: accruedScores}
 
-export const isView = name => name in VIEWS
+/** @type {(name: string) => boolean} */ export const isView = name => name in VIEWS

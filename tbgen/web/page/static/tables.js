@@ -12,21 +12,23 @@ const TRIANGLE = [0, 1, 2, 3, 9, 10, 11, 18, 19, 27]
 const BLOCK = 4096
 const LAST_RUN = 128
 
-const transposed = square => (square & 7) << 3 | square >> 3
-/** The symmetries of the board; those of positions with pawns come first. */
+/** @type {(square: number) => number} */ const transposed = square => (square & 7) << 3 | square >> 3
+/** The symmetries of the board; those of positions with pawns come first. @type {((square: number) => number)[]} */
 const SYMMETRIES = [0, 7, 56, 63].flatMap(turn => [square => square ^ turn, square => transposed(square ^ turn)])
 const WITH_PAWNS = [SYMMETRIES[0], SYMMETRIES[2]]
 
-/** Tables that are open, by their names, and under the name of nothing the list of all. */
+/** The list of all tables, under the name of nothing. @type {Map<string, Promise<TableFacts[]>>} */
+const listed = new Map()
+/** Tables that are open, by their names. @type {Map<string, Promise<Table>>} */
 const opened = new Map()
 
-/** Return the list of the tables that the site has. */
-export const list = () => cached(opened, "", () => readJson(`${FOLDER}tbgen-set.json`).then(({tables}) => tables))
+/** Return the list of the tables that the site has. @type {() => Promise<TableFacts[]>} */
+export const list = () => cached(listed, "", () => readJson(`${FOLDER}tbgen-set.json`).then(({tables}) => tables))
 
 /** Return what tables the site has, for visitors, who cannot build others. */
 export const stock = async () => `this site has tables of up to ${Math.max(...(await list()).map(each => each.material.length - 1))} men`
 
-/** Return the table of a material, whose name is canonical. */
+/** Return the table of a material, whose name is canonical. @type {(material: string, rules: string) => Promise<Table>} */
 export async function tableOf(material, rules) {
     if (!(await list()).some(each => each.material === material && each.rules === rules)) {
         throw new Refused(404, {code: "missing_table", message: `table ${material} is not here: ${await stock()}`})
@@ -35,20 +37,20 @@ export async function tableOf(material, rules) {
     return await cached(opened, key, () => readJson(`${FOLDER}${key}.json`).then(facts => new Table(facts)))
 }
 
-/** Return the canonical name of the material of two sides, and whether its colours are exchanged. */
+/** Return the canonical name of the material of two sides, and whether its colours are exchanged. @type {(sides: string[]) => {material: string, swapped: boolean}} */
 export function canonical(sides) {
     const inOrder = sides.map(side => [...side].sort((one, two) => ORDER.indexOf(one) - ORDER.indexOf(two)).join(""))
-    const rank = side => [...side].map(man => ORDER.indexOf(man)).join("")
+    const rank = (/** @type {string} */ side) => [...side].map(man => ORDER.indexOf(man)).join("")
     const [white, black] = inOrder
     const swapped = white.length !== black.length ? white.length < black.length : rank(black) < rank(white)
     return {material: (swapped ? [black, white] : inOrder).join("v"), swapped}
 }
 
-/** The same of a position. */
+/** The same of a position. @type {(position: {men: string[]}) => {material: string, swapped: boolean}} */
 export const materialOf = ({men}) => canonical([men, men.map(recoloured)].map(side => side.filter(man => man && man === man.toUpperCase()).join("")))
 
-class Table {
-    constructor(facts) {
+export class Table {
+    /** @param {TableFacts} facts */ constructor(facts) {
         this.facts = facts
         this.free = facts.free_men.split(" ")
         this.pawns = facts.pawns.split(" ").filter(Boolean)
@@ -65,14 +67,14 @@ class Table {
         return this.rows
     }
 
-    /** Return the squares of men in the order of the table, like ones ascending, by a symmetry. */
+    /** Return the squares of men in the order of the table, like ones ascending, by a symmetry. @type {(men: string[], order: string[], symmetry: (square: number) => number) => number[]} */
     image(men, order, symmetry) {
         return [...new Set(order)].flatMap(man => men.flatMap((each, square) => each === man ? [symmetry(square)] : []).sort((one, two) => one - two))
     }
 
-    /** Return the slot of men that have the colours of the table, and the symmetry that brings their pawns there. */
+    /** Return the slot of men that have the colours of the table, and the symmetry that brings their pawns there. @type {(men: string[]) => Promise<Slot>} */
     async slotOf(men) {
-        const king = this.pawns.length ? square => square : square => TRIANGLE.indexOf(square)
+        const king = (/** @type {number} */ square) => this.pawns.length ? square : TRIANGLE.indexOf(square)
         const rows = this.pawns.length ? await this.placements() : null
         let found = null
         for (const symmetry of rows ? WITH_PAWNS : SYMMETRIES) {
@@ -86,7 +88,7 @@ class Table {
         return found
     }
 
-    /** Return the men of a slot, null where two stand on one square. */
+    /** Return the men of a slot, null where two stand on one square. @type {(slot: number) => Promise<string[]>} */
     async menOf(slot) {
         const phase = Math.floor(slot / this.facts.phase_size)
         let rest = slot % this.facts.phase_size
@@ -102,7 +104,7 @@ class Table {
         return new Set(squares).size < squares.length ? null : men
     }
 
-    /** Return where the fresh value of a position is: datasets, row and place; `ep` is the square of its right, or -1. */
+    /** Return where the fresh value of a position is: datasets, row and place; `ep` is the square of its right, or -1. @type {(place: Slot, side: number, ep: number) => Promise<{value: string, depth: string, row: number, at: number}>} */
     async freshPlace({slot, phase, within, symmetry}, side, ep) {
         if (ep < 0) return {value: "value", depth: "depth", row: side, at: slot}
         const config = await this.file.piece("ep/config", 0)
@@ -115,6 +117,7 @@ class Table {
     /**
      * Return value and depth of a position with the right to capture on a square, or -1, and with what has accrued;
      * without the depth if a value is wanted, and it is another one.
+     * @type {(men: string[], side: number, ep: number, own: number, accrued: number, wanted: number) => Promise<Goal>}
      */
     async look(men, side, ep, own, accrued, wanted) {
         const place = await this.slotOf(men)
@@ -128,6 +131,7 @@ class Table {
         return resets ? await this.accrued(side, place.slot, accrued, fresh) : {value: accrued, depth: 0}
     }
 
+    /** @type {(side: number, slot: number, accrued: number, fresh: () => Promise<Goal>) => Promise<Goal>} */
     async accrued(side, slot, accrued, fresh) {
         const same = {value: accrued, depth: 0}
         const row = (accrued < 0 ? 2 : 0) + side
@@ -155,12 +159,12 @@ class Table {
     }
 }
 
-const ones = byte => [1, 2, 4, 8, 16, 32, 64, 128].filter(bit => byte & bit).length
+/** @type {(byte: number) => number} */ const ones = byte => [1, 2, 4, 8, 16, 32, 64, 128].filter(bit => byte & bit).length
 
-/** Return what has accrued at a studied position, with its own score folded in; null stands for no earlier score. */
+/** Return what has accrued at a studied position, with its own score folded in; null stands for no earlier score. @type {(position: Studied, earlier: number, rules: string) => number} */
 export const accruedAt = ({own, over, passing}, earlier, rules) => over || (passing && rules === "r") ? own : fold(earlier, own)
 
-/** Return value and depth of a studied position with what has accrued there, the depth of other values than a wanted one null. */
+/** Return value and depth of a studied position with what has accrued there, the depth of other values than a wanted one null. @type {(position: Studied, accrued: number, rules: string, wanted?: number) => Promise<Goal>} */
 export async function goalOf({men, side, ep, own, over, passing}, accrued, rules, wanted = null) {
     if (over) return {value: own, depth: 0}
     const {material, swapped} = materialOf({men})
@@ -182,39 +186,40 @@ const LARGE = 1e6
 const TOLD = "tbgen-whole-files"
 const TYPES = {u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u8: BigUint64Array}
 
+/** @type {(name: string) => Refused} */
 const damaged = name => new Refused(500, {code: "damaged_table", message: `the file ${name} on this site cannot be used: reload the page, and if that does not help, tell its owner`})
 
-/** Ask for a file, or a range of it: browsers would put requests for ranges of one file into a queue to keep them. */
+/** Ask for a file, or a range of it: browsers would put requests for ranges of one file into a queue to keep them. @type {(name: string, range?: string) => Promise<Response>} */
 async function ask(name, range = null) {
-    const options = range ? {headers: {Range: `bytes=${range}`}, cache: "no-store"} : {}
-    const response = await fetch(name, options).catch(() => null)
+    /** @type {RequestInit} */ const options = range ? {headers: {Range: `bytes=${range}`}, cache: "no-store"} : {}
+    const response = await fetch(name, options).catch(() => /** @type {Response} */ (null))
     if (response?.ok) return response
     throw new Refused(response?.status ?? 0, {code: "unreachable", message: `The host does not hand out ${name}: try again later.`})
 }
 
-/** Return what a JSON file says. */
+/** Return what a JSON file says. @type {<Found>(name: string) => Promise<Found>} */
 export const readJson = async name => (await ask(name)).json()
 
 /** Whether the host answers range requests, under the name of nothing, and else files as a whole by their names. */
 const host = new Map()
 
-async function servesRanges(name) {
+/** @type {(name: string) => Promise<boolean>} */ async function servesRanges(name) {
     const response = await ask(name, "0-0")
     response.body?.cancel()
     return response.status === 206
 }
 
-/** Tell, once, why what is asked for takes a while. */
+/** Tell, once, why what is asked for takes a while. @type {(size: number) => void} */
 function tell(size) {
     if (size < LARGE || kept(TOLD, TAB)) return
     keep(TOLD, true, TAB)
     const text = `The host of this site hands out tables only as a whole, this one of ${(size / 1e6).toFixed(1)} MB: some positions take a while to load.`
-    const notice = h("div", {popover: "manual", role: "status"}, text, " ", h("button", {type: "button", onclick: () => notice.remove()}, "OK"))
+    const notice = h("div", {popover: "manual", role: "status"}, text, " ", h("button", {type: "button", onclick: () => { notice.remove() }}, "OK"))
     document.body.append(notice)
     notice.showPopover?.() // browsers without it have the notice at the end of the page
 }
 
-/** Return some bytes of a file of a known size. */
+/** Return some bytes of a file of a known size. @type {(name: string, size: number, at: number, count: number) => Promise<ArrayBuffer>} */
 async function part(name, size, at, count) {
     if (await cached(host, "", () => servesRanges(name))) {
         const response = await ask(name, `${at}-${at + count - 1}`)
@@ -230,14 +235,15 @@ async function part(name, size, at, count) {
     return file.slice(at, at + count)
 }
 
-/** Decoded pieces by file, dataset and number; what was used last stays. */
+/** Decoded pieces by file, dataset and number; what was used last stays. @type {Map<string, Promise<Piece>>} */
 const pieces = new Map()
 
+/** @type {(name: string, size: number, place: number[], type: Dataset["type"]) => Promise<Piece>} */
 async function unpacked(name, size, [at, count], type) {
     try {
         const packed = (await part(name, size, at, count)).slice(0, count - CHECKSUM)
         const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))
-        return new TYPES[type](await new Response(stream).arrayBuffer())
+        return /** @type {Piece} */ (new TYPES[type](await new Response(stream).arrayBuffer()))
     } catch (error) {
         throw error instanceof TypeError ? damaged(name) : error // what does not unpack
     }
@@ -247,7 +253,7 @@ async function unpacked(name, size, [at, count], type) {
 class File {
     /**
      * @param {string} name of the file
-     * @param {object} listed its `bytes`, and its `datasets`: their type, the elements of a piece, the pieces of a row,
+     * @param {Pick<TableFacts, "bytes" | "datasets">} listed its `bytes`, and its `datasets`: their type, the elements of a piece, the pieces of a row,
      *     and where the pieces lie, those that follow each other as [offset, bytes, bytes, ...]
      */
     constructor(name, {bytes, datasets}) {
@@ -257,7 +263,7 @@ class File {
         this.places = new Map()
     }
 
-    placesOf(dataset) {
+    /** @type {(dataset: string) => number[][]} */ placesOf(dataset) {
         if (!this.places.has(dataset)) {
             this.places.set(dataset, this.datasets[dataset].pieces.flatMap(([start, ...sizes]) => {
                 let end = start
@@ -267,11 +273,11 @@ class File {
         return this.places.get(dataset)
     }
 
-    /** Return a piece of a dataset by its number, as an array of numbers. */
+    /** Return a piece of a dataset by its number, as an array of numbers. @type {(dataset: string, number: number) => Promise<Piece>} */
     async piece(dataset, number) {
         const {type, length} = this.datasets[dataset]
         const place = this.placesOf(dataset)[number]
-        if (!place[1]) return new TYPES[type](length) // all of it is zero
+        if (!place[1]) return /** @type {Piece} */ (new TYPES[type](length)) // all of it is zero
         const key = `${this.name} ${dataset} ${number}`
         const found = cached(pieces, key, () => unpacked(this.name, this.bytes, place, type), MOST_KEPT)
         pieces.delete(key)
@@ -279,13 +285,13 @@ class File {
         return await found
     }
 
-    /** Return the piece that has an element of a row of a dataset, and the element's place in it. */
+    /** Return the piece that has an element of a row of a dataset, and the element's place in it. @type {(dataset: string, row: number, at: number) => Promise<[Piece, number]>} */
     async pieceOf(dataset, row, at) {
         const {length, pieces_per_row: perRow} = this.datasets[dataset]
         return [await this.piece(dataset, row * perRow + Math.floor(at / length)), at % length]
     }
 
-    async item(dataset, row, at) {
+    /** @type {(dataset: string, row: number, at: number) => Promise<number>} */ async item(dataset, row, at) {
         const [piece, place] = await this.pieceOf(dataset, row, at)
         return Number(piece[place])
     }
