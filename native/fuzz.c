@@ -8,14 +8,14 @@
  * Copyright (C) 2026 The tbgen developers
  * Licence: GPL-3.0-or-later, see LICENSE. */
 #define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64
 #include "tbgen.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 enum { MOST_FILES = 256, MOST_BYTES = 8, PROBES = 24, HEADER = 4096 };
@@ -80,32 +80,76 @@ static bool same(const struct answer *one, const struct answer *other) {
                                                             one->result.depth == other->result.depth));
 }
 
-/* What has been done to a file, to undo it. */
+/* What has been done to a file, to undo it: bytes of it have been changed, or its end has been cut off. */
 struct damage {
     off_t at[MOST_BYTES];
-    uint8_t byte[MOST_BYTES];
+    int byte[MOST_BYTES];
     int bytes;
+    off_t left;
+    size_t cut;
+    uint8_t *end;
 };
 
-static void damage_bytes(int file, off_t size, struct damage *done) {
+/* Open a file to change it. Windows lets nobody read it meanwhile, so that it is closed before probes. */
+static FILE *opened(const char *path) {
+    FILE *file = fopen(path, "r+b");
+    if (!file) perror(path), exit(1);
+    return file;
+}
+
+static off_t size_of(FILE *file) {
+    if (fseeko(file, 0, SEEK_END)) exit(1);
+    return ftello(file);
+}
+
+/* Change one byte, and return what it was. */
+static int change_byte(FILE *file, off_t at, int byte) {
+    int before;
+    if (fseeko(file, at, SEEK_SET) || (before = getc(file)) == EOF) exit(1);
+    if (fseeko(file, at, SEEK_SET) || putc(byte, file) == EOF) exit(1);
+    return before;
+}
+
+static void damage_bytes(FILE *file, off_t size, struct damage *done) {
     done->bytes = 1 + (int)chance(MOST_BYTES);
     for (int number = 0; number < done->bytes; number++) {
-        off_t most = chance(2) && size > HEADER ? HEADER : size;
-        uint8_t byte;
-        done->at[number] = (off_t)chance((uint64_t)most);
-        if (pread(file, &done->byte[number], 1, done->at[number]) != 1) exit(1);
-        byte = (uint8_t)(chance(2) ? done->byte[number] ^ UINT64_C(1) << chance(8) : chance(256));
-        if (pwrite(file, &byte, 1, done->at[number]) != 1) exit(1);
+        off_t at = (off_t)chance((uint64_t)(chance(2) && size > HEADER ? HEADER : size));
+        int before = change_byte(file, at, 0);
+        change_byte(file, at, chance(2) ? before ^ 1 << chance(8) : (int)chance(256));
+        done->at[number] = at;
+        done->byte[number] = before;
     }
 }
 
-static void undo_bytes(int file, const struct damage *done) {
+static void cut_off(FILE *file, off_t size, struct damage *done) {
+    done->left = chance(2) ? size - (off_t)chance(HEADER) - 1 : (off_t)chance((uint64_t)size);
+    done->cut = (size_t)(size - done->left);
+    done->end = malloc(done->cut);
+    if (!done->end || fseeko(file, done->left, SEEK_SET)) exit(1);
+    if (!fread(done->end, done->cut, 1, file) || ftruncate(fileno(file), done->left)) exit(1);
+}
+
+static void damage(const char *path, struct damage *done) {
+    FILE *file = opened(path);
+    off_t size = size_of(file);
+    if (size < HEADER) fprintf(stderr, "fuzz: %s is no flat file\n", path), exit(1);
+    *done = (struct damage){0};
+    if (chance(8)) damage_bytes(file, size, done);
+    else cut_off(file, size, done);
+    if (fclose(file)) exit(1);
+}
+
+static void undo(const char *path, struct damage *done) {
+    FILE *file = opened(path);
     for (int number = done->bytes - 1; number >= 0; number--)
-        if (pwrite(file, &done->byte[number], 1, done->at[number]) != 1) exit(1);
+        change_byte(file, done->at[number], done->byte[number]);
+    if (done->cut && (fseeko(file, done->left, SEEK_SET) || !fwrite(done->end, done->cut, 1, file))) exit(1);
+    if (fclose(file)) exit(1);
+    free(done->end);
 }
 
 /* One round with a file; returns how many answers were errors, -1 if one was wrong. */
-static int play_round(const char *directory, const char *name, int file, off_t size) {
+static int play_round(const char *directory, const char *name, const char *path) {
     struct answer before[PROBES], after[PROBES];
     struct damage done;
     int errors = 0;
@@ -116,19 +160,9 @@ static int play_round(const char *directory, const char *name, int file, off_t s
     }
     memcpy(after, before, sizeof after);
     if (!ask(directory, before)) return -1;
-    if (chance(8)) {
-        damage_bytes(file, size, &done);
-        ask(directory, after);
-        undo_bytes(file, &done);
-    } else {
-        off_t left = chance(2) ? size - (off_t)chance(HEADER) - 1 : (off_t)chance((uint64_t)size);
-        size_t tail = (size_t)(size - left);
-        uint8_t *kept = malloc(tail);
-        if (!kept || pread(file, kept, tail, left) != (ssize_t)tail || ftruncate(file, left)) exit(1);
-        ask(directory, after);
-        if (pwrite(file, kept, tail, left) != (ssize_t)tail) exit(1);
-        free(kept);
-    }
+    damage(path, &done);
+    ask(directory, after);
+    undo(path, &done);
     for (int at = 0; at < PROBES; at++) {
         errors += after[at].failed == TBGEN_DAMAGED;
 #ifndef TBGEN_FUZZING
@@ -151,19 +185,17 @@ int main(int count, char *arguments[]) {
         if (strstr(each->d_name, ".r.flat") && strlen(each->d_name) < 32)
             strcpy(names[files++], each->d_name);
     if (!files) return fputs("fuzz: there are no flat files\n", stderr), 1;
+    closedir(stream);
     long rounds = strtol(arguments[2], NULL, 10);
     for (long round = 0; round < rounds; round++) {
-        struct stat about;
+        char path[4096];
         const char *name = names[chance((uint64_t)files)];
-        int file = openat(dirfd(stream), name, O_RDWR);
-        if (file < 0 || fstat(file, &about)) return perror(name), 1;
-        if (about.st_size < HEADER) return fprintf(stderr, "fuzz: %s is no flat file\n", name), 1;
-        int found = play_round(arguments[1], name, file, about.st_size);
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", arguments[1], name) >= sizeof path)
+            return fputs("fuzz: the name of the directory is too long\n", stderr), 1;
+        int found = play_round(arguments[1], name, path);
         if (found < 0) return printf("round %ld: a wrong answer from a damaged %s\n", round, name), 1;
         errors += found;
-        close(file);
     }
-    closedir(stream);
     printf("%ld rounds, %ld answers, %d of them errors\n", rounds, rounds * PROBES, errors);
     return 0;
 }

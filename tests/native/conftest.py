@@ -1,11 +1,16 @@
 """Programs and flat files that the tests of the C library share."""
 
-from collections.abc import Collection, Sequence
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.support.native import NATIVE, SANITIZED, compiled, exported
+from tests.support.exhaustive import exhaustive
+from tests.support.native import MINGW, NATIVE, SANITIZED, compiled, exported, for_windows
 from tests.support.packed_tables import PackedTables
 
 THREE = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
@@ -13,10 +18,31 @@ FOUR = (*THREE, "KRvKN", "KBBvK", "KPPvK", "KPvKP", "KQvKP", "KQPvK")
 PACKED = ("KQvK", "KBvK", "KPvK", "KBvKN", "KPvKP", "KBBvK", "KNNvK")
 
 
+Build = Callable[..., Path]
+
+
 @pytest.fixture(scope="session")
-def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wine() -> Iterator[str]:
+    """The words before a program for Windows."""
+    for program in (MINGW, "wine"):
+        if not shutil.which(program):
+            pytest.skip(f"there is no {program}")
+    with tempfile.TemporaryDirectory(prefix="tbgen-wine-") as folder:
+        words = f"WINEDEBUG=-all WINEPREFIX='{folder}' wine"
+        subprocess.run(["sh", "-c", f"{words} wineboot --init"], check=True, capture_output=True)
+        yield words
+
+
+@pytest.fixture(scope="session", params=["here", *exhaustive(["windows"])])
+def build(request: pytest.FixtureRequest) -> Build:
+    """Compiles a program and the library, for this system or, to run under Wine, for Windows."""
+    return compiled if request.param == "here" else partial(for_windows, request.getfixturevalue("wine"))
+
+
+@pytest.fixture(scope="session")
+def probe(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program ``probe``, with the sanitizers."""
-    return compiled(tmp_path_factory.mktemp("native") / "probe", NATIVE / "probe.c", SANITIZED)
+    return build(tmp_path_factory.mktemp("native") / "probe", NATIVE / "probe.c", SANITIZED)
 
 
 @pytest.fixture(scope="session")

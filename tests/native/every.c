@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _WIN32
+#include <fcntl.h>
+#include <io.h>
+#endif
 
 static const uint8_t TRIANGLE[] = {0, 1, 2, 3, 9, 10, 11, 18, 19, 27};
 
@@ -39,6 +43,9 @@ static bool position_of(
 
 int main(int count, char *arguments[]) {
     struct tbgen *tables;
+#ifdef _WIN32 /* which else changes bytes that look like the ends of lines */
+    _setmode(_fileno(stdin), _O_BINARY), _setmode(_fileno(stdout), _O_BINARY);
+#endif
     if (count != 4 || tbgen_open(arguments[1], TBGEN_R_MOBILITY, &tables)) return 2;
     struct tbgen_room *room = tbgen_room_open(tables);
     const char *free_men = arguments[2], *pawns = arguments[3];

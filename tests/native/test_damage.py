@@ -3,12 +3,13 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.native.conftest import PACKED, THREE
-from tests.support.native import NATIVE, SANITIZED, answers, compiled, compiler, run
+from tests.native.conftest import PACKED, THREE, Build
+from tests.support.native import COMPILERS, NATIVE, SANITIZED, answers, compiled, run
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 
@@ -22,11 +23,13 @@ def writable(few: Path, tmp_path: Path) -> Path:
     return place
 
 
-def fuzzed(place: Path, rounds: int, name: str, *options: str) -> int:
+def fuzzed(
+    place: Path, rounds: int, build: Build, options: Sequence[str] = (), compilers: Sequence[str] = COMPILERS
+) -> int:
     """Damage files again and again, and put them right, with the sanitizers of a compiler looking on; return
     how many answers were errors."""
     before = {path.name: path.read_bytes() for path in place.iterdir()}
-    program = compiled(place.with_name("fuzz"), NATIVE / "fuzz.c", (*SANITIZED, *options), (name,))
+    program = build(place.with_name("fuzz"), NATIVE / "fuzz.c", (*SANITIZED, *options), tuple(compilers))
     found = re.fullmatch(
         rf"{rounds} rounds, \d+ answers, (\d+) of them errors\n", run(program, place, str(rounds), "1")
     )
@@ -35,9 +38,9 @@ def fuzzed(place: Path, rounds: int, name: str, *options: str) -> int:
     return int(found[1])
 
 
-def test_damage_is_noticed(writable: Path) -> None:
+def test_damage_is_noticed(build: Build, writable: Path) -> None:
     """Hundreds of flipped bytes, and some files that are cut off."""
-    assert fuzzed(writable, 60, compiler(SANITIZED)) > 60
+    assert fuzzed(writable, 60, build) > 60
 
 
 @pytest.mark.exhaustive
@@ -49,7 +52,7 @@ def test_damage_of_packed_tables_stays_within_memory(
     """Also what gets past the checksums."""
     for each in {*THREE, *PACKED} - {"KPvKP"}:
         shutil.copy(some_packed / "flat" / f"{each}.r.flat", writable)
-    assert fuzzed(writable, 2_500, name, *options) > least
+    assert fuzzed(writable, 2_500, compiled, options, [name]) > least
 
 
 def test_a_damaged_file_is_an_error_only_of_its_positions(probe: Path, writable: Path) -> None:

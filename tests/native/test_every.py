@@ -15,8 +15,9 @@ from tbgen.board.variant import Variant
 from tbgen.index.table import Table, free_men, pawns
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
+from tests.native.conftest import Build
 from tests.support.exhaustive import exhaustive
-from tests.support.native import FAST, compiled, exported
+from tests.support.native import FAST, exported
 from tests.support.table_states import layers_of, ranks_of
 
 FRESH = 0x7FFF
@@ -24,9 +25,9 @@ FRESH = 0x7FFF
 
 
 @pytest.fixture(scope="module")
-def every(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def every(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = Path(__file__).with_name("every.c")
-    return compiled(tmp_path_factory.mktemp("every") / "every", source, FAST)
+    return build(tmp_path_factory.mktemp("every") / "every", source, FAST)
 
 
 def compared(table: Table, probed: Callable[[int, int], NDArray[Any]]) -> int:

@@ -1,5 +1,6 @@
 """``make -C native`` and CMake build what docs/native.md says."""
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.native import NATIVE, compiler, run
+from tests.support.native import MINGW, NATIVE, compiler, run
 from tests.support.paths import ROOT
 
 SOURCES = {
@@ -86,7 +87,13 @@ def test_the_library_stays_small() -> None:
 
 
 def test_windows(source: Path) -> None:
-    """The program can be built for Windows, by MinGW."""
-    needs(gcc := "x86_64-w64-mingw32-gcc-posix")
-    run("make", "-C", source, f"CC={gcc}", "AR=x86_64-w64-mingw32-gcc-ar-posix", "CFLAGS=-O1 -Werror")
-    assert (source / "probe.exe").read_bytes()[:2] == b"MZ"
+    """The command of docs/native.md builds all for Windows, by MinGW, and ``clean`` removes it."""
+    for program in (MINGW, MINGW.replace("gcc", "g++")):
+        needs(program)
+    command = re.search(r"^make -C native (all CC=.*)$", (ROOT / "docs" / "native.md").read_text(), re.M)
+    assert command
+    run("make", "-C", source, *shlex.split(command[1]), "CFLAGS=-O0 -Werror", "CXXFLAGS=-O0 -Werror")
+    for name in ("probe", "speed", "fuzz", "example"):
+        assert (source / f"{name}.exe").read_bytes()[:2] == b"MZ"
+    run("make", "-C", source, "clean")
+    assert {path.name for path in source.iterdir()} == SOURCES

@@ -12,12 +12,11 @@ from tbgen.board.material import all_materials
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
-from tests.native.conftest import FOUR, PACKED, THREE
+from tests.native.conftest import FOUR, PACKED, THREE, Build
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.native import (
     SANITIZED,
     answers,
-    compiled,
     differences,
     exported,
     run,
@@ -77,10 +76,10 @@ def test_en_passant_rights_that_are_no_captures_or_reset_the_score(probe: Path, 
     assert differences(probe, few, asked, moves=False) == []
 
 
-def test_a_probe_allocates_nothing(few: Path, tmp_path: Path) -> None:
+def test_a_probe_allocates_nothing(build: Build, few: Path, tmp_path: Path) -> None:
     wrapped = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
     source = Path(__file__).with_name("allocations.c")
-    program = compiled(tmp_path / "allocations", source, ("-O0",), linked=wrapped)
+    program = build(tmp_path / "allocations", source, ("-O0",), linked=wrapped)
     asked = states("allocations", 100, [*THREE, "KPvKP"])
     answered, during = map(int, run(program, few / "flat", given="\n".join(asked)).split())
     assert during == 0
@@ -145,13 +144,13 @@ def test_its_words(probe: Path, tmp_path: Path) -> None:
         assert not (done.stdout if code else done.stderr)
 
 
-def test_scores(three: Path, tmp_path: Path) -> None:
+def test_scores(build: Build, three: Path, tmp_path: Path) -> None:
     """They are in the order of :class:`GScore`, from White's view.
 
     A probe and a list of moves refuse the same ones, and ignore them where no score counts.
     """
     scores = [GScore(rank, white) for rank in (0, 1, 2, 7, 8, 1999) for white in (True, False)]
-    program = compiled(tmp_path / "scores", Path(__file__).with_name("scores.c"), SANITIZED)
+    program = build(tmp_path / "scores", Path(__file__).with_name("scores.c"), SANITIZED)
     for fen, codes in ((BISHOP, ["88"] * 2 + ["00"] * 3 + ["77"] * 4), (MATED, ["00"] * 9)):
         order, count, told = run(program, three / "flat", fen).splitlines()
         assert list(map(int, order.split())) == [

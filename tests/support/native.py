@@ -26,6 +26,7 @@ NATIVE = ROOT / "native"
 SANITIZED = ("-g", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 FAST = ("-O2",)
 COMPILERS = ("gcc", "clang", "cc")
+MINGW = "x86_64-w64-mingw32-gcc-posix"
 COMMON = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", f"-I{NATIVE}")
 
 
@@ -61,6 +62,24 @@ def compiled(
     made = target.with_suffix(".o")
     made.write_bytes(library(" ".join(command)))
     run(*command, *COMMON, *linked, source, made, "-o", target)
+    return target
+
+
+def for_windows(
+    wine: str,
+    target: Path,
+    source: Path,
+    options: tuple[str, ...],
+    compilers: tuple[str, ...] = (),
+    linked: Sequence[str] = (),
+) -> Path:
+    """The same by MinGW, as a script that has Wine run it; there are no sanitizers and no other compilers."""
+    program, library = target.with_suffix(".exe"), target.with_suffix(".o")
+    command = [MINGW, "-O2", *COMMON]
+    run(*command, "-c", NATIVE / "tbgen.c", "-o", library)
+    run(*command, "-static", *linked, source, library, "-o", program)
+    target.write_text(f"#!/bin/sh\n{wine} '{program}' \"$@\"\n")
+    target.chmod(0o755)
     return target
 
 
