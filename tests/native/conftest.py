@@ -27,10 +27,11 @@ def wine() -> Iterator[str]:
     for program in (MINGW, "wine"):
         if not shutil.which(program):
             pytest.skip(f"there is no {program}")
-    with tempfile.TemporaryDirectory(prefix="tbgen-wine-") as folder:
-        words = f"WINEDEBUG=-all WINEPREFIX='{folder}' wine"
-        subprocess.run(["sh", "-c", f"{words} wineboot --init"], check=True, capture_output=True)
-        yield words
+    with tempfile.TemporaryDirectory(prefix="tbgen-wine-", ignore_cleanup_errors=True) as folder:
+        settings = f"WINEDEBUG=-all WINEPREFIX='{folder}'"
+        subprocess.run(["sh", "-c", f"{settings} wine wineboot --init"], check=True, capture_output=True)
+        yield f"{settings} wine"
+        subprocess.run(["sh", "-c", f"{settings} wineserver --kill"])
 
 
 @pytest.fixture(scope="session", params=["here", *exhaustive(["windows"])])
