@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
-from typing import Final
+from typing import Final, NamedTuple
 
 from tbgen.beyond.knowledge import Known
 from tbgen.beyond.structures import colours_below, homes_below, wholes_of
@@ -42,6 +42,13 @@ class ForwardProof:
     sampled: int = 0
 
 
+class _Solution(NamedTuple):
+    """The number of a solution, and the window in which it was found."""
+
+    number: int
+    window: Interval
+
+
 class Ledger:
     """What a search asks, and its solutions, numbered from 1 on, by the ends of canonical cells that they
     found.
@@ -65,10 +72,8 @@ class Ledger:
         self._tried: Interval | None = None
         """What the state might be worth when a close window about its accrued score was asked for."""
         self.solved = 0
-        self._numbers: dict[tuple[Cell, int], int] = {}
-        """The solution by which an end became known better last."""
-        self._windows: dict[tuple[Cell, int], Interval] = {}
-        """The windows of these solutions."""
+        self._last: dict[tuple[Cell, int], _Solution] = {}
+        """By which an end became known better last."""
         self._won: dict[Cell, int] = {}
         """The solutions by which it was found what is won in whole cells, and with their files mirrored."""
         self._ahead: set[tuple[Cell, int]] = set()
@@ -122,9 +127,8 @@ class Ledger:
         """Enter bounds as they are found, and then the solutions that found them."""
         number = self.solved + solutions
         for bounds in found:
-            ends = [(bounds.cell, end) for end in bounds.ends]
-            self._numbers |= dict.fromkeys(ends, number)
-            self._windows |= dict.fromkeys(ends, bounds.window)
+            ends = product([bounds.cell], bounds.ends)
+            self._last |= dict.fromkeys(ends, _Solution(number, bounds.window))
         self.solved = number
 
     def add_wins(self, whole: Cell) -> None:
@@ -134,7 +138,7 @@ class Ledger:
 
     def add_told(self, cells: Iterable[Cell]) -> None:
         """Enter cells of which tables have told more: what rests on them may be solved again."""
-        self._numbers |= dict.fromkeys(product(cells, ENDS), self.solved + 1)
+        self._last |= dict.fromkeys(product(cells, ENDS), _Solution(self.solved + 1, EVERYTHING))
 
     def add_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
         """Enter that a cell has been solved at some ends while pawns of one side stood still."""
@@ -146,7 +150,7 @@ class Ledger:
 
     def has(self, cell: Cell) -> bool:
         """Whether this search has found out anything of a cell."""
-        return any((cell, end) in self._numbers for end in ENDS)
+        return any((cell, end) in self._last for end in ENDS)
 
     def is_answered(self, cell: Cell, end: int) -> bool:
         """Whether a cell was solved last in a window that is enough, at one end.
@@ -154,12 +158,11 @@ class Ledger:
         An earlier run may have kept it with the other end alone. If this run has found that, the chooser and
         promotions know what is still to do.
         """
-        found = self._windows.get((cell, end))
-        if found is None:
-            if (cell, 1 - end) not in self._windows and end not in self._known.cells.ends(cell):
-                return False
-            found = self._known.cells.window(cell)
-        return found.covers(self.window(cell))
+        if (last := self._last.get((cell, end))) is not None:
+            return last.window.covers(self.window(cell))
+        if (cell, 1 - end) not in self._last and end not in self._known.cells.ends(cell):
+            return False
+        return self._known.cells.window(cell).covers(self.window(cell))
 
     def is_solved(self, cell: Cell) -> bool:
         """Whether a canonical cell has been solved as far as it matters, and not only ahead."""
@@ -176,11 +179,14 @@ class Ledger:
         return self.is_solved(cell) or cell in self.refused or self._known.tables.has_cell(cell)
 
     def is_stale(self, cell: Cell, end: int, home: Cell, swapped: bool) -> bool:
-        """Whether one end of a cell may be narrowed since it was solved last: a cell that it rests on became
-        known better later, or it was solved in a window that is too close now.
+        """Whether one end of a cell may be narrowed since this search solved it last, if it ever did: a cell
+        that it rests on became known better later, or it was solved in a window that is too close now.
 
         :param swapped: whether the cell that it rests on has the colours swapped.
         """
-        found, won = self._numbers.get((home, end ^ swapped), 0), self._known.won.mobile
-        found = max(found, *(self._won.get(whole, 0) for whole in wholes_of(home, won)), 0)
-        return found > self._numbers.get((cell, end), -1) or not self.is_answered(cell, end)
+        last, below = self._last.get((cell, end)), self._last.get((home, end ^ swapped))
+        if last is None:
+            return True
+        wins = [self._won.get(whole, 0) for whole in wholes_of(home, self._known.won.mobile)]
+        later = max(0 if below is None else below.number, *wins, 0) > last.number
+        return later or not self.is_answered(cell, end)

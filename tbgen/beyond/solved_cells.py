@@ -1,27 +1,17 @@
-"""Cells solved before, in memory and on disk, and the packed form of their bounds.
+"""Cells solved before: open, or packed (:mod:`tbgen.cells.packing`) in memory or on disk."""
 
-Packed bounds of cells: what is kept of solved cells, on disk and in memory. Few states, which are values and
-depths of both ends, are shared by all positions of a cell with one side to move. So a position is the number
-of its state, the frequent ones first. The numbers are compressed in an order in which neighbours are alike:
-the men of the side not to move count most, then the mover's king, then his pieces. Where there is a position
-follows from the cell.
-
-The depth of an end at which nothing better than the worst is known, while the other end is better, is not
-kept: it says only how far unsolved cells are. It counts as 0, and an end that is worth the worst at once is
-none that a proof could claim too much by.
-"""
-
-from collections import Counter
+import sys
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from operator import attrgetter
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from tbgen.beyond.exit_sources import ExitSource
-from tbgen.beyond.kept import KeptCells
+from tbgen.beyond.kept import KeptCells, Stamp
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, gathered, side_after
 from tbgen.cells.cell import Cell, CellPosition, side_of
@@ -41,6 +31,15 @@ OPEN_BYTES: Final = 1 << 30
 """What cells that are open may take, unless said otherwise: four or five of four mobile men."""
 
 
+class _Found(NamedTuple):
+    """What is known of a cell without opening it."""
+
+    version: int = 0
+    """Another one whenever more is known of its positions."""
+    window: Interval = EVERYTHING
+    ends: tuple[int, ...] = ()
+
+
 class SolvedCells(ExitSource):
     """Bounds of canonical cells: packed, on disk where that is possible, and those used last open.
 
@@ -56,10 +55,9 @@ class SolvedCells(ExitSource):
 
     def __init__(self, kept: KeptCells | None = None, open_bytes: int = OPEN_BYTES) -> None:
         self._kept = kept
-        self._packed: dict[Cell, PackedBounds] = {}
-        """Those that are not on disk."""
-        self._packed_bytes, self._keeping = 0, Lock()
-        self._open = Recent[Bounds](open_bytes, lambda bounds: bounds.nbytes, least=1)
+        self._packed = Recent[PackedBounds](sys.maxsize, attrgetter("nbytes"))
+        """Those that are not on disk; none of them goes."""
+        self._open = Recent[Bounds](open_bytes, attrgetter("nbytes"), least=1)
         self._opening = Lock()
         self._packer = ThreadPoolExecutor(1)
         self._unpacked: set[Cell] = set()
@@ -68,16 +66,14 @@ class SolvedCells(ExitSource):
         """...and those that are packed now, or next."""
         self._at_work: Future[None] | None = None
         """What packs the large one among these."""
-        self._versions = Counter[Cell]()
-        self._found: dict[Cell, tuple[Interval, tuple[int, ...]]] = {}
-        """The windows and ends that cells have been found to have."""
+        self._found: dict[Cell, _Found] = {}
 
     @property
     def nbytes(self) -> int:
         """Bytes of all bounds in memory: packed, open, and on the way from one to the other."""
         packing = list(self._packing.values())
         room = max((_PACKING_BYTES * bounds.cell.size for bounds in packing), default=0)
-        return self._packed_bytes + self._open.size + sum(bounds.nbytes for bounds in packing) + room
+        return self._packed.size + self._open.size + sum(bounds.nbytes for bounds in packing) + room
 
     def forget(self) -> None:
         """Close all cells."""
@@ -106,10 +102,8 @@ class SolvedCells(ExitSource):
                 told = told.within(before.window)
             bounds = narrower(before, bounds)
         bounds = replace(bounds, window=told)
-        self._found[cell] = told, bounds.ends
-        self._versions[cell] += 1
         self._unpacked.add(cell)
-        self._put(bounds)
+        self._put(bounds, more=True)
         if self._kept is not None:
             self._close([bounds])
 
@@ -120,9 +114,14 @@ class SolvedCells(ExitSource):
             self._at_work = None
             at_work.result()
 
-    def _put(self, bounds: Bounds) -> None:
-        """Have a cell open, and close those not used for longest where they take too much."""
-        self._close(self._open.put(bounds.cell, bounds))
+    def _put(self, bounds: Bounds, *, more: bool) -> None:
+        """Have a cell open, and close those not used for longest where they take too much.
+
+        :param more: whether more is known of the cell than before.
+        """
+        cell = bounds.cell
+        self._found[cell] = _Found(self.version(cell) + more, bounds.window, bounds.ends)
+        self._close(self._open.put(cell, bounds))
 
     def _close(self, closed: Iterable[Bounds]) -> None:
         """Pack and keep what would be lost: large cells meanwhile."""
@@ -139,13 +138,8 @@ class SolvedCells(ExitSource):
 
     def _keep(self, cell: Cell) -> None:
         packed = pack(self._packing[cell])
-        on_disk = self._kept is not None and self._kept.put(cell, packed)
-        with self._keeping:
-            if (before := self._packed.pop(cell, None)) is not None:
-                self._packed_bytes -= before.nbytes
-            if not on_disk:
-                self._packed[cell] = packed
-                self._packed_bytes += packed.nbytes
+        if self._kept is None or not self._kept.put(cell, packed):
+            self._packed.put(cell, packed)
         del self._packing[cell]
 
     def get(self, cell: Cell) -> Bounds | None:
@@ -159,15 +153,14 @@ class SolvedCells(ExitSource):
     def _opened(self, cell: Cell) -> Bounds | None:
         if (bounds := self._packing.get(cell)) is not None:
             return bounds
-        packed = self._packed.get(cell)
-        seen = None if self._kept is None else self._kept.seen(cell)
+        packed, seen = self._packed.get(cell), self._seen(cell)
         bounds = self._read(cell) if packed is None else unpack(packed, cell)
-        if seen is not None and self._kept is not None and seen != self._kept.seen(cell):
-            self._versions[cell] += 1  # another process knows more of it now
-        if bounds is not None:
-            self._put(bounds)
-            self._found[cell] = bounds.window, bounds.ends
+        if bounds is not None:  # and another process may know more of it now
+            self._put(bounds, more=seen not in (None, self._seen(cell)))
         return bounds
+
+    def _seen(self, cell: Cell) -> Stamp | None:
+        return None if self._kept is None else self._kept.seen(cell)
 
     def _read(self, cell: Cell) -> Bounds | None:
         """Return the bounds of a cell on disk, if they are there and can be used."""
@@ -182,27 +175,27 @@ class SolvedCells(ExitSource):
 
     def version(self, cell: Cell) -> int:
         """Return a number that is another one whenever more is known of a cell, canonical or not."""
-        return self._versions[cell.canonical()[0]]
+        return self._found.get(cell.canonical()[0], _Found()).version
 
     def __contains__(self, cell: Cell) -> bool:
         """Whether a cell, canonical or not, is solved."""
         home = cell.canonical()[0]
         if home in self._unpacked or home in self._packing:  # in this order, until it is packed
             return True
-        return self._open.get(home) is not None or home in self._packed or self._is_kept(home)
+        return any(held.get(home) is not None for held in (self._open, self._packed)) or self._is_kept(home)
 
     def window(self, cell: Cell) -> Interval:
         """Return between which scores the solution of a canonical cell tells all that could be known."""
-        return self._found_of(cell)[0]
+        return self._found_of(cell).window
 
     def ends(self, cell: Cell) -> tuple[int, ...]:
         """Return the ends at which a canonical cell is solved."""
-        return self._found_of(cell)[1]
+        return self._found_of(cell).ends
 
-    def _found_of(self, cell: Cell) -> tuple[Interval, tuple[int, ...]]:
+    def _found_of(self, cell: Cell) -> _Found:
         if cell not in self._found:
             self.get(cell)
-        return self._found.get(cell, (EVERYTHING, ()))
+        return self._found.get(cell, _Found())
 
     def _is_kept(self, cell: Cell) -> bool:
         """Whether a canonical cell is on disk, and can be used."""
