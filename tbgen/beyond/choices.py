@@ -73,11 +73,10 @@ class Chooser:
 
     def choices(self, play: Play) -> list[Choice]:
         """Return what may be solved for what play comes to, best first."""
-        tables = self._known.tables  # what they hold they tell
         found = (
             self._way(home, _end_hoped_for(after), play.all_above(home))
             for home, after in play.ways.items()
-            if home not in self._ledger.refused and not tables.has_cell(home)
+            if home not in self._ledger.refused and not self._known.holds(home)
         )
         return sorted(found, key=lambda choice: (choice.apart, choice.late, choice.effort))
 
@@ -115,7 +114,7 @@ class Chooser:
         found: dict[Cell, None] = {}
         seconds, wins = 0.0, set[Cell]()
         for home in homes:
-            if home in self._ledger.refused_wins or self._known.tables.has_cell(home):
+            if home in self._ledger.refused_wins or self._known.holds(home):
                 continue
             for whole in self._known.won.unsolved(home):
                 if whole not in wins:

@@ -106,7 +106,7 @@ def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: 
         if not appears(path):
             raise TbgenError(f"{path} is not seen, though its cell is solved: all must share {path.parent}")
     known = Known(tables, SolvedCells(kept))
-    for home in solved_with(cell, known.tables.has_cell):
+    for home in solved_with(cell, tables.has_cell):
         try:
             bounds = Games(home, known, threads).solve()
         except NoCodeError:

@@ -138,7 +138,7 @@ class Gaps:
         return Narrowing(len(cells), seconds_to_solve(cells, self._threads), memory)
 
     def _is_held(self, cell: Cell) -> bool:
-        return cell in self._search.known.cells or self._search.known.tables.has_cell(cell)
+        return cell in self._search.known.cells or self._search.known.holds(cell)
 
     def _look_at(self, here: CellPosition, accrued: Code, deviations: int) -> None:
         now = self._search.state(here, accrued).value

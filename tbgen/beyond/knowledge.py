@@ -51,6 +51,8 @@ class Known:
     """All that is known: see :class:`tbgen.cells.bounds.Knowledge`.
 
     :param others: sources besides tables, solved cells and what is won after promotions.
+    :ivar tables: for what they alone tell: depths, lines and values with any accrued score, look-ups, and
+        which tables are missing.
     """
 
     def __init__(
@@ -96,6 +98,10 @@ class Known:
     def bound(self, route: Route, end: int) -> Code:
         """Return one end that holds for all positions that a route leads to."""
         return WORST[end] if route.quiet else bound_of(route.destination, end)
+
+    def holds(self, cell: Cell) -> bool:
+        """Whether tables hold a cell's positions, so that it need not be solved."""
+        return self.tables.has_cell(cell)
 
     def same_ends(self, route: Route) -> bool:
         """Whether the blocks of both ends are the same, and have the values of all positions."""

@@ -176,7 +176,7 @@ class Ledger:
 
     def is_held(self, cell: Cell) -> bool:
         """Whether a canonical cell need not be solved, or cannot be."""
-        return self.is_solved(cell) or cell in self.refused or self._known.tables.has_cell(cell)
+        return self.is_solved(cell) or cell in self.refused or self._known.holds(cell)
 
     def is_stale(self, cell: Cell, end: int, home: Cell, swapped: bool) -> bool:
         """Whether one end of a cell may be narrowed since this search solved it last, if it ever did: a cell

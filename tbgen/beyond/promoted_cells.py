@@ -327,10 +327,8 @@ class PromotedCells:
         say, and else what is known."""
 
         def block(route: Route, end: int) -> Block | None:
-            if len(route.destination.mobile) <= self._mobile:
+            if len(route.destination.mobile) <= self._mobile or self._tables.knows(route):
                 return known.block(route, end)
-            if self._tables.knows(route):
-                return self._tables.block(route, end)
             whole, side = wholes.get(route.destination), side_after(route)
             # After a double step that may be captured, only the bound of the other side holds.
             if whole is None or (route.passed is not None and end != end_of(side)):
@@ -338,12 +336,8 @@ class PromotedCells:
             return Block(whole.values(end, side), np.zeros(0, np.uint16))
 
         def same_ends(route: Route) -> bool:
-            if len(route.destination.mobile) <= self._mobile:
-                return known.same_ends(route)
             whole = wholes.get(route.destination)
-            return self._tables.same_ends(route) or (
-                whole is not None and whole.exact and route.passed is None
-            )
+            return known.same_ends(route) or (whole is not None and whole.exact and route.passed is None)
 
         return SomeKnowledge(block, known.bound, same_ends)
 
