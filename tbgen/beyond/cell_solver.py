@@ -159,13 +159,13 @@ class CellSolver:
         :raises OutOfBudgetError: if that takes too long; not at first for the given position's cell, without
             which there is no answer.
         """
-        cell, threads = wanted.cell, self._budget.threads
-        if cell == self._root and cell not in self._known.cells:
-            return Games(cell, self._known, threads, wanted.ends, self.ledger.window(cell))
+        cell = wanted.cell
+        needed = cell == self._root and cell not in self._known.cells
 
         def block(route: Route, end: int) -> Block | None:
-            self._budget.ask_again(cell.size)
+            if not needed:
+                self._budget.ask_again(cell.size)
             return self._known.block(route, end)
 
         knowledge = SomeKnowledge(block, self._known.bound, self._known.same_ends)
-        return Games(cell, knowledge, threads, wanted.ends, self.ledger.window(cell))
+        return Games(cell, knowledge, self._budget.threads, wanted.ends, self.ledger.window(cell))
