@@ -1,7 +1,9 @@
 """Sources of what is known about the positions that moves out of a cell lead to; Syzygy files are one."""
 
+import sys
 from abc import ABC, abstractmethod
-from threading import Lock
+from functools import lru_cache, partial
+from operator import attrgetter
 from typing import Final, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +16,7 @@ from tbgen.cells.routes import Route
 from tbgen.cells.window import FAR, Interval
 from tbgen.index.layout import Side
 from tbgen.probe.syzygy import Syzygy, Winner
+from tbgen.store.cache import Recent
 
 
 class Answer(NamedTuple):
@@ -89,6 +92,7 @@ _BARE: Final = (Code(254), Code(1))
 G0.5 at most."""
 
 
+@lru_cache(maxsize=1 << 12)
 def bound_of(cell: Cell, end: int) -> Code:
     """Return what holds at one end for all positions of a cell: the worst, unless a king is bare."""
     white, black = cell.sides()
@@ -124,13 +128,13 @@ class SyzygyExits(ExitSource):
 
     def __init__(self, files: Syzygy) -> None:
         self._files = files
-        self._found: dict[tuple[Cell, Side, int | None], NDArray[np.uint8]] = {}
-        self._lock = Lock()
+        self._winners = Recent[NDArray[np.uint8]](sys.maxsize, attrgetter("nbytes"))
+        """Those of all slots, by cell, side to move and pawn that may be captured; none of them goes."""
 
     @property
     def nbytes(self) -> int:
         """Bytes of what is kept in memory."""
-        return sum(winners.nbytes for winners in self._found.values())
+        return self._winners.size
 
     def knows(self, route: Route) -> bool:
         """Whether there is a file for what a route leads to, and not too much of that for a block."""
@@ -153,25 +157,21 @@ class SyzygyExits(ExitSource):
         return cell.size <= _SLOTS and self._files.has_material(f"{white}v{black}")
 
     def block(self, route: Route, end: int) -> Block:
-        """Return one end of the intervals of the positions that a route leads to; what holds for all of them
-        where files are missing that captures lead to.
+        """Return one end of the intervals of the positions that a route leads to; the worst where files are
+        missing that captures lead to.
 
         :raises DamagedTableError: if a file cannot be used.
         """
         key = route.destination, side_after(route), route.passed
-        with self._lock:
-            if key not in self._found:
-                self._found[key] = self._winners(*key)
-            winners = self._found[key]
+        winners = self._winners.made(key, partial(self._find_winners, *key))
         value = np.array([worth[end] for worth in _WORTH], np.uint8)
-        value[Winner.UNKNOWN] = bound_of(route.destination, end)
         depth = np.zeros(len(_WORTH), np.uint16)
         for winner, depths in _DEPTHS.items():
             depth[winner] = depths[end]
         return Block(value[winners], depth[winners])
 
-    def _winners(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:
-        """The winners of all slots of a cell."""
+    def _find_winners(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:
+        """Find the winners of all slots of a cell."""
         found = np.full(cell.size, _NOTHING, np.uint8)
         for slot in range(cell.size):
             board = cell.board_of(side, slot)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import chess
+import numpy as np
 
 from tbgen.beyond.budget import Meter
 from tbgen.beyond.exit_sources import Answer, ExitSource, both, bound_of
@@ -85,15 +86,19 @@ class Known:
         return block if by_ply is None else both(block, part_of(by_ply, route), end)
 
     def stored(self, route: Route, end: int) -> Block | None:
-        """Return what the sources say of the positions that a route leads to, if anything."""
+        """Return what the sources say of the positions that a route leads to, if anything; no less than holds
+        for all of them."""
         block = None
         for source in () if route.quiet else self._sources:
             if source.knows(route):
                 found = source.block(route, end)
                 block = block if found is None else both(block, part_of(found, route), end)
                 if source.exact:
-                    break
-        return block
+                    return block
+        bound = self.bound(route, end)
+        if block is None or bound == WORST[end]:
+            return block
+        return both(block, Block(np.array([bound], np.uint8), np.zeros(1, np.uint16)), end)
 
     def bound(self, route: Route, end: int) -> Code:
         """Return one end that holds for all positions that a route leads to."""
@@ -145,18 +150,17 @@ class Known:
 
     def _worth_by_ply(self, position: CellPosition) -> Interval:
         """Return what the best capture or pawn move is worth to the side to move."""
-        found = [bound_of(position.cell, end) for end in ENDS]
-        end = end_of(side_of(position.board))
+        found, end = list(WORST), end_of(side_of(position.board))
         better = max if end == UPPER else min
         for step in position.moves():
             if step.zeroing and not position.board.is_en_passant(step.move):
-                after, bound = self._stored_worth(step.after)[0][end], bound_of(step.after.cell, end)
-                found[end] = better(found[end], bound if after == WORST[end] else after)
+                found[end] = better(found[end], self._stored_worth(step.after)[0][end])
         return Interval(*found)
 
     def _stored_worth(self, position: CellPosition) -> tuple[Interval, bool]:
-        """Return what the sources say of a position, and whether a ply further on tells no more."""
-        found, final = WORST, False
+        """Return what the sources say of a position, no less than holds for all of its cell; and whether a
+        ply further on tells no more."""
+        found, final = Interval(*(bound_of(position.cell, end) for end in ENDS)), False
         if position.over:
             found = Interval(position.own, position.own)
         for source in self._sources:

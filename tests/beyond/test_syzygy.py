@@ -15,7 +15,7 @@ from tbgen.beyond.solver import solve
 from tbgen.beyond.table_source import Tables
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, side_after
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, side_after
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import routes_of
@@ -89,7 +89,12 @@ def test_proof_goes_on_from_them(tmp_path: Path, files: Syzygy) -> None:
 
 @pytest.mark.parametrize("fen", BOARDS)
 def test_blocks_say_what_positions_do(
-    fen: str, tables: Path, files: Syzygy, syzygy: SyzygyExits, monkeypatch: pytest.MonkeyPatch
+    fen: str,
+    tables: Path,
+    tmp_path: Path,
+    files: Syzygy,
+    syzygy: SyzygyExits,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     board = chess.Board(fen)
     frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
@@ -103,12 +108,16 @@ def test_blocks_say_what_positions_do(
         assert ((lower.depth > upper.depth) == (lower.value == 0)).all()
         assert ((lower.depth < upper.depth) == (upper.value == 255)).all()
     # Where a file is missing there are positions all the same.
-    monkeypatch.setattr(syzygy, "_found", {})
+    syzygy._winners.clear()
     monkeypatch.setattr(files._files, "get_wdl", lambda board: None)
     white, black = routes[0].destination.sides()
-    for end, bound in ((LOWER, 254 if black == "K" else 255), (UPPER, 1 if white == "K" else 0)):
-        block = syzygy.block(routes[0], end)
-        assert set(block.value.tolist()) == {bound, int(NONE)}
+    with tbgen.open_tablebase(tmp_path) as nothing:
+        known = Known(Tables(nothing), SolvedCells(), syzygy)
+        for end, bound in ((LOWER, 254 if black == "K" else 255), (UPPER, 1 if white == "K" else 0)):
+            assert set(syzygy.block(routes[0], end).value.tolist()) == {WORST[end], int(NONE)}
+            block = known.stored(routes[0], end)
+            assert block is not None
+            assert set(block.value.tolist()) - {int(NONE)} == {bound}
 
 
 def test_positions_are_asked_for_with_their_en_passant_right(

@@ -16,8 +16,8 @@ from tbgen.beyond.proof import POSITIONS, prove_wins
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import QUEEN
 from tbgen.beyond.table_source import Tables
-from tbgen.board.score import NONE
-from tbgen.cells.bounds import WORST, SomeKnowledge
+from tbgen.board.score import NONE, GScore
+from tbgen.cells.bounds import LOWER, WORST, SomeKnowledge
 from tbgen.cells.cell import PAWN, Cell, lineup_of_cell, man_of, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
@@ -26,7 +26,7 @@ from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.words import Words
 from tests.support.exhaustive import exhaustive
-from tests.support.exit_contract import check_source
+from tests.support.exit_contract import check_source, views_of
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -97,6 +97,22 @@ def test_captures_that_leave_pawns_need_no_table() -> None:
     without = blind.solve(whole, nothing)
     assert not (without.won & ~found.won).any()
     assert np.bitwise_count(found.won).sum() > 1.2 * np.bitwise_count(without.won).sum()
+
+
+def test_a_bare_king_does_not_mate_though_more_is_known(tmp_path: Path) -> None:
+    """Where no mate is found either, in blocks as in single positions."""
+    board = chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1")
+    cell = Cell.of_board(board, mobile_squares(board))
+    (route,) = (route for route in routes_of(lineup_of_cell(cell)) if is_to_queen(route, cell))
+    with tbgen.open_tablebase(tmp_path) as tables:
+        known = Known(Tables(tables), SolvedCells(), won=WonCells(2))
+        for each in list(known.won.unsolved(route.destination)):
+            known.won.solve(each, known)
+        block = known.block(route, LOWER)
+        assert block is not None
+        views = ((slot, view) for slot in range(route.destination.size) for view in views_of(route, slot))
+        found = {(int(block.value[slot]), known.worth(view).lower) for slot, view in views}
+    assert found == {(0, 0), (GScore("-G0.5").code,) * 2}
 
 
 def is_to_queen(route: Route, cell: Cell) -> bool:
