@@ -42,7 +42,7 @@ class ForwardProof:
     sampled: int = 0
 
 
-class _Solution(NamedTuple):
+class _SolvedCell(NamedTuple):
     """The number of a solution, and the window in which it was found."""
 
     number: int
@@ -72,7 +72,7 @@ class Ledger:
         self._tried: Interval | None = None
         """What the state might be worth when a close window about its accrued score was asked for."""
         self.solved = 0
-        self._last: dict[tuple[Cell, int], _Solution] = {}
+        self._last: dict[tuple[Cell, int], _SolvedCell] = {}
         """By which an end became known better last."""
         self._won: dict[Cell, int] = {}
         """The solutions by which it was found what is won in whole cells, and with their files mirrored."""
@@ -128,7 +128,7 @@ class Ledger:
         number = self.solved + solutions
         for bounds in found:
             ends = product([bounds.cell], bounds.ends)
-            self._last |= dict.fromkeys(ends, _Solution(number, bounds.window))
+            self._last |= dict.fromkeys(ends, _SolvedCell(number, bounds.window))
         self.solved = number
 
     def add_wins(self, whole: Cell) -> None:
@@ -138,7 +138,7 @@ class Ledger:
 
     def add_told(self, cells: Iterable[Cell]) -> None:
         """Enter cells of which tables have told more: what rests on them may be solved again."""
-        self._last |= dict.fromkeys(product(cells, ENDS), _Solution(self.solved + 1, EVERYTHING))
+        self._last |= dict.fromkeys(product(cells, ENDS), _SolvedCell(self.solved + 1, EVERYTHING))
 
     def add_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
         """Enter that a cell has been solved at some ends while pawns of one side stood still."""

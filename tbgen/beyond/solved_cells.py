@@ -31,7 +31,7 @@ OPEN_BYTES: Final = 1 << 30
 """What cells that are open may take, unless said otherwise: four or five of four mobile men."""
 
 
-class _Found(NamedTuple):
+class _ClosedCell(NamedTuple):
     """What is known of a cell without opening it."""
 
     version: int = 0
@@ -66,7 +66,7 @@ class SolvedCells(ExitSource):
         """...and those that are packed now, or next."""
         self._at_work: Future[None] | None = None
         """What packs the large one among these."""
-        self._found: dict[Cell, _Found] = {}
+        self._found: dict[Cell, _ClosedCell] = {}
 
     @property
     def nbytes(self) -> int:
@@ -120,7 +120,7 @@ class SolvedCells(ExitSource):
         :param more: whether more is known of the cell than before.
         """
         cell = bounds.cell
-        self._found[cell] = _Found(self.version(cell) + more, bounds.window, bounds.ends)
+        self._found[cell] = _ClosedCell(self.version(cell) + more, bounds.window, bounds.ends)
         self._close(self._open.put(cell, bounds))
 
     def _close(self, closed: Iterable[Bounds]) -> None:
@@ -175,7 +175,7 @@ class SolvedCells(ExitSource):
 
     def version(self, cell: Cell) -> int:
         """Return a number that is another one whenever more is known of a cell, canonical or not."""
-        return self._found.get(cell.canonical()[0], _Found()).version
+        return self._found.get(cell.canonical()[0], _ClosedCell()).version
 
     def __contains__(self, cell: Cell) -> bool:
         """Whether a cell, canonical or not, is solved."""
@@ -192,10 +192,10 @@ class SolvedCells(ExitSource):
         """Return the ends at which a canonical cell is solved."""
         return self._found_of(cell).ends
 
-    def _found_of(self, cell: Cell) -> _Found:
+    def _found_of(self, cell: Cell) -> _ClosedCell:
         if cell not in self._found:
             self.get(cell)
-        return self._found.get(cell, _Found())
+        return self._found.get(cell, _ClosedCell())
 
     def _is_kept(self, cell: Cell) -> bool:
         """Whether a canonical cell is on disk, and can be used."""

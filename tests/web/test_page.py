@@ -416,7 +416,7 @@ def test_a_finger_drags_a_man_and_not_the_page(opened: Opener) -> None:
     visit = opened(has_touch=True, viewport=PHONE)
     visit.has_depth(4)
     finger = visit.page.context.new_cdp_session(visit.page)
-    way = {"touchStart": ["g5"], "touchMove": ["g3", "h4", "h5"], "touchEnd": [None]}
+    way = {"touchStart": ["g5"], "touchMove": ["g3", "h4", "h5"], "touchEnd": [""]}
     for kind, squares in way.items():
         for square in squares:
             points = [dict(zip("xy", visit.square(square), strict=True))] if square else []
