@@ -106,12 +106,13 @@ _BLOCKS_AT_ONCE: Final = 2048
 """Blocks per job of a thread."""
 
 Part = tuple[int, int]
-"""The first of some neighbouring blocks and the one after the last."""
+"""The first of some neighbouring blocks, or slots or words, and the one after the last."""
 
 
-def parts_of(first: int, end: int) -> list[Part]:
-    """Return the parts in which threads work the blocks ``first`` to ``end`` - 1 off."""
-    return list(pairwise([*range(first, end, _BLOCKS_AT_ONCE), end]))
+def parts_of(first: int, end: int, at_once: int = _BLOCKS_AT_ONCE) -> list[Part]:
+    """Return the parts in which threads work the blocks ``first`` to ``end`` - 1 off; or slots or words, so
+    many ``at_once``."""
+    return list(pairwise([*range(first, end, at_once), end]))
 
 
 _MOST_BYTES: Final = 8 * BLOCK_SLOTS
@@ -249,7 +250,7 @@ class Encoder:
         def turn(part: Part) -> None:
             turn_flags(self._content, captures, *part)
 
-        words = list(pairwise([*range(0, len(captures), _AT_ONCE // 64), len(captures)]))
+        words = parts_of(0, len(captures), _AT_ONCE // 64)
         list(pool.map(turn, words))
         try:
             yield
@@ -264,7 +265,7 @@ class Encoder:
             count_codes(self._content, found, *part)
             return found
 
-        slots = pairwise([*range(0, len(self._content.value), _AT_ONCE), len(self._content.value)])
+        slots = parts_of(0, len(self._content.value), _AT_ONCE)
         count = np.sum(list(pool.map(counted, slots)), axis=0)
         count[NONE] = 0
         order = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]

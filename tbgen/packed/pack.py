@@ -137,9 +137,8 @@ class NeedFinder:
             raise OverflowError(f"{layout.material}: depths of {deepest} plies have no room in packed tables")
 
         def expand() -> None:
-            if len(like) or mirrored or not layout.pawns:
-                slots = ply.phase.canonical, ply.phase.legal[side]
-                do(expand_words, frame, like, mirrored, *slots, pool.value[own], pool.depth[own])
+            slots = ply.phase.canonical, ply.phase.legal[side]
+            do(expand_words, frame, like, mirrored, *slots, pool.value[own], pool.depth[own])
 
         if resets := ply.phase.score_resets:  # then the layers have taken the room of the exits
             do(side_exits, workspace, pool, derived, False, ply.phase.canonical)

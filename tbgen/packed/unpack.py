@@ -245,9 +245,8 @@ class _Unpacker:
     def expand(self, side: Side) -> None:
         """Copy the canonical slots of one side of the phase to all slots of the same positions."""
         ply, part, like = self._ply, self._part(side), self._workspace.like
-        if len(like) or self._mirrored or not self._layout.pawns:
-            slots = ply.phase.canonical, ply.phase.legal[side]
-            self._run(expand_words, ply.frame, like, self._mirrored, *slots, ply.value[part], ply.depth[part])
+        slots = ply.phase.canonical, ply.phase.legal[side]
+        self._run(expand_words, ply.frame, like, self._mirrored, *slots, ply.value[part], ply.depth[part])
 
     def blank(self, phase: int) -> None:
         """Clear the slots of a phase that are no canonical ones of positions."""
