@@ -108,8 +108,10 @@ class Page:
         tags, said = await self._introduction(request)
         content = self.files[_INDEX].replace(b"</head>", f"{tags}</head>".encode(), 1)
         for name, text in (("value", said.headline), ("sentence", said.sentence)):
-            begin = f'<p id="{name}">'
-            content = content.replace(begin.encode(), f"{begin}{html.escape(text)}".encode(), 1)
+            shown = rf'(<p id="{name}">)[^<]*'.encode()
+            content = re.sub(
+                shown, lambda begin, text=text: begin[1] + html.escape(text).encode(), content, count=1
+            )
         return _answer(request, _INDEX, content, _MAY, _pack)
 
     def _answering(self, fixed: str | None, policy: str = _MAY) -> Handler:

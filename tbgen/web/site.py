@@ -6,9 +6,11 @@ An event that is over is there too: the answers of the server of its page, each 
 after its address.
 """
 
+import hashlib
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -105,6 +107,10 @@ _OF_EVENTS: Final = re.compile(r"live\.(html|css|js)")
 _LINK: Final = re.compile(r'\b(href|data-page)="(embed|live|play|puzzles)"')
 """An address that servers have without the ending of its file."""
 _HEAD: Final = '<meta charset="utf-8">'
+_WAITED_FOR: Final = re.compile(
+    r'<link rel="stylesheet" href="page/([^"]+)">|<script src="page/([^"]+)"></script>'
+)
+"""A file that browsers fetch before they show anything."""
 
 
 class PiecesDocument(Document):
@@ -260,10 +266,25 @@ def _write_page(target: Path) -> None:
         is_page = name in pages
         path = target / name if is_page else target / "page" / name
         make_directory(path.parent)
-        write_file(path, _without_server(found[name].decode()).encode() if is_page else found[name])
+        write_file(path, _without_server(found[name].decode(), found).encode() if is_page else found[name])
 
 
-def _without_server(page: str) -> str:
-    """Return a page for a host that sends no headers of ours and knows files by their names."""
-    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    return _LINK.sub(r'\1="\2.html"', page).replace(_HEAD, f"{_HEAD}\n{policy}", 1)
+def _without_server(page: str, files: Mapping[str, bytes]) -> str:
+    """Return a page for a host that sends no headers of ours and knows files by their names.
+
+    Its styles, and the script that has to run first, are inlined: a browser shows nothing before it has them.
+    """
+    hashes: dict[str, list[str]] = {"style": [], "script": []}
+
+    def inlined(match: re.Match[str]) -> str:
+        tag, text = ("style", files[match[1]]) if match[1] else ("script", files[match[2]])
+        digest = b64encode(hashlib.sha256(text).digest()).decode()
+        hashes[tag].append(f"'sha256-{digest}'")
+        return f"<{tag}>{text.decode()}</{tag}>"
+
+    page = _WAITED_FOR.sub(inlined, page)
+    policy = POLICY
+    for tag, found in hashes.items():
+        policy = policy.replace(f"{tag}-src 'self'", " ".join([f"{tag}-src 'self'", *found]))
+    head = f'{_HEAD}\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    return _LINK.sub(r'\1="\2.html"', page).replace(_HEAD, head, 1)

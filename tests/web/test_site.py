@@ -1,6 +1,8 @@
 """The files of a site: what is written, and what is refused."""
 
+import base64
 import errno
+import hashlib
 import json
 import os
 import re
@@ -44,6 +46,10 @@ def test_a_site_is_a_set_with_the_page(own: Path, tmp_path: Path) -> None:
         assert '<html data-static="" lang' in text
         assert 'rel="modulepreload" href="page/static/source.js"' in text
         assert text.index("Content-Security-Policy") < text.index("<link")
+        assert not re.search(r'rel="stylesheet"|<script src', text)  # nothing more to wait for
+        for content in re.findall(r"<(?:style|script)>(.*?)</", text, re.DOTALL):
+            digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in text, page
         for link in re.findall(r'(?:href|src|data-page)="([^"#]+)"', text):
             assert link in found or link in ("./", "openapi.json", "live.html", "report/"), (page, link)
     to_do = plan(read_list(source_of(str(target / "tables"))), tmp_path, R, None, place="")
