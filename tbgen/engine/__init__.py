@@ -1,1 +1,1 @@
-"""A UCI engine that plays r-mobility: by tables where they reach, by what is proved, else by search."""
+"""A UCI engine that plays r-mobility: by tables where possible, otherwise by proofs and search."""

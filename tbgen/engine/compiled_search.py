@@ -1,6 +1,6 @@
-"""The compiled search of one state: what it is told of the game, and what it finds.
+"""The compiled search of one state: its input, its control from Python, and its result.
 
-It asks for values of leaves, and tables answer meanwhile. Its kernels are compiled, or loaded where they are.
+While the kernels search, a thread looks up in tables the values of the leaves that they ask for.
 """
 
 import threading
@@ -27,46 +27,48 @@ from tbgen.engine.table_advice import EngineTables
 from tbgen.games.settings import PLIES as PLIES_OF_RULE
 from tbgen.games.settings import FiftyMoveRule
 
-_PAUSE: Final = 0.001
-"""Seconds between two looks for questions."""
+_POLL_SECONDS: Final = 0.001
+"""Interval at which the thread looks for new requests."""
 _LETTERS: Final = "PNBRQKpnbrqk"
 _NO_VALUE: Final = 4 * MATE
-_UNKNOWN_DEPTH: Final = 250
+_ASSUMED_DEPTH: Final = 250
+"""Plies to a value whose depth the tables do not store."""
 
 
 class LeafValues:
-    """Answers what one search asks, in a thread of its own, until it is closed.
+    """A thread that looks up in tables the values that one search requests, until it is closed.
 
-    :param tables: who is asked; None if there are none.
-    :param rule: the 50-move rule of the game, under which only goals count that are reached before its end.
+    :param tables: the tables; None if the engine has none.
+    :param rule: the 50-move rule of the game; a value counts only if it is reached before the rule ends the
+        game.
     """
 
     def __init__(self, room: SearchRoom, tables: EngineTables | None, rule: FiftyMoveRule) -> None:
         self._room, self._tables = room, tables
-        self.most_men = MAX_MEN if tables and tables.there else 0
-        """Positions with more men are not asked for."""
+        self.max_men = MAX_MEN if tables and tables.materials else 0
+        """Largest number of men of positions to look up."""
         self._closed = threading.Event()
         self._rule = rule
 
     @property
     def pending(self) -> bool:
-        """Whether something has been asked that is not answered yet."""
+        """Whether a request has not been answered yet."""
         return bool(self._room.control[at.ANSWERED] < self._room.control[at.ASKED])
 
     def start(self) -> None:
-        """Answer from now on."""
-        if self._tables and self.most_men:
+        """Start the thread."""
+        if self._tables and self.max_men:
             threading.Thread(target=self._run, args=(self._tables,), daemon=True).start()
 
     def close(self) -> None:
-        """Stop, but do not wait for tables that are being loaded."""
+        """Stop the thread, without waiting for tables that are being loaded."""
         self._closed.set()
 
     def _run(self, tables: EngineTables) -> None:
         room, control = self._room, self._room.control
-        while not self._closed.wait(_PAUSE):
+        while not self._closed.wait(_POLL_SECONDS):
             first, last = int(control[at.ANSWERED]), int(control[at.ASKED])
-            if first < last and tables.can_tell:
+            if first < last and tables.ready:
                 asked = room.asked[np.arange(first, last) % len(room.asked)]
                 _, places = np.unique(asked[:, row.KEY], return_index=True)
                 self._answer(asked[places], tables)
@@ -74,16 +76,16 @@ class LeafValues:
                     control[at.ANSWERED] = last
 
     def _answer(self, asked: NDArray[np.uint64], tables: EngineTables) -> None:
-        """Have tables tell values, and write them where the search looks for them, while it lasts."""
+        """Look up values, and write them where the search reads them unless the thread has been closed."""
         room = self._room
         for letters, rows, squares in _by_men(asked):
             side = asked[rows, row.TURN].astype(np.int64)
             accrued = _codes(asked[rows, row.ACCRUED].astype(np.int64))
-            told = None if self._closed.is_set() else tables.values(letters, squares, side, accrued)
+            found = None if self._closed.is_set() else tables.values(letters, squares, side, accrued)
             value = (
                 np.full(len(rows), _NO_VALUE)
-                if told is None
-                else _values(*told, asked[rows], room.worth, self._rule)
+                if found is None
+                else _search_values(*found, asked[rows], room.worth, self._rule)
             )
             if self._closed.is_set():
                 return
@@ -96,40 +98,44 @@ class LeafValues:
 def _by_men(
     positions: NDArray[np.uint64],
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield the letters of men, the rows that have these, and their squares in the order of the letters."""
+    """Group positions by their men; yield letters, rows, and squares in the order of the letters."""
     sets = positions[:, None, row.OF_WHITE : row.OF_BLACK + 1] & positions[:, : row.KINGS + 1, None]
     sets = sets.transpose(0, 2, 1).reshape(len(positions), len(_LETTERS))
-    there = sets[:, :, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
-    counts, group = np.unique(there.sum(axis=2), axis=0, return_inverse=True)
+    occupied = sets[:, :, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
+    counts, group = np.unique(occupied.sum(axis=2), axis=0, return_inverse=True)
     for number, count in enumerate(counts.astype(np.int64)):
         rows = np.flatnonzero(group.ravel() == number)
         letters = "".join(letter * int(many) for letter, many in zip(_LETTERS, count, strict=True))
-        yield letters, rows, np.nonzero(there[rows])[2].reshape(len(rows), len(letters))
+        yield letters, rows, np.nonzero(occupied[rows])[2].reshape(len(rows), len(letters))
 
 
 def _codes(accrued: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the codes that tables have for accrued scores of rows; one beyond these counts as none, since no
-    table has a value beyond them."""
+    """Convert the accrued scores of rows to codes of tables.
+
+    A score without a code becomes NONE, because its rank is higher than that of every value in a table.
+    """
     rank = accrued >> 1
     return np.where(rank > MAX_CODED_RANK, NONE, np.where(accrued & 1, 255 - rank, rank))
 
 
-def _values(
+def _search_values(
     codes: NDArray[np.uint8],
     depths: NDArray[np.int32],
     asked: NDArray[np.uint64],
     worth: NDArray[np.int64],
     rule: FiftyMoveRule,
 ) -> NDArray[np.int64]:
-    """Return what values of tables are worth to White, by what the ranks of scores are worth.
+    """Convert values and depths of tables to values for White on the scale of the search.
 
-    For each ply to them they are worth less to who prefers them to what has accrued.
+    Each ply makes a value worth less to the side that prefers it to the accrued score.
+
+    :param worth: the worth of each rank on that scale.
     """
     white, accrued = codes < NONE, _codes(asked[:, row.ACCRUED].astype(np.int64))
     rank = np.where(white, codes, 255 - codes).astype(np.int64)
     lead = np.where(rank == 0, MATE + REACH, worth[rank]) * np.where(white, 1, -1)
     # Codes are in the order of scores, White's best one first.
-    plies = np.where(depths < 0, _UNKNOWN_DEPTH, depths)
+    plies = np.where(depths < 0, _ASSUMED_DEPTH, depths)
     value = lead + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
     if rule is not FiftyMoveRule.NONE:
         clock = np.maximum(asked[:, row.CLOCK].astype(np.int64), CLOCK_TOLD)
@@ -137,36 +143,40 @@ def _values(
     return value
 
 
-_GLANCE: Final = 0.002
-"""Seconds between two looks at the timer."""
+_TIMER_POLL_SECONDS: Final = 0.002
+"""Interval at which the timer is checked."""
 PATIENCE: Final = 0.05
 """Seconds to wait for tables."""
-_AGAIN: Final = 2
-"""Iterations up to this depth are repeated when tables have told values that they asked for."""
-_NEAR: Final = 4
-"""In a drawn game tables are waited for up to this iteration, for trades decide."""
+_MAX_REPEATED_DEPTH: Final = 2
+"""Greatest depth of iterations that are repeated after tables have answered their requests."""
+_MAX_WAITING_DEPTH: Final = 4
+"""Greatest depth of iterations that wait for tables in a drawn game, which exchanges of men decide."""
 _NO_LIMIT: Final = 1 << 62
-_LIMITS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
-"""Ranks below which an improvement is progress."""
-_LAST: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
+_PROGRESS_RANKS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
+"""Ranks below which an improvement resets the 50-move counter, by rule."""
+_LAST_SCORES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
+"""Code in the control array for the scores that count once the 50-move counter has run out, by rule."""
 _HOPE: Final = GScore("G1.5")
-"""What a drawn game may still come to against a side that plays chess only."""
+"""Score that a drawn game may still reach against a side that plays only chess."""
 _COST: Final = 6 * MATE
-"""What a point is worth that a move gives up by the rules of chess: three times as much as one of r-mobility,
-for whoever says so may not look deep."""
+"""Price of a point given up by the rules of chess, on the scale of the search.
+
+It is three times that of a point of r-mobility, because the partner that reports the cost may not have
+searched deep.
+"""
 
 
 class CompiledSearch:
     """One search from one state.
 
-    :param moves: legal ones to choose among, at least one.
-    :param room: what it works with, for one search at a time.
-    :param tables: tell the values of leaves.
-    :param over: tells by the number of nodes whether to stop.
-    :param lines: how many of the best moves are looked for, each with its line.
-    :param most_nodes: after how many nodes to stop; None for no limit.
-    :param candidates: where the game is known to be drawn in chess, and the other side plays chess only: the
-        moves with what is known of them.
+    :param moves: the legal moves to choose from, at least one.
+    :param room: workspace of the search; only one search at a time may use it.
+    :param tables: tables for the values of leaves.
+    :param over: returns, for a number of nodes, whether to stop.
+    :param lines: number of best moves to find, each with its line.
+    :param most_nodes: number of nodes after which to stop; None for no limit.
+    :param candidates: cost and expected answer of each move, in a game that is drawn in chess against an
+        opponent who plays only chess; otherwise None.
     :param patience: seconds to wait for tables in the first iterations.
 
     :ivar game: the game, which is not changed.
@@ -190,40 +200,41 @@ class CompiledSearch:
         self._leaves = LeafValues(room, tables, game.settings.fifty_move_rule)
         self._set_up(moves)
         self.best = RootLine((self._line([int(room.moves[0, 0])])[0],), 0, 0)
-        """The best line so far; before the first iteration a legal move."""
+        """The best line so far; before the first iteration, any legal move."""
 
     @property
     def nodes(self) -> int:
-        """States looked at so far."""
+        """Number of states searched so far."""
         return int(self._room.control[at.NODES])
 
     @property
     def counts(self) -> SearchCounts:
-        """How far it has come."""
+        """Statistics of the search so far."""
         control, full = self._room.control, np.mean(self._room.keys[:1000] != 0)
         return SearchCounts(self.nodes, int(control[at.HITS]), int(control[at.DEEPEST]), int(1000 * full))
 
     def run(
-        self, depth: int | None, enough: Callable[[], bool], tell: Callable[[RootLine], None]
+        self, depth: int | None, stop_deepening: Callable[[], bool], report: Callable[[RootLine], None]
     ) -> RootLine:
-        """Search deeper and deeper, and return the best line when it is time.
+        """Search by iterative deepening until it is time to stop, and return the best line.
 
-        :param depth: iterations at most, None for as many as there is time for.
-        :param enough: tells whether no other iteration should begin.
-        :param tell: called with each line of an iteration, the best first, and when it was stopped in one.
+        :param depth: maximum number of iterations, None for no limit.
+        :param stop_deepening: returns whether to start no further iteration.
+        :param report: called with each line of an iteration, best first, and with the best line if the search
+            is stopped within an iteration.
         """
         with self._watched(), closing(self._leaves):
             self._leaves.start()
             for iteration in range(1, min(depth or PLIES, PLIES - 1) + 1):
                 for place in range(1, self._places + 1):
-                    self._iterate(iteration, place, tell)
-                    while iteration <= _AGAIN and not self._stopped and self._told_more():
-                        self._room.control[at.FORGOTTEN] += 1  # what has been found without them
-                        self._iterate(iteration, place, tell)
-                if self._candidates is not None and iteration <= _NEAR and not self._stopped:
-                    self._told_more()
+                    self._iterate(iteration, place, report)
+                    while iteration <= _MAX_REPEATED_DEPTH and not self._stopped and self._await_tables():
+                        self._room.control[at.FORGOTTEN] += 1  # discards results found without tables
+                        self._iterate(iteration, place, report)
+                if self._candidates is not None and iteration <= _MAX_WAITING_DEPTH and not self._stopped:
+                    self._await_tables()
                 plies = mate_plies(self.best.value)
-                if self._stopped or enough() or (plies is not None and plies <= iteration):
+                if self._stopped or stop_deepening() or (plies is not None and plies <= iteration):
                     break
         return self.best
 
@@ -232,14 +243,15 @@ class CompiledSearch:
         return bool(self._room.control[at.ABORTED])
 
     def _set_up(self, moves: Sequence[chess.Move]) -> None:
-        """Write the game and the moves to choose among into the room."""
+        """Write the game and the moves to choose from into the workspace."""
         room, game, control = self._room, self.game, self._room.control
         played = game.played[-HISTORY:]
         for number, (key, ply) in enumerate(played):
-            men, white, turn, rights, passing = key[:6], key[6], key[7], key[8], key[9]
-            there = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
+            men, white, turn, castling, en_passant = key[:6], key[6], key[7], key[8], key[9]
+            occupied = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
             room.rows[number] = [
-                *men, white, there & ~white, rights, 1 << passing if passing >= 0 else 0, int(not turn), 0,
+                *men, white, occupied & ~white,
+                castling, 1 << en_passant if en_passant >= 0 else 0, int(not turn), 0,
                 ply.accrued.rank << 1 | int(not ply.accrued.white), ply.score.rank, ply.clock, 0, 0, 0,
             ]  # fmt: skip
         last = len(played) - 1
@@ -250,25 +262,27 @@ class CompiledSearch:
         control[at.GENERATION], control[at.FORGOTTEN] = generation, forgotten
         control[at.MOST_NODES], control[at.ROOT] = _NO_LIMIT, last
         control[at.RULE] = rule is not FiftyMoveRule.NONE
-        control[at.LIMIT], control[at.LAST] = _LIMITS.get(rule, 0), _LAST.get(rule, 0)
+        control[at.LIMIT], control[at.LAST] = _PROGRESS_RANKS.get(rule, 0), _LAST_SCORES.get(rule, 0)
         control[at.BARE_KINGS] = game.settings.bare_kings
         room.worth[:] = PLAIN_WORTH if self._candidates is None else DRAWN_WORTH
         if self._candidates is not None:
             control[at.DRAWN] = 1 if game.live.turn else 2
             control[at.HOPE] = room.worth[_HOPE.rank] if game.live.turn else -room.worth[_HOPE.rank]
-        control[at.TABLE_MEN] = self._leaves.most_men
+        control[at.TABLE_MEN] = self._leaves.max_men
         count = begin(room, last)
         wanted = set(moves)
         kept = [move for move in map(int, room.moves[0, :count]) if self._move(game.live, move) in wanted]
         room.moves[0, : len(kept)] = kept
         self._count = len(kept)
         candidates = self._candidates or {}
-        known = [candidates.get(self._move(game.live, move), Candidate()) for move in kept]
-        room.answers[: len(kept)] = [_code(game.live, each.answer) if each.answer else 0 for each in known]
-        room.costs[: len(kept)] = [int(_COST * each.cost) for each in known]
+        judged = [candidates.get(self._move(game.live, move), Candidate()) for move in kept]
+        room.answers[: len(kept)] = [
+            _encoded(game.live, each.answer) if each.answer else 0 for each in judged
+        ]
+        room.costs[: len(kept)] = [int(_COST * each.cost) for each in judged]
 
-    def _iterate(self, iteration: int, place: int, tell: Callable[[RootLine], None]) -> None:
-        """Search for the move that takes a place, unless the search is stopped."""
+    def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:
+        """Search for the best move apart from those in earlier places, unless the search is stopped."""
         room = self._room
         if self._stopped:
             return
@@ -278,40 +292,40 @@ class CompiledSearch:
         value = search_root(room, iteration, place - 1, self._count)
         length = int(room.length[0])
         if length and not (self._stopped and place > 1):
-            seen = self._plain(value if self.game.live.turn else -value)
-            best = RootLine(self._line(room.line[0, :length].tolist()), int(seen), iteration, place)
+            for_white = self._plain(value if self.game.live.turn else -value)
+            best = RootLine(self._line(room.line[0, :length].tolist()), int(for_white), iteration, place)
             if place == 1:
                 self.best = best
-            tell(best)
+            report(best)
         elif self._stopped and place == 1:
-            tell(self.best)
+            report(self.best)
 
     def _plain(self, value: int) -> int:
-        """Return a value on the scale of :mod:`tbgen.engine.scale`."""
+        """Convert a value of this search to the scale of :mod:`tbgen.engine.scale`."""
         if self._candidates is None or abs(value) >= MATE:
             return value
         plain = int(np.interp(abs(value), DRAWN_WORTH[::-1], PLAIN_WORTH[::-1]))
         return plain if value > 0 else -plain
 
-    def _told_more(self) -> bool:
-        """Wait a little for tables that have been asked, and tell whether they have answered."""
+    def _await_tables(self) -> bool:
+        """Wait a little for pending requests to tables; return whether any existed and all are answered."""
         if not self._leaves.pending:
             return False
         until = time.perf_counter() + self._patience
         while self._leaves.pending and time.perf_counter() < until and not self._over(self.nodes):
-            time.sleep(_GLANCE)
+            time.sleep(_TIMER_POLL_SECONDS)
         return not self._leaves.pending
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
-        """Have another thread stop the search when it is time, but not before there is a best move.
+        """Stop the search from another thread when it is time, but not before it has a best move.
 
-        (On a busy machine every turn between threads takes long, and this way there are few.)
+        The kernels never call back into Python for this: on a busy machine every switch of threads is slow.
         """
         ended = threading.Event()
 
         def watch() -> None:
-            while not ended.wait(_GLANCE):
+            while not ended.wait(_TIMER_POLL_SECONDS):
                 if self.best.depth and self._over(self.nodes):
                     self._room.control[at.STOP] = 1
                     return
@@ -322,7 +336,7 @@ class CompiledSearch:
             yield
         finally:
             ended.set()
-            watching.join()  # the room is for one search at a time
+            watching.join()  # the workspace serves one search at a time
 
     def _line(self, moves: Sequence[int]) -> tuple[chess.Move, ...]:
         board, line = self.game.live.copy(stack=False), []
@@ -333,31 +347,36 @@ class CompiledSearch:
 
     @staticmethod
     def _move(board: chess.Board, move: int) -> chess.Move:
-        """Return the legal move for that of kernels, in which a king that castles moves to its rook."""
+        """Convert a move of the kernels, in which a castling king moves to its rook's square."""
         promoted = (move >> 12 & 7) + 1 if move & row.PROMOTED else None
-        told = chess.Move(move & row.FROM, move >> 6 & 63, promoted)
-        return board.parse_uci(told.uci()) if move & row.CASTLES else told
+        decoded = chess.Move(move & row.FROM, move >> 6 & 63, promoted)
+        return board.parse_uci(decoded.uci()) if move & row.CASTLES else decoded
 
 
-def _code(board: chess.Board, answer: chess.Move) -> int:
-    """Return what kernels have of an answer to a move on a board: squares and promotion."""
-    told = chess.Move.from_uci(board.uci(answer, chess960=True))
-    return told.from_square | told.to_square << 6 | (told.promotion - 1 if told.promotion else 0) << 12
+def _encoded(board: chess.Board, answer: chess.Move) -> int:
+    """Convert an answer to the form of the kernels: squares and promotion.
+
+    :param board: the position before the move that is answered.
+    """
+    move = chess.Move.from_uci(board.uci(answer, chess960=True))
+    return move.from_square | move.to_square << 6 | (move.promotion - 1 if move.promotion else 0) << 12
 
 
 FAMILY: Final = "tbgen.engine.kernels.search"
-"""Name of these kernels in the cache: the module that imports all others of them."""
+"""Name of these kernels in the cache: the module that imports all their other modules."""
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
-    """Load the kernels of the search; compile them if they are not in the cache, and have ``note`` told so
-    before."""
+    """Load the kernels of the search, compiling them first if they are not in the cache.
+
+    :param note: called with a sentence before compiling.
+    """
     with compiling(FAMILY, "of the engine's search", "about six seconds", note):
         load()
 
 
 def load() -> None:
-    """Load the kernels, or compile them."""
+    """Load or compile the kernels."""
     room = SearchRoom.of(1)
     compile_for(begin, room, 0)
     compile_for(search_root, room, 1, 0, 1)

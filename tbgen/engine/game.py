@@ -1,7 +1,4 @@
-"""The game that the engine plays: the command ``position``, what a search asks, and what is known.
-
-Advice is what somebody knows of the state to move from.
-"""
+"""The game that the engine plays: the command ``position``, the queries of a search, and advice on moves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,19 +16,19 @@ from tbgen.games.outcome import Doubt
 from tbgen.games.referee import Arbiter, PlayedPosition
 from tbgen.games.settings import FiftyMoveRule, GameSettings
 
-_FEW_PLIES: Final = 40
-"""So many moves are told to an engine for chess at least, as long as they are quiet ones."""
-_EXPECTED: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
+_MIN_HISTORY: Final = 40
+"""Minimum number of recent quiet plies to send to a chess engine."""
+_USAGE: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class RootLine:
-    """A move with best play after it, as far as a search has looked.
+    """A move and the best play after it that a search has found.
 
-    :ivar line: best play as far as it is known, at least a move.
-    :ivar value: of the game, on the scale of :mod:`tbgen.engine.scale`, seen by White.
-    :ivar depth: plies of the iteration that found it; 0 before the first one.
-    :ivar place: of the line's first move among all of them, the best one's 1.
+    :ivar line: the move and the play after it; at least the move.
+    :ivar value: value of the game for White, on the scale of :mod:`tbgen.engine.scale`.
+    :ivar depth: depth in plies of the iteration that found the line; 0 before the first iteration.
+    :ivar place: rank of the line's first move among all moves; 1 for the best.
     """
 
     line: tuple[chess.Move, ...]
@@ -41,12 +38,12 @@ class RootLine:
 
 
 class SearchCounts(NamedTuple):
-    """How far a search has come.
+    """Statistics of a search.
 
-    :ivar nodes: states looked at.
-    :ivar hits: states among them whose value tables told.
-    :ivar deepest: most plies looked ahead.
-    :ivar permille: how full the transposition table is, in thousandths.
+    :ivar nodes: number of states searched.
+    :ivar hits: number of states whose value came from tables.
+    :ivar deepest: greatest number of plies searched ahead.
+    :ivar permille: occupied part of the transposition table, in thousandths.
     """
 
     nodes: int
@@ -56,57 +53,58 @@ class SearchCounts(NamedTuple):
 
 
 class SearchGame(Arbiter):
-    """A game under the arbiter, with what a search needs at every node."""
+    """A game under the arbiter, with the queries that a search makes at every node."""
 
     @property
     def live(self) -> chess.Board:
-        """The current position itself, with all moves made since the first one: to read, not to change."""
+        """The board of the game with all its moves, not a copy: callers must not change it."""
         return self._board
 
     def for_chess(self) -> chess.Board:
-        """Return the current position for an engine that goes by the 50-move rule of chess.
+        """Return the current position for an engine that obeys the 50-move rule of chess.
 
-        Its clock is that of the game, in which other moves may be progress too, or none counts, and its moves
-        are those since then; but at least 40 quiet plies are told, where there are so many, so that it sees
-        repetitions, and the clock is not less than their number.
+        Its halfmove clock is the counter of this game's own 50-move rule, 0 without such a rule, and its
+        history contains only the moves that this clock counts. So that the engine sees repetitions, the
+        history and the clock include at least the last 40 plies, or all plies since the last zeroing move if
+        these are fewer.
         """
         board = self._board
         clock = 0 if self._rule is FiftyMoveRule.NONE else self.clock
-        clock = max(clock, min(board.halfmove_clock, len(board.move_stack), _FEW_PLIES))
+        clock = max(clock, min(board.halfmove_clock, len(board.move_stack), _MIN_HISTORY))
         if board.halfmove_clock == clock:
             return board.copy()
-        since = min(clock, len(board.move_stack))
-        told = board.copy(stack=since).root()
-        told.halfmove_clock = clock - since
-        for move in board.move_stack[len(board.move_stack) - since :]:
-            told.push(move)
-        return told
+        kept = min(clock, len(board.move_stack))
+        trimmed = board.copy(stack=kept).root()
+        trimmed.halfmove_clock = clock - kept
+        for move in board.move_stack[len(board.move_stack) - kept :]:
+            trimmed.push(move)
+        return trimmed
 
     @property
     def length(self) -> int:
-        """The positions of the game up to the current one."""
+        """Number of positions of the game, including the current one."""
         return len(self._plies)
 
     @property
     def occurrences(self) -> int:
-        """How often the current position has been on the board."""
+        """Number of times the current position has been on the board, now included."""
         return self._plies[-1].occurrences
 
     @property
     def played(self) -> list[tuple[tuple[int, ...], PlayedPosition]]:
-        """The positions of the game up to the current one, as repetition knows them, and what counts in them.
+        """The repetition key of each position up to the current one, with its scores and clock.
 
-        The first are the men (six sets, pawns first), White's men, the side to move, the rights to castle and
-        the square of a right to capture en passant, -1 for none.
+        A key consists of the men (six sets of squares, pawns first), White's men, the side to move, the
+        castling rights, and the square of a possible en passant capture, -1 for none.
         """
         return list(zip(self._keys, self._plies, strict=True))
 
     def play(self, move: chess.Move) -> None:
-        """Make a move that is known to be legal."""
+        """Make a legal move, without checking that it is legal."""
         self._push(move)
 
     def accrued_after(self, line: Sequence[chess.Move]) -> GScore:
-        """Return the accrued score at the end of a line of legal moves, or where the game ends in it."""
+        """Return the accrued score after a line of legal moves, or after the move that ends the game."""
         start = self.length
         for move in line:
             self.play(move)
@@ -117,12 +115,12 @@ class SearchGame(Arbiter):
             self.pop()
         return accrued
 
-    def returns(self, first: int) -> bool:
-        """Tell whether the current state has been there before, from some position of the game on.
+    def repeats_since(self, first: int) -> bool:
+        """Return whether the current state occurred before, at or after some position of the game.
 
-        Then play that goes round for ever is worth the accrued score.
+        If it did, the players can repeat it for ever, and the game is worth the accrued score.
 
-        :param first: number of that position, from 0.
+        :param first: index of the earliest position to compare, counted from 0.
         """
         ply, key = self._plies[-1], self._keys[-1]
         if ply.occurrences == 1:
@@ -141,29 +139,29 @@ def read_game(
     chess960: bool = False,
     note: Callable[[str], object] = str,
 ) -> SearchGame:
-    """Return the game that a command ``position`` describes: its moves are replayed under the arbiter.
+    """Return the game that a command ``position`` describes, with its moves replayed under the arbiter.
 
-    :param words: those after ``position``.
-    :param accrued: the score accrued before a FEN that does not say it itself; it means nothing where the
-        FEN's halfmove clock is 0.
-    :param rule: the 50-move rule that the game goes by, with the end by bare kings that goes with it.
-    :param chess960: whether castling is written as in Chess960; it is read in either way.
-    :param note: is told what of the command does not count.
+    :param words: the words after ``position``.
+    :param accrued: the accrued score of a FEN that does not contain one; ignored if the FEN's halfmove clock
+        is 0.
+    :param rule: the 50-move rule of the game; it also determines whether bare kings end the game.
+    :param chess960: whether to write castling as in Chess960; both notations are read.
+    :param note: called with a sentence about each part of the command that is ignored.
 
-    :raises UsageError: if the words are no such command, play cannot go on from the position, or a move is
-        illegal.
+    :raises UsageError: if the words are no such command, the game cannot continue from the position, or a
+        move is illegal.
     """
-    first, moves = _parts(words)
-    if first[:1] == ["startpos"]:
+    position, moves = _split(words)
+    if position[:1] == ["startpos"]:
         start = Fen(chess.Board(), None)
-    elif first[:1] == ["fen"]:
-        start = parse_fen(" ".join(first[1:]))
+    elif position[:1] == ["fen"]:
+        start = parse_fen(" ".join(position[1:]))
     else:
-        raise UsageError(_EXPECTED)
+        raise UsageError(_USAGE)
     if without_impossible_en_passant(start.board):
         note(Doubt.EN_PASSANT.sentence)
-    if unheard := start.note(Variant.R_MOBILITY):
-        note(unheard)
+    if ignored := start.note(Variant.R_MOBILITY):
+        note(ignored)
     if start.seventh is None:
         start = replace(start, seventh=accrued)
     start.board.chess960 |= chess960
@@ -173,36 +171,36 @@ def read_game(
     return game
 
 
-def go_on(game: SearchGame, before: Sequence[str], words: Sequence[str]) -> bool:
-    """Make the moves that a command ``position`` adds, and tell whether it only adds moves.
+def extend(game: SearchGame, before: Sequence[str], words: Sequence[str]) -> bool:
+    """Make the moves that a command ``position`` adds to the previous one.
 
-    If it says something else, nothing is done.
+    Return whether the command only adds moves; if not, the game is unchanged.
 
-    :param game: that of the command before.
-    :param before: the words after ``position`` of the command before.
-    :param words: those of this one.
+    :param game: the game of the previous command.
+    :param before: the words after ``position`` in the previous command.
+    :param words: the words after ``position`` in this command.
 
-    :raises UsageError: if a move is illegal; those before it have been made.
+    :raises UsageError: if a move is illegal; the moves before it have been made.
     """
-    (first, made), (wanted, moves) = _parts(before), _parts(words)
-    if wanted != first or moves[: len(made)] != made or game.length != len(made) + 1:
+    (old_position, made), (position, moves) = _split(before), _split(words)
+    if position != old_position or moves[: len(made)] != made or game.length != len(made) + 1:
         return False
     for move in moves[len(made) :]:
         game.push_uci(move)
     return True
 
 
-def _parts(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return what a command ``position`` begins with, and its moves."""
-    at = words.index("moves") if "moves" in words else len(words)
-    return list(words[:at]), list(words[at + 1 :])
+def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split a command ``position`` into its position and its moves."""
+    split_at = words.index("moves") if "moves" in words else len(words)
+    return list(words[:split_at]), list(words[split_at + 1 :])
 
 
 class Candidate(NamedTuple):
-    """A move to choose where the game is drawn in chess.
+    """A move to choose from in a game that is drawn in chess.
 
-    :ivar cost: points, from 0 to 1, that it gives up by the rules of chess.
-    :ivar answer: that the other side is expected to give; None if nobody knows.
+    :ivar cost: points, from 0 to 1, that the move gives up by the rules of chess.
+    :ivar answer: the opponent's expected answer; None if unknown.
     """
 
     cost: float = 0
@@ -211,14 +209,14 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Moves worth playing, and what the state is worth with them.
+    """Moves worth playing in a state, and bounds of its value.
 
-    :ivar moves: those among which nothing more is known, at least one, and first one that is sure to give the
-        mover as much as he can be sure of.
-    :ivar lower: White gets this at least.
-    :ivar upper: White gets this at most.
-    :ivar depth: plies until the accrued score is the value; None if it is not known.
-    :ivar line: best play as far as it is known.
+    :ivar moves: the moves that may be best, at least one; the first one guarantees the mover his own bound,
+        ``lower`` for White and ``upper`` for Black.
+    :ivar lower: lower bound for White of the value.
+    :ivar upper: upper bound for White of the value.
+    :ivar depth: plies until the accrued score equals the value; None if unknown.
+    :ivar line: best play as far as it has been computed.
     """
 
     moves: tuple[chess.Move, ...]
@@ -229,10 +227,10 @@ class Advice:
 
     @classmethod
     def of(cls, move: chess.Move, value: GScore, depth: int | None) -> Self:
-        """Return the advice to play one move, with which the state has a value."""
+        """Return the advice to play one move, whose value is exact."""
         return cls((move,), value, value, depth, (move,))
 
     @property
     def value(self) -> GScore | None:
-        """The value, if it is known exactly."""
+        """The exact value; None if the bounds differ."""
         return self.lower if self.lower == self.upper else None

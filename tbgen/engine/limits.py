@@ -1,4 +1,4 @@
-"""How long to think: what the command ``go`` asks for, and the timer of one move."""
+"""Thinking time: the command ``go``, and the timer of one move."""
 
 import math
 import re
@@ -9,192 +9,204 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Final
 
-_WHOLE: Final = re.compile(r"-?\d{1,15}", re.ASCII)
+_INTEGER: Final = re.compile(r"-?\d{1,15}", re.ASCII)
 _NUMBERS: Final = (*("wtime", "btime", "winc", "binc", "movestogo"), *("movetime", "depth", "nodes", "mate"))
-_WORDS: Final = ("searchmoves", "ponder", "infinite", *_NUMBERS)
-_PLIES: Final = (("depth", 1), ("mate", 2))
-"""Limits of depth, and the plies of each unit."""
-_MOVES_LEFT: Final = 30
-"""Moves to have time for where nobody says how many."""
-_AT_MOST: Final = 0.4
-"""Share of the time left that one move may take."""
-_IN_HAND: Final = 5
-"""Overheads that are kept in hand: on a busy machine one move in some hundred loses as much."""
-_LONGER: Final = 3
-"""How many times its share a move may take once an iteration has begun."""
-_ITERATION: Final = 0.5
-"""Share of its time after which a move begins no iteration: it would not end. A fixed time is used up, since
-no other move has what is left."""
-_FIXED_LOSS: Final = 0.02
-"""Share of a fixed time that is taken off at most: other engines take nothing off."""
-_LEAST: Final = 0.005
-"""Seconds that a move has in any case."""
+_KEYWORDS: Final = ("searchmoves", "ponder", "infinite", *_NUMBERS)
+_PLIES_PER_UNIT: Final = (("depth", 1), ("mate", 2))
+"""Keywords that limit the depth, with the plies of one unit of each."""
+_DEFAULT_MOVES_TO_GO: Final = 30
+"""Moves to budget for without ``movestogo``."""
+_MAX_CLOCK_SHARE: Final = 0.4
+"""Largest share of the clock that one move may use."""
+_RESERVE_OVERHEADS: Final = 5
+"""Reserve on the clock, in overheads: on a busy machine one move in a few hundred loses that much."""
+_MAX_OVERRUN: Final = 3
+"""Largest multiple of its target time that a move may use to finish an iteration."""
+_LAST_START: Final = 0.5
+"""Share of its target time after which a move starts no new iteration, which could hardly finish.
+
+A fixed time (``movetime``) is used in full, because no later move can use the rest of it.
+"""
+_MAX_FIXED_LOSS: Final = 0.02
+"""Largest share of a fixed time that is deducted as overhead; other engines deduct nothing."""
+_MIN_SECONDS: Final = 0.005
+"""Minimum thinking time of a move."""
 
 
 @dataclass(frozen=True)
 class Go:
-    """What a command ``go`` asks for; times are in milliseconds, None where it says nothing.
+    """The limits of a command ``go``.
 
-    :ivar moves: the moves to choose among, in UCI; none for all.
-    :ivar numbers: by the words of the protocol.
-    :ivar wrong: words that a whole number should follow, and none does.
+    :ivar moves: the moves to choose from, in UCI notation; empty for all legal moves.
+    :ivar numbers: the numbers of the command by keyword; times are in milliseconds.
+    :ivar malformed: the keywords that lack their number.
     """
 
     moves: tuple[str, ...] = ()
     ponder: bool = False
     infinite: bool = False
     numbers: dict[str, int] = field(default_factory=dict)
-    wrong: tuple[str, ...] = ()
+    malformed: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> "Go":
-        """Read the words after ``go``; those that mean nothing are passed over.
+        """Parse the words after ``go``, skipping unknown words.
 
         >>> Go.parse("depth 3 searchmoves e2e4 d2d4".split())
-        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3}, wrong=())
+        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3}, malformed=())
         """
         moves: list[str] = []
         numbers: dict[str, int] = {}
-        wrong: list[str] = []
+        malformed: list[str] = []
         keyword = ""
         for word, following in zip_longest(words, words[1:], fillvalue=""):
-            if word in _NUMBERS and _WHOLE.fullmatch(following):
+            if word in _NUMBERS and _INTEGER.fullmatch(following):
                 numbers[word] = int(following)
             elif word in _NUMBERS:
-                wrong.append(word)
-            if word in _WORDS:
+                malformed.append(word)
+            if word in _KEYWORDS:
                 keyword = word
             elif keyword == "searchmoves":
                 moves.append(word)
-        return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers, tuple(wrong))
+        return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers, tuple(malformed))
 
     @property
     def depth(self) -> int | None:
-        """Plies to search; a mate in so many moves is one in at most twice as many plies."""
-        given = [times * self.numbers[word] for word, times in _PLIES if word in self.numbers]
-        return max(min(given), 1) if given else None
+        """Number of plies to search, None for no limit; a mate in n moves takes at most 2n plies."""
+        limits = [plies * self.numbers[word] for word, plies in _PLIES_PER_UNIT if word in self.numbers]
+        return max(min(limits), 1) if limits else None
 
     def seconds(self, white: bool, overhead: float) -> tuple[float | None, float | None]:
-        """Return how long a side should think, and how long it may; None for as long as it likes.
+        """Return the target and the maximum thinking time of a side in seconds, None for no limit.
 
-        :param overhead: seconds that each move loses on the way to the clock.
+        :param overhead: seconds of every move that are lost between engine and clock.
         """
         if "movetime" in self.numbers:
-            given = self.numbers["movetime"] / 1000
-            given = max(given - min(overhead, _FIXED_LOSS * given), _LEAST)
-            return given, given
-        left = self.numbers.get("wtime" if white else "btime")
-        if left is None or self.infinite:  # the clock of the other side is none of ours
+            fixed = self.numbers["movetime"] / 1000
+            fixed = max(fixed - min(overhead, _MAX_FIXED_LOSS * fixed), _MIN_SECONDS)
+            return fixed, fixed
+        clock = self.numbers.get("wtime" if white else "btime")
+        if clock is None or self.infinite:  # the opponent's clock sets no limit
             return None, None
         increment = max(self.numbers.get("winc" if white else "binc", 0), 0) / 1000
-        there, free = left / 1000 - overhead, max(left / 1000 - _IN_HAND * overhead, 0)
-        moves = min(max(self.numbers.get("movestogo", _MOVES_LEFT), 1), _MOVES_LEFT)
-        most = max(there * (0.9 if moves == 1 else _AT_MOST), _LEAST)
-        share = free / moves + min(0.8 * _usable(increment, overhead), free)
-        should = min(max(share, _LEAST), most)
-        return should, min(_LONGER * should, most)
+        available = clock / 1000 - overhead
+        free = max(clock / 1000 - _RESERVE_OVERHEADS * overhead, 0)
+        moves = min(max(self.numbers.get("movestogo", _DEFAULT_MOVES_TO_GO), 1), _DEFAULT_MOVES_TO_GO)
+        maximum = max(available * (0.9 if moves == 1 else _MAX_CLOCK_SHARE), _MIN_SECONDS)
+        share = free / moves + min(0.8 * _usable_increment(increment, overhead), free)
+        target = min(max(share, _MIN_SECONDS), maximum)
+        return target, min(_MAX_OVERRUN * target, maximum)
 
 
 class Timer:
-    """The timer of one move; safe for threads.
+    """The timer of one move; thread-safe.
 
-    :param overhead: seconds that get lost on the way to the clock of the game.
+    :param overhead: seconds of every move that are lost between engine and clock.
     """
 
     def __init__(self, go: Go, white: bool, overhead: float = 0.0) -> None:
         self.go = go
-        """What is asked for."""
+        """The limits of the command ``go``."""
         self._overhead = overhead
         clock = go.numbers.get("wtime" if white else "btime")
         self._clock = math.inf if clock is None or "movetime" in go.numbers else clock / 1000
-        self.share, self._may = go.seconds(white, overhead)
+        self.target, self._maximum = go.seconds(white, overhead)
         """Seconds that the move should take, None for no limit."""
-        self._nodes = go.numbers.get("nodes")
+        self._max_nodes = go.numbers.get("nodes")
         self.fixed = "movetime" in go.numbers
-        """Whether the move has a time of its own: no other move has what is left of it."""
-        self._iteration = 1 if self.fixed else _ITERATION
+        """Whether the move has a fixed time, of which later moves cannot use the rest."""
+        self._last_start = 1 if self.fixed else _LAST_START
         self._pondering = go.ponder
-        nothing = self._may is None and self._nodes is None and go.depth is None
-        self._endless = go.infinite or nothing
+        unlimited = self._maximum is None and self._max_nodes is None and go.depth is None
+        self._endless = go.infinite or unlimited
         self.stopped = False
-        """Whether the move is wanted at once."""
+        """Whether the move must be made at once."""
         self._changed = threading.Condition()
         self._began = self._first = time.perf_counter()
 
     @property
     def limited(self) -> bool:
-        """Whether time is short, so that an obvious move is made at once."""
-        return self.share is not None and not self._pondering
+        """Whether thinking time is limited, so that an only move is made at once."""
+        return self.target is not None and not self._pondering
 
     @property
-    def left(self) -> float:
-        """Seconds left on the clock after what gets lost; infinite without a clock."""
+    def clock_remaining(self) -> float:
+        """Seconds remaining on the clock, less the overhead of this move; infinite without a clock."""
         return self._clock - self._overhead - self.elapsed
 
     @property
-    def rest(self) -> float:
-        """Seconds that the move may still take; infinite without a limit of time and while pondering."""
-        if self._may is None or self._pondering:
+    def remaining(self) -> float:
+        """Seconds that the move may still take; infinite without a time limit and while pondering."""
+        if self._maximum is None or self._pondering:
             return math.inf
-        return self._may - (time.perf_counter() - self._began)
+        return self._maximum - (time.perf_counter() - self._began)
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the command."""
+        """Seconds since the command ``go``."""
         return time.perf_counter() - self._first
 
     def stop(self) -> None:
-        """Ask for the move at once."""
+        """Request the move at once."""
         with self._changed:
             self._pondering, self.stopped = False, True
             self._changed.notify_all()
 
     def ponder_hit(self) -> None:
-        """Begin to count: the move that was pondered on has been made."""
+        """Start the clock: the opponent has made the expected move."""
         with self._changed:
             self._pondering, self._began = False, time.perf_counter()
             self._changed.notify_all()
 
     def over(self, nodes: int = 0) -> bool:
-        """Tell whether there is no more time, or so many nodes are enough."""
-        enough_nodes = self._nodes is not None and nodes >= self._nodes and not self._pondering
-        return enough_nodes or self._is_past(1, self._may)
+        """Return whether the move has used up its time or its nodes, or has been stopped."""
+        out_of_nodes = self._max_nodes is not None and nodes >= self._max_nodes and not self._pondering
+        return out_of_nodes or self._is_past(1, self._maximum)
 
-    def enough(self) -> bool:
-        """Tell whether no other iteration should begin."""
-        return self._is_past(self._iteration, self.share)
+    def stop_deepening(self) -> bool:
+        """Return whether the search should start no further iteration."""
+        return self._is_past(self._last_start, self.target)
 
     def clocks(self) -> dict[str, Any]:
-        """Return clocks and increments in seconds by the names of python-chess, less what has been used, what
-        stays in hand, and what each move loses."""
+        """Return clocks and increments in seconds, by their names in python-chess.
+
+        The clocks are reduced by the reserve and by the time used so far, the increments by the overhead.
+        """
         names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
-        told = {name: self.go.numbers[word] / 1000 for word, name in names.items() if word in self.go.numbers}
-        lost = _IN_HAND * self._overhead + self.elapsed
+        times = {
+            name: self.go.numbers[word] / 1000 for word, name in names.items() if word in self.go.numbers
+        }
+        deducted = _RESERVE_OVERHEADS * self._overhead + self.elapsed
         return {
-            name: max(left - lost, _LEAST) if "clock" in name else _usable(left, self._overhead)
-            for name, left in told.items()
+            name: max(seconds - deducted, _MIN_SECONDS)
+            if "clock" in name
+            else _usable_increment(seconds, self._overhead)
+            for name, seconds in times.items()
         }
 
-    def half(self) -> bool:
-        """Tell whether half of the time is over."""
-        return self._is_past(1 / 2, self._may)
+    def half_over(self) -> bool:
+        """Return whether half of the maximum time has passed."""
+        return self._is_past(1 / 2, self._maximum)
 
     def wait(self) -> None:
-        """Wait until the move may be told: after ``stop`` if only that ends it, and not while pondering."""
+        """Wait until the move may be sent.
+
+        It is not sent while pondering, nor before ``stop`` if no other limit ends the search.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self.stopped or not (self._pondering or self._endless))
 
-    def _is_past(self, part: float, seconds: float | None) -> bool:
-        """Tell whether the move is wanted at once, or a part of some seconds, None for no limit, is over."""
+    def _is_past(self, share: float, seconds: float | None) -> bool:
+        """Return whether the move has been stopped, or a share of a time limit (None if none) has passed."""
         if self._pondering or seconds is None:
             return self.stopped
-        return self.stopped or time.perf_counter() - self._began >= part * seconds
+        return self.stopped or time.perf_counter() - self._began >= share * seconds
 
 
-def _usable(increment: float, overhead: float) -> float:
-    """Return how many seconds of an increment a move may count on.
+def _usable_increment(increment: float, overhead: float) -> float:
+    """Return the seconds of an increment that a move may count on.
 
-    What gets lost is not taken for more than half of it: the clock shows how much it really is, and what is
-    in hand bears it until then.
+    At most half the increment is assumed lost to overhead. A larger real loss shows on the clock later; the
+    reserve covers it until then.
     """
     return max(increment - overhead, increment / 2)

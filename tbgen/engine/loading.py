@@ -1,6 +1,6 @@
-"""What is made ready aside, while the engine plays by what it has: compiled code, and its partner.
+"""Loading in the background, while the engine already plays: compiled code, and the partner.
 
-The partner is the one that the options name; it is ended when they name another one.
+The partner is the engine that the options name; it is terminated when they name another one.
 """
 
 import threading
@@ -15,119 +15,120 @@ from tbgen.errors import TbgenError
 if TYPE_CHECKING:
     from tbgen.engine.partner import Partner
 
-Thing = TypeVar("Thing")
+T = TypeVar("T")
 
 
-def loading(name: str, work: Callable[[], Thing], say: Callable[[str], None]) -> Future[Thing]:
-    """Return what is made ready in a thread of its own.
+def load_in_thread(name: str, work: Callable[[], T], say: Callable[[str], None]) -> Future[T]:
+    """Run a function in a thread of its own, and return the future of its result.
 
-    :param name: what is loaded, for sentences.
-    :param work: makes it.
-    :param say: told in a sentence how long it took, or what is wrong.
+    :param name: noun phrase for what is loaded, used in messages.
+    :param work: function that loads it.
+    :param say: called with a sentence: the time taken, or the error.
     """
-    found: Future[Thing] = Future()
+    future: Future[T] = Future()
 
     def load() -> None:
         began = time.perf_counter()
         try:
-            thing = work()
-        except Exception as error:  # the engine plays on by what it has
+            result = work()
+        except Exception as error:  # the engine plays on without it
             say(str(error) if isinstance(error, TbgenError) else f"{name} cannot be loaded: {error}")
-            found.set_exception(error)
+            future.set_exception(error)
         else:
             say(f"loading {name} took {seconds_since(began)}")
-            found.set_result(thing)
+            future.set_result(result)
 
     threading.Thread(target=load, daemon=True).start()
-    return found
+    return future
 
 
-def is_there(found: "Future[Thing] | None") -> bool:
-    """Tell whether something has been begun with and is ready."""
-    return found is not None and found.done() and found.exception() is None
+def is_ready(future: "Future[T] | None") -> bool:
+    """Return whether a future exists and has a result, not an error."""
+    return future is not None and future.done() and future.exception() is None
 
 
 def seconds_since(began: float) -> str:
-    """Return the seconds since a time of the clock as text."""
+    """Return the seconds since a value of ``time.perf_counter``, as text."""
     return f"{time.perf_counter() - began:.2f} s"
 
 
-_PATIENCE: Final = 5.0
-"""Seconds to wait for one that is starting, to end it; else it ends when nobody talks to it."""
+_MAX_CLOSING_SECONDS: Final = 5.0
+"""Time to wait for a starting partner in order to terminate it; later it ends when its input is closed."""
 
 
 class Partnership:
-    """At most one partner that may be asked; safe for threads.
+    """Owner of the partner, of which there is at most one at a time; thread-safe.
 
-    :param note: told in a sentence how long a partner took to start, or why it does not.
+    :param note: called with a sentence: the time that a partner took to start, or why it failed.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note, self._lock = note, threading.Lock()
-        self._named: object = None
-        """What names the partner: command, hash and options."""
+        self._configured: object = None
+        """Command, hash size and options of the current partner."""
         self._starting: Future[Partner] | None = None
 
     def partner(self, command: str, hash_mebibytes: int, options: Mapping[str, str]) -> "Partner | None":
-        """Return the partner; None if there is none, if it has failed, or while it starts, which begins with
-        this.
+        """Return the partner, starting it first if its command or options are new.
 
-        :param command: none for nobody.
+        Return None while it starts, if it has failed, and if no partner is wanted.
+
+        :param command: command of the partner; empty for none.
         """
 
         def start() -> "Partner":
-            from tbgen.engine.partner import Partner  # who plays alone does without
+            from tbgen.engine.partner import Partner  # not needed without a partner
 
             wanted = unmanaged(options.items(), MANAGED_OPTIONS, self._note)
             return Partner(command, hash_mebibytes, wanted)
 
-        named = command, hash_mebibytes, tuple(options.items())
+        configured = command, hash_mebibytes, tuple(options.items())
         with self._lock:
-            if named != self._named:
-                self._leave()
-                self._named = named
-                self._starting = loading("the partner", start, self._note) if command else None
-            return self._usable()
+            if configured != self._configured:
+                self._dismiss()
+                self._configured = configured
+                self._starting = load_in_thread("the partner", start, self._note) if command else None
+            return self._running()
 
     def wait(self) -> None:
-        """Wait until the partner is there, or does not start."""
+        """Wait until the partner has started or failed to start."""
         if self._starting:
             wait([self._starting])
 
     def new_game(self) -> None:
-        """Have the partner forget the game so far; start one that has failed again when it is asked for."""
+        """Tell the partner that a new game begins; let one that has failed be started again."""
         self.try_again()
         with self._lock:
-            if partner := self._usable():
+            if partner := self._running():
                 partner.new_game()
 
     def try_again(self) -> None:
-        """Start a partner that has failed, or has not started, again when it is asked for."""
+        """Have the next call of ``partner`` restart a partner that has failed."""
         with self._lock:
-            if self._starting and self._starting.done() and not self._usable():
-                self._named = None
+            if self._starting and self._starting.done() and not self._running():
+                self._configured = None
 
     def close(self) -> None:
-        """End the partner, also one that is just starting, unless that takes long."""
+        """Terminate the partner; wait a few seconds for one that is just starting."""
         with self._lock:
-            starting = self._leave()
+            starting = self._dismiss()
         if starting:
-            wait([starting], _PATIENCE)
+            wait([starting], _MAX_CLOSING_SECONDS)
 
-    def _usable(self) -> "Partner | None":
-        if not self._starting or not is_there(self._starting):
+    def _running(self) -> "Partner | None":
+        if not self._starting or not is_ready(self._starting):
             return None
         partner = self._starting.result()
         return None if partner.failed else partner
 
-    def _leave(self) -> "Future[Partner] | None":
-        """Have the partner end once it has started, and return what it starts with."""
-        left, self._starting, self._named = self._starting, None, None
-        if left:
-            left.add_done_callback(_end)
-        return left
+    def _dismiss(self) -> "Future[Partner] | None":
+        """Have the partner closed as soon as it has started, and return the future of its start."""
+        dismissed, self._starting, self._configured = self._starting, None, None
+        if dismissed:
+            dismissed.add_done_callback(_close)
+        return dismissed
 
 
-def _end(started: "Future[Partner]") -> None:
-    if is_there(started):
+def _close(started: "Future[Partner]") -> None:
+    if is_ready(started):
         started.result().close()

@@ -1,4 +1,4 @@
-"""What user interfaces can set: names, kinds and defaults, and what has been set."""
+"""UCI options of the engine: their descriptions, defaults and current values."""
 
 import os
 import re
@@ -11,15 +11,16 @@ from tbgen.errors import UsageError, default_directory, quote
 from tbgen.games.settings import FiftyMoveRule
 
 _EMPTY: Final = "<empty>"
-_WHOLE: Final = re.compile("-?[0-9]{1,9}")
+_INTEGER: Final = re.compile("-?[0-9]{1,9}")
 
 
 class Option(NamedTuple):
-    """An option in the words of the protocol.
+    """An option as the protocol describes it.
 
-    :ivar range: what follows the default where the option is described.
-    :ivar expected: which values it takes, for readers.
-    :ivar value: makes a value of the text.
+    :ivar range: the part of the description after the default, such as bounds.
+    :ivar expected: the accepted values, in words for messages.
+    :ivar accepts: returns whether a text is accepted.
+    :ivar parse: converts an accepted text to the value.
     """
 
     name: str
@@ -27,30 +28,30 @@ class Option(NamedTuple):
     default: str
     range: str = ""
     expected: str = "any text"
-    takes: Callable[[str], bool] = lambda _: True
-    value: Callable[[str], Any] = str
+    accepts: Callable[[str], bool] = lambda _: True
+    parse: Callable[[str], Any] = str
 
 
-def _number(name: str, default: int, least: int, most: int, value: Callable[[int], float] = int) -> Option:
-    def takes(text: str) -> bool:
-        return bool(_WHOLE.fullmatch(text)) and least <= int(text) <= most
+def _number(name: str, default: int, least: int, most: int, convert: Callable[[int], float] = int) -> Option:
+    def accepts(text: str) -> bool:
+        return bool(_INTEGER.fullmatch(text)) and least <= int(text) <= most
 
     limits, expected = f" min {least} max {most}", f"a number from {least} to {most}"
-    return Option(name, "spin", str(default), limits, expected, takes, lambda text: value(int(text)))
+    return Option(name, "spin", str(default), limits, expected, accepts, lambda text: convert(int(text)))
 
 
-def _one_of(name: str, default: str, *words: str, value: Callable[[str], Any] = str) -> Option:
+def _one_of(name: str, default: str, *words: str, parse: Callable[[str], Any] = str) -> Option:
     variants = "".join(f" var {word}" for word in words)
-    return Option(name, "combo", default, variants, f"one of {', '.join(words)}", words.__contains__, value)
+    return Option(name, "combo", default, variants, f"one of {', '.join(words)}", words.__contains__, parse)
 
 
 def _yes_no(name: str, default: str) -> Option:
-    takes = ("true", "false").__contains__
-    return Option(name, "check", default, "", "true or false", takes, "true".__eq__)
+    accepts = ("true", "false").__contains__
+    return Option(name, "check", default, "", "true or false", accepts, "true".__eq__)
 
 
-def _text(name: str, value: Callable[[str], Any] = str) -> Option:
-    return Option(name, "string", "", value=value)
+def _text(name: str, parse: Callable[[str], Any] = str) -> Option:
+    return Option(name, "string", "", parse=parse)
 
 
 def _paths(text: str) -> list[Path]:
@@ -73,44 +74,44 @@ _PAIRS: Final = "NAME=VALUE, several separated by |"
 
 
 class Options:
-    """What is set, by options in the order in which they are described.
+    """The current values, in attributes that stand in the order of the options' descriptions.
 
-    :param directories: those of tables until others are set; none for the default one.
-    :param partner: the command of another engine to play with until it is set.
+    :param directories: default of the option Directory; empty for the default directory of tbgen.
+    :param partner: default of the option Partner.
     """
 
     hash: Annotated[int, _number("Hash", 64, 1, 65536)]
-    """Mebibytes for the transposition table."""
+    """Size of the transposition table in mebibytes."""
     directories: Annotated[list[Path], _text("Directory", _paths)]
-    """Where tables lie; none for the default directory."""
+    """Directories of tables; empty for the default directory."""
     accrued: Annotated[GScore | None, _text("Accrued", lambda text: GScore.parse(text) if text else None)]
-    """The score accrued before a FEN that does not say it."""
+    """Accrued score of FENs that do not contain one."""
     rule: Annotated[
-        FiftyMoveRule, _one_of("FiftyMoveRule", FiftyMoveRule.NONE, *FiftyMoveRule, value=FiftyMoveRule)
+        FiftyMoveRule, _one_of("FiftyMoveRule", FiftyMoveRule.NONE, *FiftyMoveRule, parse=FiftyMoveRule)
     ]
     """The 50-move rule."""
     solve: Annotated[str, _one_of("Solve", "off", "off", "auto", "on")]
-    """When to solve."""
+    """When to solve positions."""
     wait: Annotated[bool, _yes_no("Wait", "true")]
     """Whether ``readyok`` waits for tables and compiled code."""
     partner: Annotated[str, _text("Partner")]
-    """The command of another engine to play with; empty for none."""
+    """Command of the partner; empty for none."""
     partner_options: Annotated[
         dict[str, str], Option("PartnerOptions", "string", "", "", _PAIRS, _are_pairs, _pairs)
     ]
-    """What is set of its options."""
-    blunders: Annotated[float, _number("Strength", 100, 0, 100, lambda strength: 1 - strength / 100)]
-    """The chance that a move is made at random."""
+    """Options of the partner, by name."""
+    blunder_rate: Annotated[float, _number("Strength", 100, 0, 100, lambda strength: 1 - strength / 100)]
+    """Probability that a move is chosen at random."""
     best: Annotated[int, _number("MultiPV", 1, 1, 256)]
-    """How many of the best moves are reported."""
-    overhead: Annotated[float, _number("Move Overhead", 100, 0, 10_000, lambda given: given / 1000)]
-    """Seconds that get lost on the way to the clock."""
+    """Number of best moves to report."""
+    overhead: Annotated[float, _number("Move Overhead", 100, 0, 10_000, lambda ms: ms / 1000)]
+    """Seconds of every move that are lost between engine and clock."""
     ponder: Annotated[bool, _yes_no("Ponder", "false")]
     """Whether the user interface may let the engine think in its opponent's time."""
     chess960: Annotated[bool, _yes_no("UCI_Chess960", "false")]
     """Whether castling is written as in Chess960."""
     variant: Annotated[str, _one_of("UCI_Variant", "rmobility", "chess", "rmobility")]
-    """Which one is asked for; r-mobility is played in any case."""
+    """Variant that the user interface has selected; the engine plays r-mobility in any case."""
 
     def __init__(self, directories: Sequence[Path] = (), partner: str = "") -> None:
         self._defaults = {name: option.default for name, (_, option) in OPTIONS.items()}
@@ -120,23 +121,23 @@ class Options:
             self.set(name, default)
 
     def set(self, name: str, text: str) -> str:
-        """Set an option and return its name as it is written here.
+        """Set an option and return its name in its usual spelling.
 
-        :param name: in letters of any case.
-        :raises UsageError: if there is no such option, or the value means nothing.
+        :param name: the name, in upper or lower case.
+        :raises UsageError: if no such option exists, or it does not accept the value.
         """
-        known = next((each for each in OPTIONS if each.lower() == name.lower()), None)
-        if known is None:
-            raise UsageError(f"there is no option {quote(name)}: there are {', '.join(OPTIONS)}")
-        field, option = OPTIONS[known]
-        given = text.removeprefix(_EMPTY) if option.type == "string" else text.lower()
-        if not option.takes(given):
-            raise UsageError(f"{known} is {option.expected}, not {quote(text)}")
-        setattr(self, field, option.value(given))
-        return known
+        spelled = next((each for each in OPTIONS if each.lower() == name.lower()), None)
+        if spelled is None:
+            raise UsageError(f"there is no option {quote(name)}; the options are {', '.join(OPTIONS)}")
+        field, option = OPTIONS[spelled]
+        value = text.removeprefix(_EMPTY) if option.type == "string" else text.lower()
+        if not option.accepts(value):
+            raise UsageError(f"{spelled} must be {option.expected}, not {quote(text)}")
+        setattr(self, field, option.parse(value))
+        return spelled
 
     def lines(self) -> Iterator[str]:
-        """Yield the description of every option for a user interface."""
+        """Yield the line of the protocol that describes each option."""
         for name, default in self._defaults.items():
             option = OPTIONS[name][1]
             yield f"option name {name} type {option.type} default {default or _EMPTY}{option.range}"
@@ -148,4 +149,4 @@ def _options() -> Iterator[tuple[str, Option]]:
 
 
 OPTIONS: Final = {option.name: (field, option) for field, option in _options()}
-"""By name, all options with the attribute of :class:`Options` that has the value."""
+"""All options by name, each with the attribute of :class:`Options` that stores its value."""

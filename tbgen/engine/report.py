@@ -1,7 +1,6 @@
-"""What the engine tells of its thinking, in the words of the protocol.
+"""Reports on the engine's thinking, as ``info`` lines of UCI.
 
-The G-score stands before the line with the number that user interfaces read, so that the number is the last
-that they hear of.
+The G-score precedes the line with the number that user interfaces read, so that this line is the last one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def of_search(
     game: SearchGame, best: RootLine, counts: SearchCounts, seconds: float, place: int | None = None
 ) -> Iterator[str]:
-    """Yield the UCI lines about a line of play after an iteration.
+    """Yield the UCI lines for a line of play after an iteration.
 
     :param place: place of the move among the best moves; None if only one move is reported.
     """
@@ -41,24 +40,24 @@ def of_search(
 def of_advice(
     game: SearchGame, advice: Advice, source: str, seconds: float, place: int | None = None
 ) -> Iterator[str]:
-    """Yield the UCI lines about an advice.
+    """Yield the UCI lines for an advice.
 
-    :param source: where it comes from.
+    :param source: source of the advice, in a word.
     :param place: place of the move among the best moves; None if only one move is reported.
     """
     white = game.live.turn
-    sure = advice.lower if white else advice.upper
+    guaranteed = advice.lower if white else advice.upper
     plies = 0 if advice.value == game.accrued else advice.depth
-    value = worth(sure) if plies is None else reached(sure, game.accrued, plies)
+    value = worth(guaranteed) if plies is None else reached(guaranteed, game.accrued, plies)
     depth, bound = max(plies or 0, 1), " lowerbound" if advice.value is None else ""
     if advice.value is None:
-        told = ScoreInterval(advice.lower, advice.upper).words
+        words = ScoreInterval(advice.lower, advice.upper).words
     elif plies is None:
-        told = f"{advice.value} at a depth that is not known"
+        words = f"{advice.value} at an unknown depth"
     else:
-        told = f"{advice.value} in {plies_text(plies)}"
+        words = f"{advice.value} in {plies_text(plies)}"
     before, number = _numbers(place)
-    yield f"info string {before}G-score {told}, from {source}, accrued {game.accrued}"
+    yield f"info string {before}G-score {words}, from {source}, accrued {game.accrued}"
     yield (
         f"info depth {depth} seldepth {depth} {number}{_score(value, white)}{bound} "
         f"nodes 0 nps 0 tbhits {int(source == 'tables')} time {int(1000 * seconds)} "
@@ -67,54 +66,54 @@ def of_advice(
 
 
 def of_partner(game: SearchGame, judged: "Judgement", seconds: float) -> Iterator[str]:
-    """Yield the UCI lines about what the partner says."""
+    """Yield the UCI lines for a judgement of the partner."""
     if len(judged.kept) > 1:
         moves = " ".join(game.live.uci(move) for move in judged.kept)
-        yield f"info string a draw in chess for the partner, which these moves keep: {moves}"
+        yield f"info string in chess the partner sees a draw, which these moves keep: {moves}"
     yield from of_partners_line(game, judged.found, seconds)
 
 
 def of_partners_line(game: SearchGame, line: "InfoDict", seconds: float) -> Iterator[str]:
-    """Yield the UCI line about a line of the partner, if it has said one."""
+    """Yield the UCI line for a line of the partner; nothing if it lacks a score or moves."""
     if "score" not in line or "pv" not in line:
         return
     score = line["score"].pov(game.live.turn)
     mate = score.mate()
-    told = f"cp {score.score()}" if mate is None else f"mate {mate}"
+    words = f"cp {score.score()}" if mate is None else f"mate {mate}"
     depth, nodes = line.get("depth", 1), line.get("nodes", 0)
     yield (
-        f"info depth {depth} seldepth {line.get('seldepth', depth)} score {told} nodes {nodes} "
+        f"info depth {depth} seldepth {line.get('seldepth', depth)} score {words} nodes {nodes} "
         f"nps {line.get('nps', 0)} tbhits {line.get('tbhits', 0)} time {int(1000 * seconds)} "
         f"pv {_line_text(game, line['pv'])}"
     )
 
 
 def _line_text(game: SearchGame, line: Sequence[chess.Move]) -> str:
-    """Return moves from the current position on as the protocol has them."""
-    board, told = game.live.copy(stack=False), []
+    """Return a line of moves from the current position in UCI notation."""
+    board, words = game.live.copy(stack=False), []
     for move in line:
-        told.append(board.uci(move))
+        words.append(board.uci(move))
         board.push(move)
-    return " ".join(told)
+    return " ".join(words)
 
 
 def _numbers(place: int | None) -> tuple[str, str]:
-    """Return the place of a move as it stands before a G-score, and as the protocol has it."""
+    """Return the place of a move in two forms: the prefix of a G-score, and the field ``multipv``."""
     return ("", "") if place is None else (f"{place}. ", f"multipv {place} ")
 
 
 def _score(value: int, white: bool) -> str:
-    """Return a value as the side to move sees it."""
-    seen = value if white else -value
+    """Return the field ``score`` for a value, from the point of view of the side to move."""
+    own = value if white else -value
     plies = mate_plies(value)
     if plies is None:
-        return f"score cp {centipawns(seen)}"
+        return f"score cp {centipawns(own)}"
     moves = (plies + 1) // 2
-    return f"score mate {moves if seen > 0 else -moves}"
+    return f"score mate {moves if own > 0 else -moves}"
 
 
 def _about(value: int) -> str:
-    """Return a value of a search as a score."""
+    """Return the score nearest to a value of a search, in words."""
     score, plies = nearest(value), mate_plies(value)
     if plies is not None:
         return f"{score} in {plies_text(plies)}"

@@ -1,7 +1,7 @@
-"""Proofs beyond the tables, while the engine thinks: ``tbgen solve`` in a process of its own.
+"""Proofs beyond the tables while the engine thinks, by ``tbgen solve`` in a process of its own.
 
-A process, because solving takes compiled code, much memory and whole seconds in which nothing can interrupt
-it: it is ended when the move is due, and a move is never late for it.
+Solving takes compiled code and much memory, and cannot be interrupted for seconds at a time. A process can be
+killed when the move is due, so that the move is never late.
 """
 
 import json
@@ -21,20 +21,20 @@ from tbgen.engine.game import Advice, SearchGame
 from tbgen.errors import TbgenError
 
 MEMORY: Final = "4G"
-_LEAST_SECONDS: Final = 1
+_MIN_SECONDS: Final = 1
 
 
 class SolvingError(TbgenError):
-    """The position is not solved."""
+    """The position has not been solved."""
 
 
 class BackgroundProof:
-    """An attempt to solve the state that a game is in.
+    """An attempt to solve the current state of a game.
 
-    :param directories: where tables lie; the first one is used.
-    :param seconds: what it may take; None for an hour.
-    :param command: what solves, with the arguments of ``tbgen solve``.
-    :raises OSError: if it cannot be started.
+    :param directories: directories of tables, of which only the first is used.
+    :param seconds: time limit; None for an hour.
+    :param command: the program, to be run with the arguments of ``tbgen solve``.
+    :raises OSError: if the process cannot be started.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class BackgroundProof:
         command: Sequence[str] = COMMAND,
     ) -> None:
         self._board = game.live.copy(stack=False)
-        time = f"{max(int(seconds), _LEAST_SECONDS)}s" if seconds is not None else "60m"
+        time = f"{max(int(seconds), _MIN_SECONDS)}s" if seconds is not None else "60m"
         words = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MEMORY]
         words += ["--dir", str(directories[0].absolute())]
-        substitute()  # shared by the process, which would leave behind its own
+        substitute()  # the process shares a temporary cache; its own would remain after it is killed
         with ExitStack() as files:
             self._output = files.enter_context(tempfile.TemporaryFile())
             self._errors = files.enter_context(tempfile.TemporaryFile())
@@ -61,19 +61,19 @@ class BackgroundProof:
             self._files = files.pop_all()
 
     def done(self) -> bool:
-        """Tell whether there is an answer, or will be none."""
+        """Return whether the process has terminated, with an answer or without."""
         return self._process.poll() is not None
 
     def close(self) -> None:
-        """End it, whether it has answered or not."""
+        """Kill the process if it still runs, and discard its output."""
         self._process.kill()
         self._process.wait()
         self._files.close()
 
     def advice(self, allowed: Sequence[chess.Move]) -> Advice:
-        """Return what has been proved, once it is done.
+        """Return the advice that follows from the proof, once the process has terminated.
 
-        :param allowed: the moves to choose among.
+        :param allowed: the moves to choose from.
         :raises SolvingError: if nothing has been proved.
         """
         self._output.seek(0)
@@ -91,19 +91,19 @@ class BackgroundProof:
         white = self._board.turn
         bounds = {}
         for move in document["moves"]:
-            ends = GScore(move["lower"]), GScore(move["upper"])
-            bounds[self._board.parse_uci(move["uci"])] = ends if white else (-ends[1], -ends[0])
-        there = {move: bounds[move] for move in allowed if move in bounds}
-        if not there:
-            raise SolvingError("the position is not solved: nothing is known of its moves")
-        sure = max(least for least, _ in there.values())
-        kept = [move for move, (_, most) in there.items() if most >= sure]
+            interval = GScore(move["lower"]), GScore(move["upper"])
+            bounds[self._board.parse_uci(move["uci"])] = interval if white else (-interval[1], -interval[0])
+        proved = {move: bounds[move] for move in allowed if move in bounds}
+        if not proved:
+            raise SolvingError("the position is not solved: nothing is proved about its moves")
+        guaranteed = max(least for least, _ in proved.values())
+        kept = [move for move, (_, most) in proved.items() if most >= guaranteed]
         if lower == upper:
-            kept = [move for move in kept if there[move][0] == sure]
-        kept.sort(key=lambda move: there[move][0] != sure)
+            kept = [move for move in kept if proved[move][0] == guaranteed]
+        kept.sort(key=lambda move: proved[move][0] != guaranteed)
         board = self._board.copy()
         line = [board.push_uci(ply["uci"]) for ply in document.get("line", [])]
         if line and line[0] in kept:
             return Advice((line[0],), lower, upper, document["depth"], tuple(line))
-        most = max(most for _, most in there.values())
-        return Advice(tuple(kept), *((sure, most) if white else (-most, -sure)))
+        most = max(most for _, most in proved.values())
+        return Advice(tuple(kept), *((guaranteed, most) if white else (-most, -guaranteed)))

@@ -1,6 +1,6 @@
-"""What tables say of the game: the move to play where they hold the position, and values of leaves.
+"""Advice from the tables: the move to play in a position that they contain, and values of leaves.
 
-Of the moves that keep the value they take the one that makes it hardest for the other side to keep it too.
+Among the moves that keep the value, the advice prefers the one after which the opponent errs most easily.
 """
 
 import threading
@@ -23,7 +23,7 @@ from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.engine.game import Advice, SearchGame
 from tbgen.engine.limits import Timer
-from tbgen.engine.loading import is_there, loading, seconds_since
+from tbgen.engine.loading import is_ready, load_in_thread, seconds_since
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
 from tbgen.packed import tables as asking
@@ -33,8 +33,8 @@ from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
 from tbgen.text import counted
 
-_ENDS = 3
-"""Occurrences of a position that end the game."""
+_MAX_OCCURRENCES = 3
+"""Number of occurrences of a position that ends the game."""
 
 
 def most_tempting(
@@ -42,13 +42,13 @@ def most_tempting(
 ) -> RankedMove:
     """Return the move after which a random answer gives up most points.
 
-    Answers that are mated count for nothing, since whoever knows chess avoids them, and a position counts
-    half as much for each time that it has been met. Among like moves that one comes first which keeps what
-    has accrued or, if it is lost, keeps it longest; then one to a position that has been met least often and
-    leaves the fewest answers.
+    Answers that get mated are not counted, since anyone who knows chess avoids them. The points are halved
+    for each occurrence of the position after the move. Ties are broken in this order: the move that keeps the
+    accrued score or, if the value is another score, reaches it latest; the move to the position with the
+    fewest occurrences; the move that leaves the fewest answers.
 
-    :param moves: that keep the value, of known depth, at least one.
-    :param answers: those to each of them.
+    :param moves: moves that keep the value, with their depths, at least one.
+    :param answers: the answers to each of these moves.
     """
     white = game.live.turn
 
@@ -58,7 +58,7 @@ def most_tempting(
         met = game.occurrences
         game.pop()
         gains = [_gain(answer.value, move.value, white) for answer in answers[number] if answer.value.rank]
-        mean = sum(gains) / len(gains) if gains and met < _ENDS else 0.0
+        mean = sum(gains) / len(gains) if gains and met < _MAX_OCCURRENCES else 0.0
         depth = move.depth or 0
         held = -depth if move.value == game.accrued else depth
         return mean * 0.5**met, held, -met, -move.position_score.rank
@@ -67,112 +67,113 @@ def most_tempting(
 
 
 def _gain(value: GScore, kept: GScore, white: bool) -> float:
-    """Return the points that a side gains where a value becomes another one."""
+    """Return the points that a side gains if the value changes from ``kept`` to ``value``."""
     gain = float(EXPONENTIAL.lead(value) - EXPONENTIAL.lead(kept)) / 2
     return gain if white else -gain
 
 
-_WAIT: Final = 0.02
-"""Seconds between two looks at the timer."""
-_LONGEST_LINE: Final = 256
-_CASTLING_MEN: Final = 4
-"""Most men of positions with castling rights that are asked about: more take minutes."""
-_APART: Final = (chess.A2, chess.H7, chess.B5, chess.G4, chess.D2, chess.E7, chess.C3, chess.F6)
-"""Squares that men stand on where any position will do."""
-_TEMPTING_SECONDS: Final = 0.1
-"""What a move must have before mistakes are sought: packed tables may take as long for all answers."""
-_PATIENCE: Final = 60.0
-"""Seconds to look for depths at most, also where only ``stop`` ends it: what is looked at takes memory."""
+_POLL_SECONDS: Final = 0.02
+"""Interval at which the timer is checked."""
+_MAX_LINE_PLIES: Final = 256
+_MAX_CASTLING_MEN: Final = 4
+"""Greatest number of men of positions with castling rights to look up: more take minutes."""
+_SAMPLE_SQUARES: Final = (chess.A2, chess.H7, chess.B5, chess.G4, chess.D2, chess.E7, chess.C3, chess.F6)
+"""Squares of the men in an arbitrary position of a material."""
+_MIN_TEMPTING_SECONDS: Final = 0.1
+"""Minimum thinking time to look for tempting moves: packed tables may take that long for all answers."""
+_MAX_DEPTH_SECONDS: Final = 60.0
+"""Longest time to compute depths, even without a time limit, because the computation takes memory."""
 
 
 _Compile: TypeAlias = Callable[[Callable[[str], object]], None]
-"""Compiles code if that is still to do, and says so before."""
+"""Function that compiles a family of kernels if they are not in the cache, after a message."""
 
 
 class EngineTables:
-    """The tables of some directories, for play: what is wrong with one is said once, and it is left out.
+    """The tables of some directories, for play.
 
-    Packed tables, castling rights and leaves take compiled code. It is loaded, or compiled, aside by
-    :meth:`load` or when it is first needed, and until it is there no such position is asked for.
+    A table that cannot be read is reported once and then ignored. Packed tables, castling rights and leaves
+    need compiled code. It is loaded or compiled in the background, by :meth:`load` or on first use; until it
+    is ready, no position that needs it is looked up.
 
-    :param directories: where tables lie; none for the default directory.
-    :param say: told in a sentence what is wrong.
-    :raises UsageError: if a directory is none.
+    :param directories: directories of tables; empty for the default directory.
+    :param say: called with a sentence about each fault.
+    :raises UsageError: if a path is not a directory.
     """
 
     def __init__(self, directories: Sequence[Path], say: Callable[[str], None]) -> None:
         self._base = open_tablebase(*directories)
         self.directories = self._base.directories
-        """Where the tables lie."""
-        self.there = frozenset(found for found in self._base.materials if not found.is_described)
+        """The directories of tables."""
+        self.materials = frozenset(found for found in self._base.materials if not found.is_described)
         """The materials of men of chess that have a table."""
         self._say = say
         self._said: set[str] = set()
-        self._lost: set[Material] = set()
+        self._unreadable: set[Material] = set()
         self._packed: dict[Material, bool] = {}
-        self._codes: dict[_Compile, Future[None]] = {}
-        """What loads compiled code, by what compiles it."""
-        self._aside = threading.Lock()
-        """Held while another thread than that of the move reads tables."""
+        self._kernels: dict[_Compile, Future[None]] = {}
+        """Loading of compiled kernels, by the function that compiles them."""
+        self._background = threading.Lock()
+        """Held while a thread in the background reads tables."""
         self._opened, self._opening = False, threading.Lock()
 
     def load(self, wait: bool) -> None:
-        """Open all tables, have the code of packed ones loaded or compiled, and say how long it takes.
+        """Open all tables, load or compile the code for packed ones, and report the time taken.
 
-        :param wait: whether to return only when the code is there.
+        :param wait: whether to return only when the code is ready.
         """
-        with self._opening:  # the thread that looks leaves up may have begun with it
+        with self._opening:  # the thread that looks up leaves may have started it
             if not self._opened:
                 self._open_all()
         if wait:
-            wait_for(self._codes.values())
+            wait_for(self._kernels.values())
 
     def _open_all(self) -> None:
         self._opened, began = True, time.perf_counter()
-        packed_first = sorted(self.there, key=lambda each: (not self._is_packed(each), each))
+        packed_first = sorted(self.materials, key=lambda each: (not self._is_packed(each), each))
         if packed_first:
-            self._say(f"opening {counted(len(self.there), 'table')} took {seconds_since(began)}")
-            boards = map(_some_board, packed_first)
-            self._loaded(asking.ensure_compiled, ((board, own_score(board)) for board in boards))
+            self._say(f"opening {counted(len(self.materials), 'table')} took {seconds_since(began)}")
+            boards = map(_sample_board, packed_first)
+            self._load_kernels(asking.ensure_compiled, ((board, own_score(board)) for board in boards))
 
     def close(self) -> None:
-        """Wait for what other threads read, and let them read no more: they would keep the program alive."""
-        self._aside.acquire()
+        """Wait until other threads have finished reading, and block further reads, which would delay exit."""
+        self._background.acquire()
 
     @property
-    def can_tell(self) -> bool:
-        """Whether the code of :meth:`values` is there, or never will be; else it is being made ready."""
+    def ready(self) -> bool:
+        """Whether the code of :meth:`values` has been loaded or has failed to load; starts loading it."""
         self.load(wait=False)
-        code = self._codes.get(asking.ensure_compiled)
+        code = self._kernels.get(asking.ensure_compiled)
         return code is not None and code.done()
 
     def values(
         self, men: str, squares: NDArray[np.int64], side: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]] | None:
-        """Return codes of values and depths in plies of many states, None if tables do not tell them, or not
-        yet (:attr:`can_tell`).
+        """Return codes of values and depths in plies of many states.
 
-        The arguments are those of :meth:`tbgen.Tablebase.probe_arrays`.
+        Return None if no table contains them, or as long as the code is not loaded (:attr:`ready`). The
+        arguments are those of :meth:`tbgen.Tablebase.probe_arrays`.
         """
         white = "".join(man for man in men if man.isupper())
         black = "".join(man.upper() for man in men if man.islower())
-        if not is_there(self._codes.get(asking.ensure_compiled)):
+        if not is_ready(self._kernels.get(asking.ensure_compiled)):
             return None
-        with self._reading(Material.of_sides(white, black)[0]) as readable, self._aside:
+        with self._reading(Material.of_sides(white, black)[0]) as readable, self._background:
             return self._base.probe_arrays(men, squares, side, accrued) if readable else None
         return None
 
-    def known(self, game: SearchGame) -> tuple[GScore, int | None] | None:
-        """Return value and depth of the current state, None if tables do not tell them at once.
+    def look_up(self, game: SearchGame) -> tuple[GScore, int | None] | None:
+        """Return value and depth of the current state; None if unavailable or not ready.
 
-        Under a 50-move rule only goals count that are reached before it ends the game.
+        Under a 50-move rule, also return None if the rule would end the game before the value is reached.
         """
         board = game.live
         if board.occupied.bit_count() > MAX_MEN or board.castling_rights:
             return None
         with self._reading(Material.of_board(board)[0]) as readable:
-            code = self._code(game) if readable else None
-            if readable and (code is None or is_there(code)):
+            code = self._needed_code(game) if readable else None
+            if readable and (code is None or is_ready(code)):
                 found = self._base.probe(board, game.accrued)
                 return (found.value, found.depth) if _in_time(game, found.value, found.depth) else None
         return None
@@ -180,31 +181,35 @@ class EngineTables:
     def advice(
         self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, tempting: bool = False
     ) -> Advice | None:
-        """Return what tables say of the current state, in which there are legal moves; None if nothing.
+        """Return the tables' advice on the current state, which has legal moves; None if unavailable.
 
-        With the depths known it is one move: the shortest way for the side that the value is better for than
-        the accrued score, the longest for the other, and where they are the same the one after which it is
-        hardest for the other side to keep the value. Depths that tables do not store are looked for during
-        half of the time there is; if that is not enough, all moves are left that keep the value, those whose
-        positions have been met least often in this game.
+        If depths are available, the advice is a single move that keeps the value:
 
-        :param allowed: the moves to choose among.
-        :param tempting: whether that is sought in place of the longest way too, but not where that ends in
-            mate.
+        - the shortest way to the value, if the mover prefers the value to the accrued score;
+        - the longest way, if he prefers the accrued score;
+        - the most tempting move (:func:`most_tempting`), if both are equal.
+
+        Depths that the tables do not store are computed in at most half of the time. If that does not
+        suffice, the advice consists of the moves that keep the value and lead to the positions met least
+        often in this game.
+
+        :param allowed: the moves to choose from.
+        :param tempting: whether to prefer the most tempting move to the longest way too, unless that way ends
+            in mate.
         """
         board = game.live
-        if board.occupied.bit_count() > (_CASTLING_MEN if board.castling_rights else MAX_MEN):
+        if board.occupied.bit_count() > (_MAX_CASTLING_MEN if board.castling_rights else MAX_MEN):
             return None
         material, _ = Material.of_board(board)
-        if material not in self.there:
+        if material not in self.materials:
             self._say_once(MissingTableError(material.name, self._base.directory))
             return None
-        code = self._code(game)
-        while code and not is_there(code):
-            if timer.half() or (code.done() and not is_there(code)):
+        code = self._needed_code(game)
+        while code and not is_ready(code):
+            if timer.half_over() or (code.done() and not is_ready(code)):
                 self._say("the code that reads this table is not ready: searching instead")
                 return None
-            time.sleep(_WAIT)
+            time.sleep(_POLL_SECONDS)
         try:
             return self._advice(game, allowed, timer, tempting)
         except TbgenError as error:
@@ -212,28 +217,30 @@ class EngineTables:
             return None
 
     def ranked(self, game: SearchGame, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
-        """Return each of some moves with what it comes to, best first; nothing if tables do not say."""
+        """Return an advice for each allowed move, best first; empty if tables do not contain all moves."""
         ranked = (move for move in self._moves(game) if move.move in allowed)
         return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked]
 
     def line(self, game: SearchGame, best: Advice, timer: Timer) -> tuple[chess.Move, ...]:
-        """Return best play from the first move of an advice on up to where the accrued score is the value, as
-        far as depths are stored and there is time."""
+        """Return best play, starting with the first move of an advice, until the accrued score is the value.
+
+        The line ends earlier where tables store no depths or time runs out.
+        """
         before = game.length
         move: chess.Move | None = best.moves[0]
         line = []
         while move:
             line.append(move)
             game.play(move)
-            wanted = game.accrued != best.value and len(line) < _LONGEST_LINE and not timer.enough()
-            ranked = self._moves(game) if wanted else ()
+            unfinished = game.accrued != best.value and len(line) < _MAX_LINE_PLIES
+            ranked = self._moves(game) if unfinished and not timer.stop_deepening() else ()
             move = ranked[0].move if ranked and ranked[0].depth is not None else None
         while game.length > before:
             game.pop()
         return tuple(line)
 
     def _moves(self, game: SearchGame) -> Sequence[RankedMove]:
-        """Return the moves of the current state, best first; none if tables do not know them all."""
+        """Return the moves of the current state, best first; empty if tables do not contain them all."""
         with suppress(TbgenError):
             return self._base.moves(game.live, game.accrued)
         return ()
@@ -248,25 +255,25 @@ class EngineTables:
         value = ranked[0].value
         kept = [move for move in ranked if move.value == value]
         if value != accrued and any(move.depth is None for move in kept):
-            until = timer.elapsed + _PATIENCE
+            deadline = timer.elapsed + _MAX_DEPTH_SECONDS
             chosen = None
             if len(ranked) == len(moves):
                 chosen = self._base.next_move(
-                    board, accrued, patience=lambda: not timer.half() and timer.elapsed < until
+                    board, accrued, patience=lambda: not timer.half_over() and timer.elapsed < deadline
                 )
             if chosen is None and game.settings.fifty_move_rule is FiftyMoveRule.NONE:
                 return Advice(_least_met(game, [move.move for move in kept]), value, value)
         if chosen is None:
             return None
         worse = value < accrued if board.turn else value > accrued
-        has_time = timer.share is None or timer.share >= _TEMPTING_SECONDS
+        has_time = timer.target is None or timer.target >= _MIN_TEMPTING_SECONDS
         if has_time and (value == accrued or (worse and tempting and value.rank)):
             chosen = self._most_tempting(game, [move for move in kept if move.depth is not None]) or chosen
         depth = _depth(game, value, chosen.depth or 0)
         return Advice.of(chosen.move, value, depth) if _in_time(game, value, depth) else None
 
     def _most_tempting(self, game: SearchGame, kept: Sequence[RankedMove]) -> RankedMove | None:
-        """Return the one of some moves that makes it hardest to keep the value, None if there is none."""
+        """Return the most tempting of some moves, None if the moves are empty."""
         after, states = [], []
         for move in kept:
             game.play(move.move)
@@ -280,50 +287,50 @@ class EngineTables:
 
     @contextmanager
     def _reading(self, material: Material) -> Iterator[bool]:
-        """Tell whether a table is there and readable; it is left out after an error of the block."""
+        """Yield whether a table exists and is readable; ignore the table from now on if the block fails."""
         try:
-            yield material in self.there and material not in self._lost
+            yield material in self.materials and material not in self._unreadable
         except TbgenError as error:
-            self._lost.add(material)
+            self._unreadable.add(material)
             self._say_once(error)
 
-    def _code(self, game: SearchGame) -> Future[None] | None:
-        """Return what loads the code that a position takes, which is begun with; None if it takes none."""
+    def _needed_code(self, game: SearchGame) -> Future[None] | None:
+        """Start loading the code that the current position needs, and return its future; None if none."""
         board = game.live
         if board.castling_rights:
-            compiled = _compile_cells
+            compiler = _compile_cells
         elif self._is_packed(Material.of_board(board)[0]):
-            compiled = asking.ensure_compiled
+            compiler = asking.ensure_compiled
         else:
             return None
-        return self._loaded(compiled, [(board.copy(stack=False), game.accrued)])
+        return self._load_kernels(compiler, [(board.copy(stack=False), game.accrued)])
 
-    def _loaded(self, compiled: _Compile, states: Iterable[tuple[chess.Board, GScore]]) -> Future[None]:
-        """Return what compiles code if that is still to do, and asks for a value, which loads all it takes.
+    def _load_kernels(self, compiler: _Compile, states: Iterable[tuple[chess.Board, GScore]]) -> Future[None]:
+        """Start loading or compiling kernels, and one lookup, which loads the rest; return the future.
 
-        :param states: what to ask for, with the accrued scores: the first that tables can tell.
+        :param states: positions and accrued scores to look up, until one of them is found.
         """
-        arrays = compiled is asking.ensure_compiled
+        arrays = compiler is asking.ensure_compiled
 
         def work() -> None:
-            compiled(self._say)
+            compiler(self._say)
             for board, accrued in states:
                 try:
-                    with self._aside:
+                    with self._background:
                         self._base.get(board, accrued)
                         if arrays:
                             men, side = board.piece_map(), [int(not board.turn)]
                             letters = "".join(man.symbol() for man in men.values())
                             self._base.probe_arrays(letters, [list(men)], side, [own_score(board).code])
-                except TbgenError as error:  # the code is there all the same: other tables take it
+                except TbgenError as error:  # the code is ready all the same, for other tables
                     self._say_once(error)
                 else:
                     break
 
-        if compiled not in self._codes:
+        if compiler not in self._kernels:
             name = "that looks positions up in tables" if arrays else "for castling rights"
-            self._codes[compiled] = loading(f"the code {name}", work, self._say)
-        return self._codes[compiled]
+            self._kernels[compiler] = load_in_thread(f"the code {name}", work, self._say)
+        return self._kernels[compiler]
 
     def _is_packed(self, material: Material) -> bool:
         for directory in () if material in self._packed else self._base.directories:
@@ -339,15 +346,17 @@ class EngineTables:
             self._say(sentence)
 
 
-def _some_board(material: Material) -> chess.Board:
-    """Return a legal position of men of chess, the same each time, in which White has a move, and whose own
-    score has a code."""
+def _sample_board(material: Material) -> chess.Board:
+    """Return a fixed legal position of a material of men of chess.
+
+    White has a move in it, and its position score has a code.
+    """
     pieces = [
         chess.Piece.from_symbol(man.upper() if white else man.lower())
         for men, white in ((material.white, True), (material.black, False))
         for man in men
     ]
-    for squares in permutations(_APART, len(pieces)):
+    for squares in permutations(_SAMPLE_SQUARES, len(pieces)):
         board = chess.Board(None)
         board.set_piece_map(dict(zip(squares, pieces, strict=True)))
         if board.was_into_check() or board.is_check():
@@ -358,27 +367,27 @@ def _some_board(material: Material) -> chess.Board:
 
 
 def _compile_cells(note: Callable[[str], object]) -> None:
-    from tbgen.cells.cell_warmup import compile_kernels  # takes numba, which plain tables do without
+    from tbgen.cells.cell_warmup import compile_kernels  # imports numba, which plain tables do not need
 
     compile_kernels(note)
 
 
 def _depth(game: SearchGame, value: GScore, after: int | None) -> int | None:
-    """Return the plies to a value by the depth after a move; None if that is not known."""
+    """Return the depth of a state from the depth after a move that keeps the value; None if unavailable."""
     if value == game.accrued:
         return 0
     return None if after is None else 1 + after
 
 
 def _in_time(game: SearchGame, value: GScore, depth: int | None) -> bool:
-    """Tell whether a 50-move rule lets a goal be reached."""
+    """Return whether a value can be reached before a 50-move rule ends the game."""
     if game.settings.fifty_move_rule is FiftyMoveRule.NONE or value == game.accrued:
         return True
     return depth is not None and game.clock + depth < PLIES
 
 
 def _least_met(game: SearchGame, moves: Sequence[chess.Move]) -> tuple[chess.Move, ...]:
-    """Return the moves to the positions that have been met least often in this game."""
+    """Return the moves to the positions with the fewest occurrences in this game."""
     met = []
     for move in moves:
         game.play(move)

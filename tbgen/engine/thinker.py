@@ -1,4 +1,4 @@
-"""Choosing a move: by tables, by what is proved, by search."""
+"""The choice of a move: by tables, by a proof, or by a search, alone or with a partner."""
 
 import math
 import random
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tbgen.engine.room import SearchRoom
 
 AUTO_SECONDS: Final = 30.0
-"""What a move must have before ``auto`` solves: the kernels alone may take that long at first."""
-_LINE_SECONDS: Final = 0.5
-"""What a move must have before best play is followed to its end, to be shown."""
-_TRIES: Final = 3
-"""Moves that a partner looks at closer before its own one is made."""
+"""Minimum thinking time for ``auto`` to solve: compiling the kernels alone may take that long at first."""
+_MIN_LINE_SECONDS: Final = 0.5
+"""Minimum thinking time to compute the whole line of best play, for display."""
+_MAX_CHECKS: Final = 3
+"""Maximum number of moves that the partner checks before its own move is made."""
 
 
 def _never() -> bool:
@@ -37,7 +37,7 @@ def _never() -> bool:
 
 
 class MoveChoice(NamedTuple):
-    """A move, and the reply that is expected."""
+    """A move, and the reply to ponder on."""
 
     move: chess.Move
     reply: chess.Move | None = None
@@ -45,12 +45,12 @@ class MoveChoice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Thinker:
-    """Chooses moves.
+    """The part of the engine that chooses moves.
 
-    :ivar say: told the lines of the protocol that go before the move.
-    :ivar room: returns what the compiled search works with, None as long as it is not loaded.
-    :ivar partner: returns the partner, None if there is none, or none yet.
-    :ivar start_solving: starts an attempt to solve a state, by the arguments of :class:`BackgroundProof`.
+    :ivar say: prints a line of the protocol before the move.
+    :ivar room: returns the workspace of the compiled search, None as long as the search is not loaded.
+    :ivar partner: returns the partner, None without one or while it starts.
+    :ivar start_solving: starts an attempt to solve a state, with the arguments of :class:`BackgroundProof`.
     """
 
     say: Callable[[str], None]
@@ -61,16 +61,16 @@ class Thinker:
     start_solving: Callable[..., BackgroundProof] = BackgroundProof
 
     def choose(self, game: SearchGame, timer: Timer) -> MoveChoice | None:
-        """Return the move to make, None if there is none.
+        """Return the move to make, None if no move is legal.
 
-        It is one of those that the command names, of all if none of these is legal. The game is as before
-        afterwards.
+        The move is one of those that the command ``go`` names, or any move if none of these is legal. The
+        game is unchanged afterwards.
         """
         legal = list(game.live.legal_moves)
         if not legal:
             return None
         allowed = self._named(game.live, timer.go.moves) or legal
-        if self.options.blunders and random.random() < self.options.blunders:
+        if self.options.blunder_rate and random.random() < self.options.blunder_rate:
             return MoveChoice(random.choice(allowed))
         tempting = bool(self.options.partner)
         advice = self.tables and self.tables.advice(game, allowed, timer, tempting)
@@ -81,12 +81,12 @@ class Thinker:
         return self._by_thinking(game, allowed, timer)
 
     def _named(self, board: chess.Board, words: Sequence[str]) -> list[chess.Move]:
-        """Return the legal moves that words name, in either notation of castling, and say which name none."""
-        forms = (False, True)
-        legal = {board.uci(move, chess960=form): move for move in board.legal_moves for form in forms}
+        """Return the legal moves among some words, in either notation of castling; report the other words."""
+        notations = (False, True)
+        legal = {board.uci(move, chess960=each): move for move in board.legal_moves for each in notations}
         for word in words:
             if word not in legal:
-                self.say(f"info string {printable(word)} is not a legal move here, and is passed over")
+                self.say(f"info string {printable(word)} is not a legal move here and is ignored")
         if words and legal.keys().isdisjoint(words):
             self.say("info string none of the moves to search is legal here: all moves are searched")
         return list(dict.fromkeys(move for name, move in legal.items() if name in words))
@@ -99,20 +99,20 @@ class Thinker:
         allowed: Sequence[chess.Move],
         timer: Timer,
     ) -> MoveChoice:
-        """Return the move that tables give; among several that keep the value, search for progress."""
-        decided = len(advice.moves) == 1
-        if decided and (timer.share is None or timer.share >= _LINE_SECONDS):
+        """Return the move of the tables' advice; if it has several moves, search among them."""
+        single = len(advice.moves) == 1
+        if single and (timer.target is None or timer.target >= _MIN_LINE_SECONDS):
             advice = replace(advice, line=tables.line(game, advice, timer))
-        told = [advice]
+        reported = [advice]
         if self.options.best > 1:
             others = tables.ranked(game, allowed)
-            told += [other for other in others if other.moves[0] != advice.moves[0]]
-        for place, each in enumerate(told[: self.options.best], 1):
-            self._tell(report.of_advice(game, each, "tables", timer.elapsed, self._place(place)))
-        return MoveChoice(*advice.line[:2]) if decided else self._by_search(game, advice.moves, timer)
+            reported += [other for other in others if other.moves[0] != advice.moves[0]]
+        for place, each in enumerate(reported[: self.options.best], 1):
+            self._report(report.of_advice(game, each, "tables", timer.elapsed, self._place(place)))
+        return MoveChoice(*advice.line[:2]) if single else self._by_search(game, advice.moves, timer)
 
     def _by_thinking(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> MoveChoice:
-        """Search, alone or with a partner, and take what is proved meanwhile."""
+        """Search, alone or with a partner; if a proof succeeds meanwhile, follow it."""
         solving = self._solving(game, timer)
         with nullcontext() if solving is None else closing(solving):
             partners = chosen = self._by_partner(game, allowed, timer)
@@ -124,18 +124,20 @@ class Thinker:
                 advice = solving.advice(allowed)
             except SolvingError as error:
                 self.say(f"info string {error}")
-                enough = partners or timer.enough()
-                return chosen if enough else self._by_search(game, allowed, timer)
-        self._tell(report.of_advice(game, advice, "proof", timer.elapsed))
+                final = partners or timer.stop_deepening()
+                return chosen if final else self._by_search(game, allowed, timer)
+        self._report(report.of_advice(game, advice, "proof", timer.elapsed))
         if len(advice.moves) == 1:
             return MoveChoice(*(advice.line or advice.moves)[:2])
         if partners and partners.move in advice.moves:
             return partners
-        return self._by_search(game, advice.moves, timer, sure=advice if advice.value is None else None)
+        return self._by_search(game, advice.moves, timer, proof=advice if advice.value is None else None)
 
     def _by_partner(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> MoveChoice | None:
-        """Return the move of the partner, or, where the game is drawn, the best in r-mobility of those that
-        keep the draw; None without a partner, or if it fails before it has named one."""
+        """Return the partner's move, or, in a drawn game, the best move in r-mobility that keeps the draw.
+
+        Return None without a partner, or if the partner fails before it has chosen a move.
+        """
         partner, judged = self.partner(), None
         if partner is None:
             return None
@@ -144,14 +146,14 @@ class Thinker:
                 game,
                 allowed,
                 timer,
-                lambda line: self._tell(report.of_partners_line(game, line, timer.elapsed)),
+                lambda line: self._report(report.of_partners_line(game, line, timer.elapsed)),
             )
-            self._tell(report.of_partner(game, judged, timer.elapsed))
-            for _ in range(_TRIES):
+            self._report(report.of_partner(game, judged, timer.elapsed))
+            for _ in range(_MAX_CHECKS):
                 if len(judged.kept) == 1 or timer.over() or (room := self.room()) is None:
                     break
                 chosen = self._among_kept(game, judged, timer, room)
-                if chosen.move == judged.best[0] or partner.holds(game, chosen.move, judged, timer):
+                if chosen.move == judged.best[0] or partner.keeps_draw(game, chosen.move, judged, timer):
                     return chosen
                 judged = judged.without(chosen.move)
         except TbgenError as error:
@@ -164,77 +166,81 @@ class Thinker:
         allowed: Sequence[chess.Move],
         timer: Timer,
         interrupted: Callable[[], bool] = _never,
-        sure: Advice | None = None,
+        proof: Advice | None = None,
     ) -> MoveChoice:
-        """Search until the timer says so, or until something else is known.
+        """Search until the time is over or the search is interrupted.
 
-        :param sure: what is proved; if the search promises less, the move is the one that is sure.
+        :param interrupted: returns whether to stop before the time is over.
+        :param proof: proved advice, whose first move is made if the search finds less than it guarantees.
         """
 
         def over(nodes: int) -> bool:
             return timer.over(nodes) or interrupted()
 
-        def tell(best: RootLine, counts: SearchCounts) -> None:
-            self._tell(report.of_search(game, best, counts, timer.elapsed, self._place(best.place)))
+        def report_line(best: RootLine, counts: SearchCounts) -> None:
+            self._report(report.of_search(game, best, counts, timer.elapsed, self._place(best.place)))
 
         most_nodes, lines = timer.go.numbers.get("nodes"), self.options.best
         if (room := self.room()) is None:
-            known = self.tables.known if self.tables else lambda _: None
-            (found, *others), counts = first_moves(game, allowed, known, lines)
+            look_up = self.tables.look_up if self.tables else lambda _: None
+            (found, *others), counts = first_moves(game, allowed, look_up, lines)
             for each in (found, *others):
-                tell(each, counts)
+                report_line(each, counts)
         else:
-            from tbgen.engine.compiled_search import CompiledSearch  # takes numba
+            from tbgen.engine.compiled_search import CompiledSearch  # imports numba
 
             search = CompiledSearch(game, allowed, room, self.tables, over, lines, most_nodes)
             found = search.run(
                 timer.go.depth,
-                lambda: timer.enough() or interrupted(),
-                lambda best: tell(best, search.counts),
+                lambda: timer.stop_deepening() or interrupted(),
+                lambda best: report_line(best, search.counts),
             )
-        if sure is not None:
+        if proof is not None:
             white = game.live.turn
-            proved = worth(sure.lower if white else sure.upper)
-            if found.value < proved if white else found.value > proved:
-                return MoveChoice(sure.moves[0])
+            guaranteed = worth(proof.lower if white else proof.upper)
+            if found.value < guaranteed if white else found.value > guaranteed:
+                return MoveChoice(proof.moves[0])
         return MoveChoice(*found.line[:2])
 
     def _among_kept(
         self, game: SearchGame, judged: "Judgement", timer: Timer, room: "SearchRoom"
     ) -> MoveChoice:
-        """Search among the moves that keep a draw in chess, as long as the partner leaves time for it."""
-        from tbgen.engine.compiled_search import PATIENCE, CompiledSearch  # takes numba
+        """Search among the moves that keep a draw in chess, for the time that the judgement allows."""
+        from tbgen.engine.compiled_search import PATIENCE, CompiledSearch  # imports numba
 
-        until = min(timer.elapsed + judged.search_seconds, timer.share or math.inf)
+        deadline = min(timer.elapsed + judged.search_seconds, timer.target or math.inf)
 
         def over(_nodes: int = 0) -> bool:
-            return timer.stopped or timer.elapsed >= until
+            return timer.stopped or timer.elapsed >= deadline
 
-        def tell(best: RootLine) -> None:
-            self._tell(report.of_search(game, best, search.counts, timer.elapsed))
+        def report_line(best: RootLine) -> None:
+            self._report(report.of_search(game, best, search.counts, timer.elapsed))
 
         moves, patience = list(judged.kept), min(PATIENCE, judged.search_seconds / 8)
         nodes, candidates = judged.search_nodes, judged.kept
         search = CompiledSearch(game, moves, room, self.tables, over, 1, nodes, patience, candidates)
-        return MoveChoice(*search.run(timer.go.depth, over, tell).line[:2])
+        return MoveChoice(*search.run(timer.go.depth, over, report_line).line[:2])
 
     def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
-        """Return an attempt to solve the state if there is time for it; a 50-move rule is not solved with."""
-        has_time = timer.share is not None and timer.share >= AUTO_SECONDS
+        """Start an attempt to solve the state, if options and time permit.
+
+        States under a 50-move rule or with castling rights are not solved.
+        """
+        has_time = timer.target is not None and timer.target >= AUTO_SECONDS
         wanted = self.options.solve == "on" or (self.options.solve == "auto" and has_time)
-        known_game = game.settings.fifty_move_rule is FiftyMoveRule.NONE and not game.live.castling_rights
-        if not wanted or self.tables is None or not known_game:
+        solvable = game.settings.fifty_move_rule is FiftyMoveRule.NONE and not game.live.castling_rights
+        if not wanted or self.tables is None or not solvable:
             return None
         try:
-            return self.start_solving(game, self.tables.directories, timer.share)
+            return self.start_solving(game, self.tables.directories, timer.target)
         except OSError as error:
             self.say(f"info string solving cannot be started: {error.strerror or error}")
             return None
 
     def _place(self, place: int) -> int | None:
-        """Return the place of a move among the best ones, if several are reported."""
+        """Return the place of a move to report, None if only one move is reported."""
         return place if self.options.best > 1 else None
 
-    def _tell(self, lines: Iterable[str]) -> None:
+    def _report(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.say(line)

@@ -1,7 +1,7 @@
-"""The engine as user interfaces see it: the Universal Chess Interface [1].
+"""The engine's side of the protocol: the Universal Chess Interface [1].
 
-Commands are read while a move is thought about in a thread of its own. Whatever comes, the engine answers by
-the rules of the protocol: what means nothing is passed over, and what is wrong is said in an ``info string``.
+Commands are read while a thread of its own thinks about the move. Whatever the input, the engine answers by
+the rules of the protocol: it ignores unknown words, and reports errors in an ``info string``.
 
 [1] Stefan Meyer-Kahlen, *Description of the universal chess interface (UCI)*, April 2006.
 """
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 import chess
 
 import tbgen
-from tbgen.engine.game import SearchGame, go_on, read_game
+from tbgen.engine.game import SearchGame, extend, read_game
 from tbgen.engine.limits import Go, Timer
-from tbgen.engine.loading import Partnership, is_there, loading
+from tbgen.engine.loading import Partnership, is_ready, load_in_thread
 from tbgen.engine.options import Options
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
@@ -35,13 +35,13 @@ _WORD: Final = re.compile(r"\S+")
 class UciEngine:
     """One engine, from its first command to the last.
 
-    :param write: prints a line at once; may be called by several threads.
-    :param directories: where tables lie until the option says otherwise; none for the default directory.
-    :param partner: the command of another engine to play with, until the option says otherwise.
+    :param write: prints a line without buffering; called by several threads, one at a time.
+    :param directories: default of the option Directory; empty for the default directory of tbgen.
+    :param partner: default of the option Partner.
     """
 
     _kept_room: "SearchRoom | None"
-    """What the compiled search works with, once it is needed."""
+    """Workspace of the compiled search, made when it is first needed."""
 
     def __init__(
         self, write: Callable[[str], None], directories: Sequence[Path] = (), partner: str = ""
@@ -50,15 +50,15 @@ class UciEngine:
         self._options = Options(directories, partner)
         self._partnership = Partnership(self._note)
         self._search: Future[None] | None = None
-        """Loads the compiled search, once it is needed."""
+        """Loading of the compiled search, started when it is first needed."""
         self._tables: EngineTables | None = None
         self._tables_open = False
         self._game: SearchGame | None = None
         self._new_game("")
-        self._deaf = False
+        self._output_closed = False
         self._thinking: tuple[threading.Thread, Timer] | None = None
         self._moved = threading.Event()
-        """Set when the move that was thought about last is about to be told."""
+        """Set when the latest move is about to be printed."""
         self._commands: dict[str, Callable[[str], None]] = {
             "uci": self._uci,
             "isready": self._is_ready,
@@ -71,7 +71,7 @@ class UciEngine:
         }
 
     def run(self, lines: Iterable[str]) -> None:
-        """Answer commands until ``quit`` or until there are no more; a move thought about is made at once."""
+        """Answer commands until ``quit`` or the end of the input; then make a pending move at once."""
         try:
             for line in lines:
                 if not self.command(line):
@@ -84,9 +84,10 @@ class UciEngine:
                 self._tables, self._tables_open = None, False
 
     def command(self, line: str) -> bool:
-        """Answer one command, and tell whether others may follow: not where nobody hears the answers.
+        """Answer one command.
 
-        Words before the first one that is a command are passed over, as the protocol has it.
+        Unknown words before the command are ignored, as the protocol requires. Return whether to read further
+        commands: not after ``quit``, or once the output is closed.
         """
         for word in _WORD.finditer(line):
             if word[0] == "quit":
@@ -97,7 +98,7 @@ class UciEngine:
                 except TbgenError as error:
                     self._note(str(error))
                 break
-        return not self._deaf
+        return not self._output_closed
 
     def _uci(self, _rest: str) -> None:
         about = f"id name tbgen {tbgen.__version__}", "id author the tbgen developers"
@@ -105,7 +106,7 @@ class UciEngine:
             self._say(line)
 
     def _is_ready(self, _rest: str) -> None:
-        """Say so once tables and compiled code are there; at once while a move is thought about."""
+        """Answer ``readyok`` once tables, code and partner are loaded, or at once while thinking."""
         if not self._is_thinking:
             tables = self._open_tables()
             if tables:
@@ -118,13 +119,14 @@ class UciEngine:
         self._say("readyok")
 
     def _set_option(self, rest: str) -> None:
-        """``setoption name NAME [value VALUE]``; both may have spaces, and a value keeps its own."""
+        """Handle ``setoption name NAME [value VALUE]``; both may contain spaces, which a value keeps."""
         words = rest.split()
         if words[:1] != ["name"]:
             raise UsageError("an option is set by: setoption name NAME value VALUE")
-        at = words.index("value") if "value" in words else len(words)
-        name, value = " ".join(words[1:at]), "".join(rest.split(None, at + 1)[at + 1 :]).rstrip()
-        self._game = None  # it may have to be read in another way
+        split_at = words.index("value") if "value" in words else len(words)
+        name = " ".join(words[1:split_at])
+        value = "".join(rest.split(None, split_at + 1)[split_at + 1 :]).rstrip()
+        self._game = None  # the option may change how it is read
         match self._options.set(name, value):
             case "Hash":
                 self._kept_room = None
@@ -140,24 +142,24 @@ class UciEngine:
         self._partnership.new_game()
 
     def _set_position(self, rest: str) -> None:
-        """Take a position, or say what is wrong with it; no move can be made in one that is wrong."""
+        """Set the position, or report what is wrong with it; ``go`` has no move in a wrong position."""
         words = rest.split()
         before, game = self._position, self._game
         self._position, self._game = words, None
-        going_on = game is not None and not self._is_thinking and go_on(game, before, words)
-        self._game = game if going_on else self._read_game()
+        extended = game is not None and not self._is_thinking and extend(game, before, words)
+        self._game = game if extended else self._read_game()
 
     def _read_game(self) -> SearchGame:
-        """Return the game that the last command ``position`` describes, as options have it now.
+        """Return the game that the last command ``position`` describes, under the current options.
 
-        :raises UsageError: if it is none.
+        :raises UsageError: if the command is invalid.
         """
-        given = self._options
+        options = self._options
         return read_game(
             self._position,
-            accrued=given.accrued,
-            rule=given.rule,
-            chess960=given.chess960,
+            accrued=options.accrued,
+            rule=options.rule,
+            chess960=options.chess960,
             note=self._note,
         )
 
@@ -171,8 +173,8 @@ class UciEngine:
             return
         thinker = Thinker(self._say, self._open_tables(), self._options, self._room, self._partner)
         go = Go.parse(rest.split())
-        for word in go.wrong:
-            self._note(f"go {word} wants a whole number after it, and is passed over")
+        for word in go.malformed:
+            self._note(f"go {word} needs a whole number and is ignored")
         timer = Timer(go, game.live.turn, self._options.overhead)
         thread = threading.Thread(target=self._think, args=(thinker, game, timer), daemon=True)
         self._moved.clear()
@@ -180,17 +182,17 @@ class UciEngine:
         thread.start()
 
     def _think(self, thinker: Thinker, game: SearchGame, timer: Timer) -> None:
-        """Choose a move and make it, in a thread of its own."""
+        """Choose a move and print it; runs in a thread of its own."""
         board = game.live.copy(stack=False)
         try:
             chosen = thinker.choose(game, timer)
-        except Exception as error:  # a fault of the engine must not lose the game on time
-            self._note(f"this move is any legal one, because of an error: {error!r}")
+        except Exception as error:  # an error of the engine must not lose the game on time
+            self._note(f"this move is an arbitrary legal one, because of an error: {error!r}")
             chosen = next(map(MoveChoice, board.legal_moves), None)
-            if self._game is game:  # which may be left somewhere in the search
+            if self._game is game:  # its board may be at a node of the search
                 self._game = None
         timer.wait()
-        self._moved.set()  # commands may follow at once
+        self._moved.set()  # the next command may follow at once
         self._say(_NO_MOVE if chosen is None else _best_move(board, chosen))
 
     @property
@@ -198,7 +200,7 @@ class UciEngine:
         return self._thinking is not None and not self._moved.is_set()
 
     def _stop(self) -> None:
-        """End thinking, and wait for the move."""
+        """Stop thinking, and wait until the move is printed."""
         if self._thinking is not None:
             thread, timer = self._thinking
             timer.stop()
@@ -210,31 +212,31 @@ class UciEngine:
             self._thinking[1].ponder_hit()
 
     def _loaded_search(self) -> "Future[None]":
-        """Return what loads the compiled search, and begin with that if need be."""
+        """Return the future of the compiled search, starting to load it on the first call."""
 
         def load() -> None:
-            from tbgen.engine.compiled_search import ensure_compiled  # takes numba
+            from tbgen.engine.compiled_search import ensure_compiled  # imports numba
 
             ensure_compiled(self._note)
 
-        self._search = self._search or loading("the compiled search", load, self._note)
+        self._search = self._search or load_in_thread("the compiled search", load, self._note)
         return self._search
 
     def _room(self) -> "SearchRoom | None":
-        """Return what the compiled search works with; while it is not loaded, begin with that."""
-        if is_there(self._loaded_search()) and self._kept_room is None:
-            from tbgen.engine.room import SearchRoom  # takes numba
+        """Return the workspace of the compiled search, None while the search is being loaded."""
+        if is_ready(self._loaded_search()) and self._kept_room is None:
+            from tbgen.engine.room import SearchRoom  # imports numba
 
             self._kept_room = SearchRoom.of(self._options.hash)
         return self._kept_room
 
     def _partner(self) -> "Partner | None":
-        """Return the partner; while it has not started, begin with that."""
-        given = self._options
-        return self._partnership.partner(given.partner, given.hash, given.partner_options)
+        """Return the partner, None without one or while it starts."""
+        options = self._options
+        return self._partnership.partner(options.partner, options.hash, options.partner_options)
 
     def _open_tables(self) -> EngineTables | None:
-        """Return the tables, opened anew where the directory may have changed."""
+        """Return the tables, reopened if the option Directory has been set; None on an error."""
         if not self._tables_open:
             self._tables, self._tables_open = None, True
             try:
@@ -250,13 +252,13 @@ class UciEngine:
         with self._lock:
             try:
                 self._write(line)
-            except OSError:  # the listener is gone
-                self._deaf = True
+            except OSError:  # nobody reads the output any more
+                self._output_closed = True
 
 
 def _best_move(board: chess.Board, chosen: MoveChoice) -> str:
-    told = f"bestmove {board.uci(chosen.move)}"
+    line = f"bestmove {board.uci(chosen.move)}"
     if chosen.reply is not None:
         board.push(chosen.move)
-        told += f" ponder {board.uci(chosen.reply)}"
-    return told
+        line += f" ponder {board.uci(chosen.reply)}"
+    return line

@@ -80,7 +80,7 @@ class FullSearch:
         if not legal:
             self.ends += 1
             return -(MATE + REACH) if game.live.is_check() else sign * self.held
-        if game.length > self.begun and (game.basis is not None or game.returns(self.first)):
+        if game.length > self.begun and (game.basis is not None or game.repeats_since(self.first)):
             self.ends += 1
             return sign * self.held
         best = sign * self.estimate if depth <= 0 else -2 * MATE
@@ -130,7 +130,7 @@ class FullSearch:
             self.make(int(move))
             value = -self.value(depth - 1)
             value = value - 1 if value > held else value + 1 if value < held else value
-            over = self.game.basis is not None or self.game.returns(self.first)
+            over = self.game.basis is not None or self.game.repeats_since(self.first)
             replies = 0 if over else enter(self.rows, self.at, self.moves, 0)
             for reply in self.moves[0, :replies].copy():
                 if CompiledSearch._move(self.game.live, int(reply)) == candidate.answer:

@@ -9,7 +9,7 @@ import pytest
 from tbgen.board.rules import accrued_score
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.engine.game import go_on, read_game
+from tbgen.engine.game import extend, read_game
 from tbgen.errors import UsageError
 from tbgen.games.settings import FiftyMoveRule
 from tests.support.engines import game
@@ -41,17 +41,17 @@ def test_a_game_goes_on_as_if_read_anew() -> None:
     before, arbiter = start, read_game(start)
     for length in (0, 1, 3, 20, 20, 60):
         words = [*start, "moves", *moves[:length]]
-        assert go_on(arbiter, before, words)
+        assert extend(arbiter, before, words)
         assert arbiter.played == read_game(words).played
         before = words
     fen = ["fen", *chess.STARTING_FEN.split(), "moves", *moves]
     for others in (start, before[:-1], fen, [*before[:-1], "0000"], [*before[:-1], "a1a1"]):
-        assert not go_on(arbiter, before, others)
+        assert not extend(arbiter, before, others)
         assert arbiter.played == read_game(before).played
     with pytest.raises(UsageError, match="is not a legal move"):
-        go_on(arbiter, before, [*before, "a1a1"])
+        extend(arbiter, before, [*before, "a1a1"])
     arbiter.pop()  # it is not as the command left it
-    assert not go_on(arbiter, before, [*before, "a2a3"])
+    assert not extend(arbiter, before, [*before, "a2a3"])
 
 
 def test_the_score_after_a_line_is_that_of_the_end_of_the_game() -> None:
@@ -112,13 +112,13 @@ def test_a_state_that_returns_is_told_from_a_position_that_does() -> None:
     there = ["c5d5", "g5h5", "d5c5", "h5g5"]
     arbiter = game(KINGS, *there)
     assert arbiter.occurrences == 2
-    assert not arbiter.returns(0)  # the score is better now
+    assert not arbiter.repeats_since(0)  # the score is better now
     for uci in there:
         arbiter.push_uci(uci)
     assert arbiter.occurrences == 3
-    assert arbiter.returns(0)
-    assert arbiter.returns(4)
-    assert not arbiter.returns(5)
+    assert arbiter.repeats_since(0)
+    assert arbiter.repeats_since(4)
+    assert not arbiter.repeats_since(5)
 
 
 @pytest.mark.parametrize(

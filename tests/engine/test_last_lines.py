@@ -52,7 +52,7 @@ def heard(said: Iterable[bytes], monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_last_line_of_each_place_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.engine.partner._KEPT_SECONDS", math.inf)
+    monkeypatch.setattr("tbgen.engine.partner._MAX_HELD_SECONDS", math.inf)
     lines = [" ".join(line.split()) for line in SAID.decode().splitlines()]
     for size in (1, 7, 1000):
         parts = [SAID[first : first + size] for first in range(0, len(SAID), size)]

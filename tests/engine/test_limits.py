@@ -47,7 +47,7 @@ def test_no_move_takes_all_that_is_left() -> None:
 def test_words() -> None:
     go = Go.parse(["fish", "searchmoves", "e2e4", "d2d4", "ponder", "depth", "x", "nodes", "7", "movetime"])
     assert (go.moves, go.ponder, go.infinite, go.numbers) == (("e2e4", "d2d4"), True, False, {"nodes": 7})
-    assert go.wrong == ("depth", "movetime")
+    assert go.malformed == ("depth", "movetime")
     assert Go.parse(["mate", "3"]).depth == 6
     assert Go.parse(["mate", "3", "depth", "2"]).depth == 2
     assert Go.parse(["depth", "-4"]).depth == 1
@@ -60,28 +60,28 @@ def test_the_clock_stops_by_nodes_by_time_and_at_once(monkeypatch: pytest.Monkey
     asked, late = timer("infinite"), timer("wtime -5")
     began = time.perf_counter()
     monkeypatch.setattr(time, "perf_counter", lambda: began + 0.01)
-    assert (late.over(), late.enough(), asked.over(10**9)) == (True, True, False)
+    assert (late.over(), late.stop_deepening(), asked.over(10**9)) == (True, True, False)
     asked.stop()
-    assert (asked.over(), asked.enough()) == (True, True)
+    assert (asked.over(), asked.stop_deepening()) == (True, True)
     asked.wait()
 
 
 def test_iterations_begin_as_long_as_a_fixed_time_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it leaves, no other move has; of a clock, an iteration that would not end is saved."""
+    """No later move can use the rest of a fixed time; on a clock, an unfinished iteration is wasted."""
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     for words, enough in (("movetime 60000", False), ("wtime 60000 movestogo 1", True)):
         now[0] = 0
         limits = timer(words, 0.1)
         now[0] = 0.9 * 54
-        assert (limits.enough(), limits.over(), limits.rest > 0) == (enough, False, True)
+        assert (limits.stop_deepening(), limits.over(), limits.remaining > 0) == (enough, False, True)
         now[0] = 60
-        assert (limits.enough(), limits.over(), limits.rest > 0) == (True, True, False)
+        assert (limits.stop_deepening(), limits.over(), limits.remaining > 0) == (True, True, False)
 
 
 def test_pondering_has_no_end_before_the_hit() -> None:
     pondering = timer("ponder wtime 1 btime 1 nodes 5")
-    assert (pondering.over(10), pondering.limited, pondering.rest) == (False, False, math.inf)
+    assert (pondering.over(10), pondering.limited, pondering.remaining) == (False, False, math.inf)
     pondering.ponder_hit()
     assert (pondering.over(10), pondering.limited) == (True, True)
     pondering.wait()

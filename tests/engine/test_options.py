@@ -29,7 +29,7 @@ def test_what_is_set_is_there() -> None:
     ):
         assert options.set(name, text).lower() == name.lower()
     assert (options.hash, options.accrued, options.rule) == (128, GScore("-G3.5"), FiftyMoveRule.LEGACY)
-    assert (options.blunders, options.overhead, options.chess960) == (0.75, 0.2, True)
+    assert (options.blunder_rate, options.overhead, options.chess960) == (0.75, 0.2, True)
     assert (options.directories, options.solve, options.wait) == ([Path("a b"), Path("c")], "auto", False)
     options.set("Accrued", "<empty>")
     options.set("Directory", "")
@@ -40,15 +40,15 @@ def test_what_means_nothing_is_refused() -> None:
     options = Options()
     before = vars(options).copy()
     for name, text, said in (
-        ("Hash", "0", "Hash is a number from 1 to 65536, not '0'"),
-        ("Hash", "9" * 5000, "Hash is a number"),
-        ("Hash", "", "Hash is a number"),
-        ("Hash", "²", "Hash is a number"),
-        ("Strength", "101", "Strength is a number from 0 to 100"),
+        ("Hash", "0", "Hash must be a number from 1 to 65536, not '0'"),
+        ("Hash", "9" * 5000, "Hash must be a number"),
+        ("Hash", "", "Hash must be a number"),
+        ("Hash", "²", "Hash must be a number"),
+        ("Strength", "101", "Strength must be a number from 0 to 100"),
         ("Accrued", "5", "'5' is not a G-score"),
-        ("FiftyMoveRule", "never", "FiftyMoveRule is one of improving, "),
-        ("UCI_Chess960", "yes", "UCI_Chess960 is true or false"),
-        ("UCI_Variant", "atomic", "UCI_Variant is one of chess, rmobility"),
+        ("FiftyMoveRule", "never", "FiftyMoveRule must be one of improving, "),
+        ("UCI_Chess960", "yes", "UCI_Chess960 must be true or false"),
+        ("UCI_Variant", "atomic", "UCI_Variant must be one of chess, rmobility"),
         ("Contempt", "5", "there is no option 'Contempt'"),
     ):
         with pytest.raises(UsageError, match=said):

@@ -13,7 +13,7 @@ import pytest
 
 from tbgen.engine.game import Candidate
 from tbgen.engine.options import Options
-from tbgen.engine.partner import Judgement, Partner, _further
+from tbgen.engine.partner import Judgement, Partner, _later_limit
 from tbgen.engine.thinker import Thinker
 from tests.support.engines import Talk, fake_partner, game, talk, timer
 
@@ -147,7 +147,7 @@ def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.Monkey
 
         monkeypatch.setattr(partner._engine, "analysis", analysis)
         for clock[0] in (0, 50, 54):
-            partner.holds(game(STALEMATE), chosen, judged, limits)
+            partner.keeps_draw(game(STALEMATE), chosen, judged, limits)
     assert told == [50, 4]
 
 
@@ -162,7 +162,7 @@ def test_a_closer_look_has_to_be_deep(monkeypatch: pytest.MonkeyPatch) -> None:
             )
             monkeypatch.setattr(partner, "_analyse", lambda *_, other=other: (other,))
             judged = Judgement(best, {move: Candidate() for move in moves}, 1, 1, None)
-            assert partner.holds(game(STALEMATE), moves[1], judged, timer("nodes 9")) == enough
+            assert partner.keeps_draw(game(STALEMATE), moves[1], judged, timer("nodes 9")) == enough
 
 
 def test_a_search_takes_what_a_closer_look_leaves_of_a_fixed_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +216,7 @@ def test_options_of_a_partner() -> None:
         assert "NAME=VALUE" in sentence
         said = engine.say("setoption name PartnerOptions value Threads=2", "isready")
         (sentence,) = [line for line in said if "Threads" in line]
-        assert "takes other options (" in sentence
+        assert "rejects its options (" in sentence
         assert sentence.endswith("): the engine plays on alone")
         assert moved(engine) == "g5g6"
 
@@ -236,7 +236,7 @@ def test_a_partner_is_told_of_new_games_and_sees_the_clock_of_the_game(tmp_path:
 
 def test_nodes_and_time_limit_a_look_together() -> None:
     limits = [
-        _further(timer(words), 0.5, 0.04)
+        _later_limit(timer(words), 0.5, 0.04)
         for words in ("nodes 1000", "nodes 1000 movetime 9000000", "movetime 9000000")
     ]
     assert [limit.nodes for limit in limits] == [175, 175, None]
@@ -287,7 +287,7 @@ def test_a_partner_that_does_not_answer_is_given_up(
 
 
 def test_what_a_partner_finds_is_shown_while_it_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_SHOWN", "_KEPT_SECONDS"):
+    for name in ("_SHOW_SECONDS", "_MAX_HELD_SECONDS"):
         monkeypatch.setattr(f"tbgen.engine.partner.{name}", -1)
     with partnered("watched", "f7f8 h8h7,5,5-990-5") as engine:
         engine.say(f"position fen {STALEMATE}", "go infinite")
@@ -319,7 +319,7 @@ def test_nobody_waits_for_a_partner_that_is_starting(
     wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ends once it has started, wanted or not, for the engine has ended before."""
-    monkeypatch.setattr("tbgen.engine.loading._PATIENCE", 0)
+    monkeypatch.setattr("tbgen.engine.loading._MAX_CLOSING_SECONDS", 0)
     log = tmp_path / "log"
     with partnered(f"slow={log}", *DRAWS, wait=False) as engine:
         while not log.exists() or "uci" not in log.read_text():

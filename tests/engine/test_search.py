@@ -128,7 +128,7 @@ def test_what_was_asked_before_tables_could_tell_is_told_later(
     leaves.load(wait=True)
     moves = list(arbiter.live.legal_moves)
     for loaded in (False, True):
-        monkeypatch.setattr(EngineTables, "can_tell", loaded)
+        monkeypatch.setattr(EngineTables, "ready", loaded)
         patience = 600.0 if loaded else 0.01
         search = CompiledSearch(arbiter, moves, room, leaves, lambda _: False, patience=patience)
         found = search.run(3, lambda: False, lambda _: None)
@@ -156,7 +156,7 @@ def test_a_first_move_takes_what_is_not_guarded_and_leaves_nothing_to_be_taken(s
         (CAPTURE, {"a1b2"}),
     ):
         arbiter = game(fen)
-        known_value = EngineTables([small], print).known
+        known_value = EngineTables([small], print).look_up
         told, counts = first_moves(arbiter, list(arbiter.live.legal_moves), known_value, 2)
         best = told[0]
         assert best.line[0].uci() in moves, fen

@@ -16,7 +16,7 @@ from tbgen.board.score import NONE, GScore
 from tbgen.board.scoring import points
 from tbgen.engine.compiled_search import _codes
 from tbgen.engine.game import SearchGame, read_game
-from tbgen.engine.table_advice import EngineTables, _some_board
+from tbgen.engine.table_advice import EngineTables, _sample_board
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.depths import forget_depths, known
@@ -179,8 +179,8 @@ def test_a_leaf_has_its_value(tables: Path, truth: Tablebase) -> None:
     playing = EngineTables([tables], print)
     for board, score in starts("leaves", sample(20, 60), MATERIALS):
         found = truth.probe(board, score)
-        assert playing.known(started(board, score)) == (found.value, found.depth)
-    assert playing.known(game(chess.STARTING_FEN)) is None
+        assert playing.look_up(started(board, score)) == (found.value, found.depth)
+    assert playing.look_up(game(chess.STARTING_FEN)) is None
 
 
 def test_under_a_fifty_move_rule_only_goals_in_time_count(small: Path, truth: Tablebase) -> None:
@@ -189,7 +189,7 @@ def test_under_a_fifty_move_rule_only_goals_in_time_count(small: Path, truth: Ta
     for used, expected in ((99 - depth, True), (100 - depth, False)):
         arbiter = read_game(["fen", *fen.format(used).split()], rule=FiftyMoveRule.LEGACY)
         advice = playing.advice(arbiter, list(arbiter.live.legal_moves), timer())
-        assert (advice is not None, playing.known(arbiter) is not None) == (expected, expected)
+        assert (advice is not None, playing.look_up(arbiter) is not None) == (expected, expected)
 
 
 def test_a_damaged_table_keeps_no_other_from_the_leaves(
@@ -241,7 +241,7 @@ def test_the_end_waits_for_tables_that_are_being_read(small: Path, monkeypatch: 
 def test_every_material_has_a_state_to_load_code_by() -> None:
     """Its own score has a code; for three queens against a king that takes some search."""
     for material in all_materials(MAX_MEN):
-        board = _some_board(material)
+        board = _sample_board(material)
         assert board.is_valid()
         assert own_score(board).code in range(256)
         assert any(board.legal_moves)

@@ -117,7 +117,7 @@ def test_words_that_mean_nothing_are_passed_over() -> None:
             (sentence,) = engine.say(line)
             assert sentence == "info string an option is set by: setoption name NAME value VALUE"
         engine.move("position startpos", "go depth 1 movetime soon")
-        assert engine.said[0] == "info string go movetime wants a whole number after it, and is passed over"
+        assert engine.said[0] == "info string go movetime needs a whole number and is ignored"
 
 
 def test_a_known_move_waits_for_stop_where_only_that_ends_it(small: Path) -> None:
@@ -134,7 +134,7 @@ def test_searchmoves_that_are_not_legal_are_named() -> None:
     with talk() as engine:
         assert engine.move("position startpos", "go depth 1 searchmoves e2e9 a2a3 e7e5") == "a2a3"
         assert engine.said[:2] == [
-            f"info string {move} is not a legal move here, and is passed over" for move in ("e2e9", "e7e5")
+            f"info string {move} is not a legal move here and is ignored" for move in ("e2e9", "e7e5")
         ]
         assert engine.move("position startpos", "go depth 1 searchmoves e2e9") != "(none)"
         assert "e2e9 is not a legal move" in engine.said[0]
