@@ -1,1 +1,1 @@
-"""Matches of engines by r-mobility: schedule, play, adjudication, statistics, and the PGN that keeps it."""
+"""Matches between engines by r-mobility: schedule, play, adjudication, statistics, and the PGN file."""

@@ -1,4 +1,4 @@
-"""When a game is stopped: evaluations that agree, its length, tables that hold its position."""
+"""Rules for stopping a game: by evaluations, by length, or by tables that contain its position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tbgen.probe.tablebase import Tablebase
 
 DRAWN: Final = "End by adjudication"
 SYZYGY: Final = "SyzygyTB"
-"""What Cute Chess says of a game that Syzygy files have ended."""
+"""The ending that Cute Chess writes for a game that Syzygy files have stopped."""
 
 Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 
@@ -29,12 +29,14 @@ Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 class ResignRule(
     Struct, frozen=True, rename={"moves": "movecount", "centipawns": "score", "both": "twosided"}
 ):
-    """When an engine resigns: so many evaluations in a row are at least so bad."""
+    """The rule by which an engine resigns, after a number of bad evaluations in a row."""
 
     moves: Positive
+    """Number of consecutive evaluations."""
     centipawns: Positive
+    """Smallest disadvantage in each of them."""
     both: bool = False
-    """Whether the opponent must see it as well."""
+    """Whether the opponent's evaluations must agree."""
 
 
 class DrawRule(
@@ -43,29 +45,31 @@ class DrawRule(
     rename={"first": "movenumber", "moves": "movecount", "centipawns": "score"}
     | {"pieces": "maxpieces", "pawns": "maxpawns"},
 ):
-    """When a game is stopped as a draw: so many evaluations of both sides in a row are about 0.
+    """The rule by which a game is stopped as a draw, after a number of evaluations near 0 in a row.
 
-    ``maxpieces``, ``maxpawns`` and ``reset`` are those of TCEC's fork of Cute Chess, whose rule since 2022
+    ``maxpieces``, ``maxpawns`` and ``reset`` come from TCEC's fork of Cute Chess, whose rule since 2022
     is ``movenumber=1 movecount=5 score=20 maxpieces=8 maxpawns=8 reset=false``.
     """
 
     moves: Positive
+    """Number of consecutive evaluations of each side."""
     centipawns: Count
+    """Greatest absolute value of each of them."""
     first: Count = 0
-    """Full moves of the game before which that does not count."""
+    """Number of full moves of the game before which it is not stopped."""
     pieces: Count = 0
-    """Most men other than pawns, kings included, with which evaluations count; 0 for any number."""
+    """Greatest number of kings and pieces for which evaluations count; 0 for any number."""
     pawns: Count = 0
-    """Most pawns with which they count; 0 for any number."""
+    """Greatest number of pawns for which evaluations count; 0 for any number."""
     reset: bool = True
-    """Whether a capture or a pawn move begins the row anew, as in Cute Chess; else it is not counted."""
+    """Whether a capture or a pawn move resets the count, as in Cute Chess; otherwise it is skipped."""
 
-    def row(self, before: int, board: chess.Board, centipawns: int | None) -> int:
-        """Return how many evaluations in a row are about 0.
+    def count_after(self, before: int, board: chess.Board, centipawns: int | None) -> int:
+        """Return the number of consecutive evaluations near 0 after a move.
 
-        :param before: those before the last move.
-        :param board: after it.
-        :param centipawns: what its mover thinks; None if it is not told.
+        :param before: the number before the move.
+        :param board: the position after the move.
+        :param centipawns: evaluation of the mover; None if it has reported none.
         """
         pawns = chess.popcount(board.pawns)
         pieces = chess.popcount(board.occupied) - pawns
@@ -80,76 +84,77 @@ class DrawRule(
 
 @dataclass(frozen=True, slots=True)
 class StopRules:
-    """By what games are stopped other than by their rules."""
+    """The rules by which the event stops games that could continue on the board."""
 
     resign: ResignRule | None = None
     draw: DrawRule | None = None
     most_moves: int | None = None
-    """Full moves of the game after which it is stopped."""
+    """Number of full moves after which a game is stopped."""
 
 
 @dataclass(slots=True)
 class Evaluations:
-    """What both engines have thought of a game, each for itself, in centipawns; None where it is not told."""
+    """The evaluations that both engines have reported in a game."""
 
     rules: StopRules
-    found: dict[chess.Color, list[int | None]] = field(default_factory=lambda: {True: [], False: []})
-    even: int = 0
-    """Evaluations in a row, of both sides, that are about 0."""
+    reported: dict[chess.Color, list[int | None]] = field(default_factory=lambda: {True: [], False: []})
+    """Evaluations by side, for that side, in centipawns; None for a move without one."""
+    near_zero: int = 0
+    """Number of consecutive evaluations near 0, of both sides together."""
 
     def add(self, board: chess.Board, centipawns: int | None) -> None:
-        """Note what the engine that has just moved thinks.
+        """Record the evaluation of the engine that has just moved.
 
-        :param board: after its move.
+        :param board: the position after its move.
         """
-        self.found[not board.turn].append(centipawns)
+        self.reported[not board.turn].append(centipawns)
         if self.rules.draw is not None:
-            self.even = self.rules.draw.row(self.even, board, centipawns)
+            self.near_zero = self.rules.draw.count_after(self.near_zero, board, centipawns)
 
     def ending(self, mover: chess.Color, plies: int) -> Ending | None:
-        """Return how the game ends after a move; None if it goes on.
+        """Return the ending of the game after a move; None if the game continues.
 
-        :param mover: the side that has made it.
-        :param plies: since the start position, those of the book too; a move number of that does not count,
-            nor does it in Cute Chess.
+        :param mover: the side that has made the move.
+        :param plies: number of plies since the start position, including those of the book. The move number
+            of the start position is ignored, as in Cute Chess.
         """
         rules = self.rules
         if rules.resign is not None and self._resigns(rules.resign, mover):
             text = f"{chess.COLOR_NAMES[mover].capitalize()} resigns"
             return Ending(Basis.RESIGNATION, not mover, text)
         draw = rules.draw
-        if draw is not None and self.even >= 2 * draw.moves and plies >= 2 * draw.first:
+        if draw is not None and self.near_zero >= 2 * draw.moves and plies >= 2 * draw.first:
             return Ending(None, None, f"{DRAWN}: evaluations near zero")
         if rules.most_moves is not None and plies >= 2 * rules.most_moves:
             return Ending(None, None, f"{DRAWN}: maximum length")
         return None
 
     def _resigns(self, rule: ResignRule, mover: chess.Color) -> bool:
-        bad = [-found for found in self._last(mover, rule.moves)]
-        both = (bad, self._last(not mover, rule.moves) if rule.both else bad)
-        return all(found and min(found) >= rule.centipawns for found in both)
+        deficits = [-value for value in self._last(mover, rule.moves)]
+        both = (deficits, self._last(not mover, rule.moves) if rule.both else deficits)
+        return all(values and min(values) >= rule.centipawns for values in both)
 
     def _last(self, side: chess.Color, count: int) -> list[int]:
-        """Return the last evaluations of a side; none if there are not so many."""
-        last = [found for found in self.found[side][-count:] if found is not None]
+        """Return the last evaluations of a side; empty if one of them is missing."""
+        last = [value for value in self.reported[side][-count:] if value is not None]
         return last if len(last) == count else []
 
 
 class EventSolver(StateSolver, Protocol):
-    """A solver that an interruption of the event stops: :class:`tbgen.beyond.jobs.Solver`."""
+    """A solver that can be stopped when the event is interrupted (:class:`tbgen.beyond.jobs.Solver`)."""
 
     def stop(self) -> None:
-        """End the work on a state soon, though another thread does it, and work on no other."""
+        """Have a solution in another thread end soon, and accept no further states."""
 
 
 class Judge:
-    """Says what stopped games are worth, and which may be stopped because tables or files prove their points.
+    """The outcomes of stopped games, and the decision which games tables or Syzygy files stop.
 
-    :param tables: open for the rules of the event; None does without.
-    :param syzygy: Syzygy files, for positions that no table holds.
-    :param most_men: men on the board above which games are not stopped by Syzygy files.
-    :param solver: what solves final positions that no table holds.
-    :param play_on: whether to leave games alone until something else ends them.
+    :param tables: tables of the event's variant; None for none.
+    :param syzygy: Syzygy files, for positions that no table contains.
+    :param most_men: greatest number of men for which Syzygy files stop games.
+    :param solver: solver of final positions that no table contains.
+    :param play_on: whether tables and Syzygy files stop no games.
     """
 
     def __init__(
@@ -163,20 +168,20 @@ class Judge:
     ) -> None:
         self._tables, self._solver, self._syzygy = tables, solver, syzygy
         self._most_men, self._play_on = most_men, play_on
-        self._one = asyncio.Lock()
+        self._one_at_a_time = asyncio.Lock()
 
-    async def known(self, board: chess.Board, arbiter: Arbiter) -> tuple[Outcome, Ending] | None:
-        """Return outcome and ending of a game that goes on if tables hold its position, or Syzygy files prove
-        its points: a mate, and by classical scoring also that there is none.
+    async def proved(self, board: chess.Board, arbiter: Arbiter) -> tuple[Outcome, Ending] | None:
+        """Return outcome and ending of an unfinished game that tables or Syzygy files decide, else None.
 
-        Castling rights are waited for to go: what they change takes more than a look.
+        Tables decide every position that they contain. Syzygy files decide a win, and by classical scoring
+        also a draw. Positions with castling rights are played on, because their values take long to compute.
         """
         men = chess.popcount(board.occupied)
         syzygy = self._syzygy if men <= self._most_men else None
         beyond = men > MAX_MEN and syzygy is None
         if self._tables is None or self._play_on or board.castling_rights or beyond:
             return None
-        # In a thread of its own: a table may have to be read, or what reads it be compiled.
+        # In a thread, because a table may have to be read, or the code that reads it compiled.
         outcome = await asyncio.to_thread(self._adjudicate, arbiter, syzygy)
         if not outcome.basis.best_play:
             return None
@@ -184,17 +189,17 @@ class Judge:
         return _as_proved(outcome, Ending(None, None, f"{DRAWN}: {source}"))
 
     async def stopped(self, arbiter: Arbiter, ending: Ending) -> tuple[Outcome, Ending]:
-        """Return the outcome of a game that is over or stopped, and the ending with what proves it."""
+        """Return outcome and ending of a finished or stopped game; the ending names a proof of a mate."""
         if arbiter.basis is not None or ending.cause is not None or self._tables is None:
             return adjudicate(arbiter, self._tables, ending), ending
-        async with self._one:
+        async with self._one_at_a_time:
             try:
                 outcome = await asyncio.to_thread(
                     self._adjudicate, arbiter, self._syzygy, ending, self._solver
                 )
             except asyncio.CancelledError:
                 if self._solver is not None:
-                    self._solver.stop()  # the thread goes on, and the end of the event waits for it
+                    self._solver.stop()  # the thread still runs, and the event waits for it at its end
                 raise
         return _as_proved(outcome, ending)
 
@@ -205,26 +210,26 @@ class Judge:
         ending: Ending | None = None,
         solver: StateSolver | None = None,
     ) -> Outcome:
-        """Return the outcome by tables, but without them where they do not know accrued scores."""
+        """Return the outcome by tables, or without them if they lack the layers of accrued scores."""
         try:
             return adjudicate(arbiter, self._tables, ending, syzygy=syzygy, solver=solver)
         except MissingLayerError:
             return adjudicate(arbiter, None, ending, syzygy=syzygy)
 
     async def verify(self, arbiter: Arbiter, outcome: Outcome) -> bool:
-        """Play an adjudicated game on with both sides at their best, and tell whether that could be done.
+        """Verify an adjudication by playing best moves to the end; return whether tables allow this.
 
-        :raises TbgenError: if it does not come to the score, in the plies, that tables have told.
+        :raises TbgenError: if play does not reach the value of the tables in their number of plies.
         """
         tables = self._tables
         if tables is None:
             return False
-        async with self._one:
+        async with self._one_at_a_time:
             return await asyncio.to_thread(_play_out, tables, arbiter, outcome)
 
 
 def _as_proved(outcome: Outcome, ending: Ending) -> tuple[Outcome, Ending]:
-    """Return an outcome and its ending; a proved mate is a win by adjudication, also in chess."""
+    """Return an outcome and its ending, turning a proved mate into a win by adjudication."""
     if outcome.value.rank or not outcome.basis.best_play:
         return outcome, ending
     winner = outcome.value.white
@@ -235,15 +240,15 @@ def _as_proved(outcome: Outcome, ending: Ending) -> tuple[Outcome, Ending]:
 
 
 def _play_out(tables: Tablebase, arbiter: Arbiter, outcome: Outcome) -> bool:
-    """Play best moves with an arbiter of their own until the value is there, and see that it stays.
+    """Play the tables' best line with a new arbiter, and check that it reaches the value.
 
-    The arbiter makes the moves with python-chess and counts what they leave; the tables only name them.
+    The tables only name the moves; the arbiter makes them with python-chess and computes the scores itself.
     """
     try:
-        told = tables.probe(arbiter.board, arbiter.accrued)
+        stored = tables.probe(arbiter.board, arbiter.accrued)
         line = tables.line(arbiter.board, arbiter.accrued)
     except (UsageError, MissingTableError, MissingLayerError):
-        return False  # it was stopped by something else
+        return False  # the game was not stopped by a table
     play = Arbiter(
         arbiter.board,
         accrued=arbiter.accrued,
@@ -253,10 +258,10 @@ def _play_out(tables: Tablebase, arbiter: Arbiter, outcome: Outcome) -> bool:
     )
     for ply in line:
         play.push_uci(ply.uci)
-    if play.accrued != outcome.value or told.depth not in (None, len(line)):
+    if play.accrued != outcome.value or stored.depth not in (None, len(line)):
         raise TbgenError(
             f"the adjudication of {arbiter.board.fen()} {arbiter.accrued} is wrong: tables say "
-            f"{outcome.value} in {told.depth} plies, and best play comes to {play.accrued} in {len(line)}; "
+            f"{outcome.value} in {stored.depth} plies, but best play leads to {play.accrued} in {len(line)}; "
             "see: tbgen verify"
         )
     return True

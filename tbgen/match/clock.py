@@ -17,61 +17,61 @@ _SECONDS: Final = re.compile(r"(?:(?P<minutes>\d{1,6}):)?(?P<seconds>\d{1,8}(?:\
 
 
 def parse_seconds(text: str) -> float:
-    """Read a time: seconds such as ``60`` or ``0.5``, or minutes and seconds such as ``1:30``.
+    """Parse a time: seconds such as ``60`` or ``0.5``, or minutes and seconds such as ``1:30``.
 
     :raises UsageError: if the text is anything else.
     """
     match = _SECONDS.fullmatch(text)
     if match is None:
-        raise UsageError(f"{quote(text)} is no time: expected seconds such as 60 or 0.5, or 1:30")
+        raise UsageError(f"{quote(text)} is not a time: expected seconds such as 60 or 0.5, or 1:30")
     return 60 * int(match["minutes"] or 0) + float(match["seconds"])
 
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """How long an engine may think; everything may be left open, and then an engine has no clock."""
+    """The limits of an engine's searches; with the defaults there are none, and no clock."""
 
     moves: int = 0
-    """Moves until the time is added again; 0 for the whole game."""
+    """Number of moves after which ``time`` is added again; 0 if it never is."""
     time: float | None = None
-    """Seconds for these moves."""
+    """Seconds on the clock for these moves; None without a clock."""
     increment: float = 0.0
-    """Seconds added after each move."""
+    """Seconds added to the clock after each move."""
     per_move: float | None = None
-    """Seconds for each move, in place of a clock."""
+    """Seconds for each move, instead of a clock."""
     depth: int | None = None
     nodes: int | None = None
     margin: float = 0.0
-    """Seconds that a move may take longer than it may."""
+    """Seconds by which a move may exceed its time without losing the game."""
 
     @property
     def timed(self) -> bool:
-        """Whether a clock ends a search."""
+        """Whether time limits a search."""
         return self.time is not None or self.per_move is not None
 
     @property
     def limited(self) -> bool:
-        """Whether anything ends a search."""
+        """Whether anything limits a search."""
         return self.timed or bool(self.limits)
 
     @property
     def limits(self) -> str:
-        """What ends a search besides a clock, in the words of ``--engine``; empty for nothing."""
+        """The limits other than time, as words of ``--engine``; empty for none."""
         limits = {"depth": self.depth, "nodes": self.nodes}
         return " ".join(f"{word}={value}" for word, value in limits.items() if value is not None)
 
     @classmethod
     def parse(cls, text: str, margin: float = 0.0) -> TimeControl:
-        """Read moves/time+increment, as Cute Chess has it: ``40/60+0.6``, ``1:30+1``, ``10``; or ``inf``.
+        """Parse moves/time+increment as in Cute Chess, such as ``40/60+0.6``, ``1:30+1``, ``10``; or ``inf``.
 
-        :raises UsageError: if the text is anything else, or gives no time at all.
+        :raises UsageError: if the text is anything else, or both time and increment are 0.
         """
         if text == "inf":
             return cls(margin=margin)
         match = _CONTROL.fullmatch(text)
         if match is None:
             raise UsageError(
-                f"{quote(text)} is no time control: expected one such as 40/60+0.6, 10+0.1 or inf"
+                f"{quote(text)} is not a time control: expected one such as 40/60+0.6, 10+0.1 or inf"
             )
         moves, time = int(match["moves"] or 0), parse_seconds(match["time"])
         increment = float(match["increment"] or 0)
@@ -80,7 +80,7 @@ class TimeControl:
         return cls(moves, time, increment, margin=margin)
 
     def __str__(self) -> str:
-        """As the tag ``TimeControl`` has it; ``inf`` without a clock, as Cute Chess writes."""
+        """Return the value of the tag ``TimeControl``; ``inf`` without a time limit, as in Cute Chess."""
         if self.per_move is not None:
             return f"1/{self.per_move:g}"
         if self.time is None:
@@ -90,23 +90,23 @@ class TimeControl:
 
 
 class Clock:
-    """The time that a player has left."""
+    """The clock of a player."""
 
     def __init__(self, control: TimeControl) -> None:
         self.control = control
         self.left = control.time if control.time != 0 else control.increment  # as Lichess has it for 0+5
-        """Seconds; below 0 within the margin. None without a clock."""
+        """Remaining seconds, negative within the margin; None without a clock."""
         self.moves_left = control.moves or None
-        """Moves until time is added; None if it never is."""
+        """Number of moves until time is added; None if it never is."""
 
     @property
     def allowed(self) -> float | None:
-        """Seconds that the next move may take, margin included; None if no clock says."""
+        """Seconds that the next move may take, including the margin; None without a time limit."""
         limits = [limit for limit in (self.left, self.control.per_move) if limit is not None]
         return min(limits) + self.control.margin if limits else None
 
     def spend(self, seconds: float) -> bool:
-        """Take the time of a move off and tell whether it was in time."""
+        """Deduct the time of a move; return whether the move was made in time."""
         allowed = self.allowed
         if allowed is not None and seconds > allowed:
             return False
@@ -121,7 +121,7 @@ class Clock:
 
 
 def limit_of(white: Clock, black: Clock, mover: Clock) -> Limit:
-    """Return what the one to move is told about time."""
+    """Return the limits to send to the engine to move."""
     control, timed = mover.control, mover.left is not None
     return Limit(
         time=control.per_move,

@@ -1,7 +1,7 @@
-"""One engine process: start, moves, every way in which an engine fails, its end, and its log.
+"""One engine process: its start, moves, faults, termination and log.
 
-Where the system has it (Linux), the engine asks to be killed when its parent dies; but a child of the engine
-is not told, nor is anybody elsewhere. So a :class:`Guard` ends them then.
+On Linux, the system kills the engine when its parent dies, but not the engine's own children. Other systems
+do neither. A :class:`Guard` therefore terminates engines and their children in this case.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from tbgen.system.processes import APART, Guard, dying_with_parent, end_all, on_
 from tbgen.text import duration
 
 LineLog: TypeAlias = Callable[[str, str], None]
-"""Writes a line, after ``<`` if an engine has sent it, else after ``>``."""
+"""Function that logs a line with its direction: ``<`` from the engine, ``>`` to it."""
 
 _REMEDY: Final = "choose another directory with --log"
 _UNSAFE: Final = re.compile(r"[^\w.+-]")
 
 
 class EngineLogs:
-    """The logs of an event.
+    """The logs of an event, one file for each engine.
 
-    :param directory: where they lie, made if need be; None for none.
-    :raises TbgenError: if it cannot be made.
+    :param directory: directory of the logs, made if necessary; None for no logs.
+    :raises TbgenError: if the directory cannot be made.
     """
 
     def __init__(self, directory: Path | None) -> None:
@@ -52,7 +52,7 @@ class EngineLogs:
                 directory.mkdir(parents=True, exist_ok=True)
 
     def of(self, name: str, slot: int) -> LineLog | None:
-        """Return what writes a line of an engine, or to it, in a slot; None if there are no logs.
+        """Return a function that logs the lines from and to an engine in a slot; None without logs.
 
         :raises TbgenError: if the file cannot be opened.
         """
@@ -78,35 +78,35 @@ class EngineLogs:
 
 START_SECONDS: Final = 30.0
 STALL_SECONDS: Final = 300.0
-_QUITTING: Final = 2.0
-"""Seconds that an engine has for ``quit``."""
-_ENDING: Final = 5.0
-"""Seconds after which a killed process counts as gone."""
-_GRACE: Final = 0.2
-"""Seconds to wait for a move beyond its time: the time that counts is taken where the bytes are read."""
+_QUIT_SECONDS: Final = 2.0
+"""Time that an engine has to obey ``quit``."""
+_KILL_SECONDS: Final = 5.0
+"""Time after which a killed process counts as terminated."""
+_GRACE_SECONDS: Final = 0.2
+"""Time to wait for a move beyond its limit, because the time that counts is measured when bytes are read."""
 _EMPTY: Final = "<empty>"
-"""How UCI writes a text without letters."""
+"""The empty text in UCI."""
 _VARIANT: Final = "rmobility"
-_WORD: Final = re.compile(r"[^0-9A-Za-z()]")
-_LONGEST_WORD: Final = 10
+_UNSAFE_IN_MOVE: Final = re.compile(r"[^0-9A-Za-z()]")
+_MAX_MOVE_LENGTH: Final = 10
 
 
 class Fault(StrEnum):
-    """How an engine has lost a game other than on the board."""
+    """A cause by which an engine loses a game off the board; a value of the tag ``Termination``."""
 
     TIME = "time forfeit"
     ILLEGAL_MOVE = "illegal move"
     ABANDONED = "abandoned"
-    """It has crashed, or does not start."""
+    """The engine has crashed or does not start."""
     STALLED = "stalled connection"
-    """It does not answer."""
+    """The engine does not answer."""
 
 
 class EngineFault(Exception):  # noqa: N818
-    """What an engine has done wrong.
+    """The error of an engine that loses a game off the board.
 
-    :param fault: the value of the tag ``Termination``.
-    :param detail: more about it, for a log; of an illegal move the move.
+    :param fault: the kind of fault.
+    :param detail: a description for the log; for an illegal move, the move itself.
     """
 
     def __init__(self, fault: Fault, detail: str) -> None:
@@ -121,26 +121,26 @@ class EngineSettings:
 
     name: str
     command: tuple[str, ...]
-    """The program and its arguments."""
+    """The path of the program, and its arguments."""
     directory: Path | None = None
-    """Where it runs; None for the directory of the runner."""
+    """Working directory; None for that of tbgen."""
     options: Mapping[str, str] = field(default_factory=dict)
     control: TimeControl = field(default_factory=TimeControl)
     restart: bool = False
-    """Whether each game gets a process of its own."""
+    """Whether the engine is restarted for each game."""
     start: float = START_SECONDS
-    """Seconds for the start, and for the answer to ``isready``."""
+    """Time limit in seconds for the start, and for the answer to ``isready``."""
     stall: float = STALL_SECONDS
-    """Seconds for a move where no clock runs."""
+    """Time limit in seconds for a move without a clock."""
 
 
 def find_command(words: str, arguments: tuple[str, ...], directory: Path | None) -> tuple[str, ...]:
-    """Return the program and its arguments.
+    """Return the absolute path of a program, and its arguments.
 
-    :param words: the program, in the directory, in that of the runner, or to be looked for as a shell does;
-        if there is none of that name, what follows its first word are arguments.
+    :param words: the program. It is searched for in the directory, in the working directory of tbgen, and as
+        a shell does. If no program has this name, the words after the first one are taken as arguments.
 
-    :raises UsageError: if there is no such program.
+    :raises UsageError: if no such program exists.
     """
     readings = [[words]]
     with contextlib.suppress(ValueError):
@@ -153,13 +153,13 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
         if path is None:
             continue
         if not os.access(path, os.X_OK):
-            raise UsageError(f"{quote(str(path))} is no program: it must be executable")
+            raise UsageError(f"{quote(str(path))} is not executable")
         return (os.path.abspath(path), *more, *arguments)
     raise UsageError(f"there is no program {quote(words)}: give its path, or a name that a shell finds")
 
 
 class EngineReply(NamedTuple):
-    """What an engine has answered."""
+    """An engine's move, the time that it took, and the last thought before it."""
 
     move: chess.Move
     seconds: float
@@ -179,14 +179,14 @@ class Engine:
     async def launch(
         cls, settings: EngineSettings, guard: Guard, processors: Collection[int], log: LineLog | None
     ) -> Engine:
-        """Start an engine apart from this process, and set its options.
+        """Start an engine in a session of its own, and set its options.
 
-        :raises EngineFault: if it cannot be started, or does not answer as UCI says.
-        :raises UsageError: if it has not the options that it is to have.
+        :raises EngineFault: if the engine cannot be started, or does not answer as UCI requires.
+        :raises UsageError: if the engine rejects an option.
         """
         try:
             if not os.access(settings.command[0], os.X_OK):
-                raise PermissionError(f"there is no program {settings.command[0]} any more")
+                raise PermissionError(f"the program {settings.command[0]} no longer exists")
             transport, uci = await asyncio.get_running_loop().subprocess_exec(
                 lambda: Uci(log),
                 *dying_with_parent(),
@@ -210,12 +210,12 @@ class Engine:
 
     @property
     def chess960(self) -> bool:
-        """Whether it plays Chess960."""
+        """Whether the engine plays Chess960."""
         return "UCI_Chess960" in self._uci.options
 
     @property
     def usable(self) -> bool:
-        """Whether it can play another game."""
+        """Whether the engine can play another game."""
         return not self._uci.lost
 
     async def move(
@@ -228,15 +228,14 @@ class Engine:
     ) -> EngineReply:
         """Return the engine's move.
 
-        :param board: the start position with the moves since.
-        :param clocks: of White (True) and Black.
-        :param game: the same object for all moves of a game.
-        :param accrued: the accrued score of the start position, empty if none is known: engines that know
-            r-mobility have an option ``Accrued`` for it.
-        :param tell: called each second with what the engine has told anew while it thinks, and for how long
-            it has thought.
+        :param board: the current position, with all moves since the start position.
+        :param clocks: the clocks of White (True) and Black.
+        :param game: an object that is the same for all moves of a game.
+        :param accrued: the accrued score of the start position, for the option ``Accrued`` of engines that
+            play r-mobility; empty for none.
+        :param tell: called at most once a second with a new thought, and the seconds since the search began.
 
-        :raises EngineFault: if there is no legal move of it in time.
+        :raises EngineFault: if the engine makes no legal move in time.
         """
         uci, clock = self._uci, clocks[board.turn]
         if game is not self._game:
@@ -244,12 +243,12 @@ class Engine:
                 await self._in_time(uci.configure({"Accrued": accrued or _EMPTY}))
             self._game = game
         allowed, move = clock.allowed, None
-        most = self.settings.stall if allowed is None else allowed + _GRACE
+        seconds_allowed = self.settings.stall if allowed is None else allowed + _GRACE_SECONDS
         limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
         try:
-            async with asyncio.timeout(self.settings.start) as due:
+            async with asyncio.timeout(self.settings.start) as deadline:
                 uci.answer, uci.tell = "", tell
-                uci.on_go = lambda: due.reschedule(uci.loop.time() + most)
+                uci.on_go = lambda: deadline.reschedule(uci.loop.time() + seconds_allowed)
                 move = (await uci.play(board, limit, game=game)).move
         except TimeoutError:
             raise self._late(allowed) from None
@@ -257,52 +256,57 @@ class Engine:
             if not uci.answer:
                 raise self._broken(error) from None
         seconds = uci.ended - uci.began
-        if not clock.spend(seconds):  # whatever it has answered
+        if not clock.spend(seconds):  # whatever the engine has answered
             raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
         if move is None or not board.is_legal(move):
-            raise EngineFault(Fault.ILLEGAL_MOVE, self._word())
+            raise EngineFault(Fault.ILLEGAL_MOVE, self._sent_move())
         return EngineReply(move, seconds, uci.thought)
 
     async def close(self, *, kill: bool = False) -> None:
-        """End the engine: ask it to quit, unless it is to be killed, and kill what it has left behind."""
+        """Terminate the engine and the processes that it has started.
+
+        :param kill: whether to kill it at once, without asking it to quit.
+        """
         uci = self._uci
         try:
             if not kill and not uci.lost:
                 uci.send_line("quit")
                 uci.lost = "it has been asked to quit"
-                await asyncio.wait({uci.returncode}, timeout=_QUITTING)
+                await asyncio.wait({uci.returncode}, timeout=_QUIT_SECONDS)
         finally:
             end_all(self._root)
             try:
-                await asyncio.wait({uci.returncode}, timeout=_ENDING)
+                await asyncio.wait({uci.returncode}, timeout=_KILL_SECONDS)
             finally:
                 uci.give_up("it has been ended")
                 self._guard.release(self._root)
 
     def _late(self, allowed: float | None) -> EngineFault:
-        """Return the fault of an engine that has not moved.
+        """Return the fault of an engine that has not moved in time.
 
-        :param allowed: the seconds that its clock allowed, if one ran.
+        :param allowed: the seconds that its time limit allowed; None without one.
         """
         if not (self._uci.searching or self._uci.answer):
             return EngineFault(Fault.STALLED, "it does not get ready for the game")
         if allowed is None:
-            return EngineFault(Fault.STALLED, f"there is no move after {duration(self.settings.stall)}")
-        return EngineFault(Fault.TIME, f"there is no move after {allowed:g} s")
+            return EngineFault(Fault.STALLED, f"it has not moved after {duration(self.settings.stall)}")
+        return EngineFault(Fault.TIME, f"it has not moved after {allowed:g} s")
 
     def _broken(self, error: EngineError) -> EngineFault:
-        """Return the fault of an engine that does not answer any more, or not as UCI says."""
+        """Return the fault of an engine that has stopped answering, or violates UCI."""
         return EngineFault(Fault.ABANDONED, self._uci.lost or str(error))
 
-    def _word(self) -> str:
-        """Return what it has sent as a move, made harmless for PGN."""
+    def _sent_move(self) -> str:
+        """Return the text that the engine has sent as a move, with characters replaced that PGN forbids."""
         words = self._uci.answer.split()
-        return _WORD.sub("?", words[0] if words else "(none)")[:_LONGEST_WORD]
+        return _UNSAFE_IN_MOVE.sub("?", words[0] if words else "(none)")[:_MAX_MOVE_LENGTH]
 
     async def _configure(self) -> None:
-        """Set the options of the settings, and r-mobility where it is known: python-chess would set chess.
+        """Set the options of the settings, and the variant r-mobility if the engine knows it.
 
-        :raises UsageError: if the engine has no such option, or it takes no such value.
+        Without the latter, python-chess would set the variant chess.
+
+        :raises UsageError: if the engine lacks an option or rejects a value.
         """
         variant = self._uci.options.get("UCI_Variant")
         if variant is not None and _VARIANT in (variant.var or ()):
@@ -316,9 +320,9 @@ class Engine:
             raise UsageError(f"{self.settings.name} refuses its options: {error}") from None
 
     async def _in_time(self, command: Coroutine[Any, Any, None]) -> None:
-        """Wait for an answer.
+        """Wait for the engine to answer a command.
 
-        :raises EngineFault: if there is none in time, or the engine is gone.
+        :raises EngineFault: if it does not answer in time, or has terminated.
         """
         seconds = self.settings.start
         try:

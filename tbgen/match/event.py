@@ -1,4 +1,4 @@
-"""An event from its first game to its last: the next game, its processors, and its record."""
+"""An event from its first game to its last: the next game, its processors, and its result."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from tbgen.system.signals import ENDINGS
 
 
 class _StopEvent(Exception):  # noqa: N818
-    """The event ends, though games are in play."""
+    """The test has decided, so the event ends although games are in play."""
 
 
 class _Slot:
-    """A place where one game at a time is played, with its engines and processors.
+    """A game slot, in which one game at a time is played, with its engines and processors.
 
-    :param number: counted from 0.
+    :param number: number of the slot, from 0.
     """
 
     def __init__(self, number: int, processors: Collection[int], guard: Guard, logs: EngineLogs) -> None:
@@ -49,9 +49,9 @@ class _Slot:
         self._engines: dict[str, Engine] = {}
 
     async def engine(self, settings: EngineSettings) -> Engine:
-        """Return an engine that can play a game: the one that is there, or one that has just been started.
+        """Return an engine that is ready to play, starting it if necessary.
 
-        :raises EngineFault: if it cannot be started.
+        :raises EngineFault: if the engine cannot be started.
         """
         name = settings.name
         engine = self._engines.get(name)
@@ -63,24 +63,24 @@ class _Slot:
         return self._engines[name]
 
     async def close(self, names: Collection[str], *, kill: bool = False) -> None:
-        """Close some engines, all at once."""
+        """Terminate some engines concurrently."""
         closed = [self._engines.pop(name) for name in names if name in self._engines]
         await asyncio.gather(*(engine.close(kill=kill) for engine in closed))
 
     async def close_others(self, *names: str) -> None:
-        """Close all engines but some."""
+        """Terminate all engines except some."""
         await self.close(self._engines.keys() - names)
 
 
 class Event:
-    """An event on its way."""
+    """A running event."""
 
     def __init__(
         self, settings: EventSettings, options: GameOptions, judge: Judge, listeners: Sequence[Listener]
     ) -> None:
         """Read the openings, and make the schedule.
 
-        :raises UsageError: if the settings do not go together, or openings cannot be read.
+        :raises UsageError: if the settings contradict each other, or openings cannot be read.
         """
         check(settings)
         self.settings, self.options = settings, options
@@ -90,29 +90,29 @@ class Event:
         self._games = Encounters(settings.players, settings.games, settings.test)
         self.schedule = Schedule(settings, openings, lambda key: self._games.games[key].points)
         games = self.schedule.total
-        most = settings.rounds * len(settings.engines) if games is None else -(-games // settings.games)
-        self._chess960 = openings.check(most, lambda sentence: self._tell(Note(sentence)))
+        encounters = settings.rounds * len(settings.engines) if games is None else -(-games // settings.games)
+        self._chess960 = openings.check(encounters, lambda sentence: self._send(Note(sentence)))
         self._digest = _digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
         self._summary = Summary()
-        self._remarks: set[str] = set()
+        self._reasons_noted: set[str] = set()
 
     async def run(self) -> Summary:
         """Play all games that are not in the file yet.
 
-        :raises UsageError: if the file has games of another event, or an engine refuses its options.
-        :raises TbgenError: if an engine cannot be started at all, or a game cannot be kept.
+        :raises UsageError: if the file has games of another event, or an engine rejects its options.
+        :raises TbgenError: if an engine cannot be started at all, or a game cannot be written.
         """
         settings = self.settings
-        chess.engine.LOGGER.setLevel(logging.CRITICAL)  # it would tell of every odd line
+        chess.engine.LOGGER.setLevel(logging.CRITICAL)  # python-chess would report every odd line
         with (
             closing(GamesFile(settings.pgn, self._digest, self.options)) as file,
             closing(EngineLogs(settings.log)) as logs,
         ):
             for game in file.recover():
                 self._games.add(game)
-            self._tell(self._beginning(file.size))
-            if not self._is_decided():
+            self._send(self._event_start(file.size))
+            if not self._test_has_decided():
                 with closing(Guard()) as guard:
                     await self._try_engines(_Slot(0, settings.processors, guard, logs))
                     await self._play_all(file, guard, logs)
@@ -122,7 +122,7 @@ class Event:
         return summary
 
     async def _play_all(self, file: GamesFile, guard: Guard, logs: EngineLogs) -> None:
-        """Play all games that are missing, one at a time in each slot, unless a game stops the event."""
+        """Play all missing games, one at a time in each slot, until the test decides."""
         count, processors = self.settings.concurrency, self.settings.processors
         share = len(processors) // count
         due = asyncio.Queue[Fixture](1)
@@ -147,15 +147,15 @@ class Event:
                 raise errors[0] from None
 
     async def _work(self, slot: _Slot, due: asyncio.Queue[Fixture], file: GamesFile) -> None:
-        """Play games in a slot."""
+        """Play the games of the queue in a slot."""
         try:
             while True:
                 fixture = await due.get()
                 start = fixture.opening.arbiter(self.options)
                 outset = Outset(start.board.fen(), str(start.accrued), str(start.position_score))
-                self._tell(GameStart(time.time(), *fixture.names, outset))
+                self._send(GameStart(time.time(), *fixture.names, outset))
                 await self._finish(await self._play(slot, fixture), file)
-                if self._is_decided():
+                if self._test_has_decided():
                     raise _StopEvent
                 due.task_done()
                 await asyncio.sleep(self.settings.wait / 1000)
@@ -165,7 +165,7 @@ class Event:
     def _missing(self, fixtures: Sequence[Fixture]) -> Iterator[Fixture]:
         """Yield the games that are not in the file yet.
 
-        :raises UsageError: if a game of the file is none of the schedule.
+        :raises UsageError: if a game of the file has other players than in the schedule.
         """
         for fixture in fixtures:
             kept = self._games.games.get(fixture.key)
@@ -173,16 +173,16 @@ class Event:
                 yield fixture
             elif (kept.white, kept.black) != (fixture.white, fixture.black):
                 raise UsageError(
-                    f"{self.settings.pgn}: game {fixture.key} is {kept.white} - {kept.black}, "
-                    f"and should be {fixture.white} - {fixture.black}: take the games from there on out"
+                    f"{self.settings.pgn}: game {fixture.key} is {kept.white} - {kept.black}, but should be "
+                    f"{fixture.white} - {fixture.black}: remove this game and all after it"
                 )
 
     async def _play(self, slot: _Slot, fixture: Fixture) -> PlayedGame:
-        """Play a game with the engines of a slot; those that others need are closed."""
+        """Play a game with engines of a slot; the slot's other engines are terminated."""
         await slot.close_others(fixture.white, fixture.black)
         players = {chess.WHITE: self._players[fixture.white], chess.BLACK: self._players[fixture.black]}
         clocks = {side: Clock(player.control) for side, player in players.items()}
-        game = PlayedGame(fixture, self.options, clocks, self._tell)
+        game = PlayedGame(fixture, self.options, clocks, self._send)
         sides: dict[chess.Color, Engine] = {}
         for side, player in players.items():
             try:
@@ -194,74 +194,73 @@ class Event:
         return game
 
     async def _finish(self, game: PlayedGame, file: GamesFile) -> None:
-        """Keep a game, and tell what has become of it."""
+        """Write a game to the file, and send its result."""
         if self._is_sampled(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
-            self._summary.verified += verified  # read now: others may have been added meanwhile
+            self._summary.verified += verified  # after the await: other games may have added to it meanwhile
         record, size = await file.append(game_text(game, self.settings, self._digest))
         self._games.add(record)
         self._summary.thinking += game.thinking
         value, names = str(game.outcome.value), game.fixture.names
-        self._tell(GameEnd(game.ended, *names, value, game.reason, len(self._games), size))
-        self._remark(game)
+        self._send(GameEnd(game.ended, *names, value, game.reason, len(self._games), size))
+        self._note_unproved(game)
         if game.faulty:
             self._summary.faults[game.faulty][game.termination] += 1
-            self._tell(Note(f"{game.faulty}: {game.termination}: {game.detail}"))
+            self._send(Note(f"{game.faulty}: {game.termination}: {game.detail}"))
             if not self.settings.recover and game.outcome.basis is Basis.ABANDONED:
                 raise TbgenError(f"{game.faulty} has failed in game {game.fixture.key}: {game.detail}")
-        await self._tell_standing()
+        await self._send_standing()
 
-    async def _tell_standing(self) -> None:
-        """Tell the score or the standings; long computations run in a thread, for clocks run meanwhile."""
+    async def _send_standing(self) -> None:
+        """Send the score or the standings, computed in a thread because clocks run meanwhile."""
         games = self._games
         if games.untested:
             await asyncio.to_thread(games.test)
         if len(self.settings.engines) == 2:
-            self._tell(Standing(games.score(), None))
-        elif _is_due(len(games), self.settings.interval) and (records := games.whole()):
-            self._tell(Standing(None, await asyncio.to_thread(standings, records, self._scheme)))
+            self._send(Standing(games.score(), None))
+        elif _is_due(len(games), self.settings.interval) and (records := games.complete()):
+            self._send(Standing(None, await asyncio.to_thread(standings, records, self._scheme)))
 
         if _is_due(len(games), self.settings.ends):
-            self._tell(Ends(games.ends()))
+            self._send(Ends(games.ends()))
 
-    def _remark(self, game: PlayedGame) -> None:
-        """Say once for each reason why a result could not be proved."""
-        for remark in (*game.outcome.lacks, game.outcome.unsolvable):
-            if remark and remark not in self._remarks:
-                self._remarks.add(remark)
-                self._tell(Note(f"game {game.fixture.key}: {remark}"))
+    def _note_unproved(self, game: PlayedGame) -> None:
+        """Send a note, once for each reason, why a result could not be proved."""
+        for reason in (*game.outcome.lacks, game.outcome.unsolvable):
+            if reason and reason not in self._reasons_noted:
+                self._reasons_noted.add(reason)
+                self._send(Note(f"game {game.fixture.key}: {reason}"))
 
     def _is_sampled(self, game: PlayedGame) -> bool:
-        """Tell whether an adjudication is to be verified: by lot, but for each game always the same."""
+        """Return whether to verify an adjudication, which a random number fixed for each game decides."""
         if game.outcome.basis not in (Basis.TABLEBASE, Basis.ADJUDICATION):
             return False
         return random.Random(f"{self.settings.seed} {game.fixture.key}").random() < self.settings.verify
 
-    def _is_decided(self) -> bool:
-        """Tell whether the test has decided."""
+    def _test_has_decided(self) -> bool:
         test = self._games.test()
         return test is not None and test.verdict != "continue"
 
     async def _try_engines(self, slot: _Slot) -> None:
-        """Start each engine once, so that no game is lost by a mistake in the settings.
+        """Start each engine once, so that no game is lost because of wrong settings.
 
-        :raises TbgenError: if one cannot be started.
-        :raises UsageError: if one has not what the event needs.
+        :raises TbgenError: if an engine cannot be started.
+        :raises UsageError: if an engine lacks Chess960 although the event needs it.
         """
         for settings in self.settings.engines:
             try:
-                able = (await slot.engine(settings)).chess960
+                plays_chess960 = (await slot.engine(settings)).chess960
             except EngineFault as fault:
                 raise TbgenError(f"{settings.name} does not start: {fault.detail}") from None
             await slot.close_others()
-            if self._chess960 and not able:
+            if self._chess960 and not plays_chess960:
                 raise UsageError(f"{settings.name} does not play Chess960: it has no option UCI_Chess960")
 
-    def _tell(self, message: Message) -> None:
+    def _send(self, message: Message) -> None:
         for listener in self._listeners:
             listener(message)
 
-    def _beginning(self, size: int) -> EventStart:
+    def _event_start(self, size: int) -> EventStart:
         settings, options = self.settings, self.options
         return EventStart(
             "" if settings.event == "?" else settings.event,
@@ -285,13 +284,14 @@ class Event:
 def run_event(
     settings: EventSettings, options: GameOptions, judge: Judge, listeners: Sequence[Listener]
 ) -> Summary:
-    """Play an event, or resume it; Ctrl-C, SIGTERM and SIGHUP end games and engines before they take effect.
+    """Play or resume an event.
 
-    A signal that the caller ignores, as ``nohup`` does with SIGHUP, ends nothing.
+    Ctrl-C, SIGTERM and SIGHUP stop the games and engines before they take effect. A signal that the caller
+    ignores, as ``nohup`` does with SIGHUP, has no effect.
 
-    :param listeners: called with each message, in turn.
+    :param listeners: functions called with each message, in this order.
 
-    :raises TbgenError: as :class:`Event` has it.
+    :raises TbgenError: as :class:`Event` does.
     """
     received: list[int] = []
 
@@ -300,7 +300,7 @@ def run_event(
 
         def stop(number: int, _frame: object) -> None:
             received.append(number)
-            with suppress(RuntimeError):  # the event has just ended
+            with suppress(RuntimeError):  # raised if the event has just ended
                 loop.call_soon_threadsafe(event.cancel)
 
         loop = asyncio.get_running_loop()
@@ -318,17 +318,19 @@ def run_event(
         for each, handler in handlers.items():
             signal.signal(each, handler)
     signal.raise_signal(received[0])
-    raise KeyboardInterrupt  # a handler of the caller has gone on
+    raise KeyboardInterrupt  # reached if the caller's own handler has returned
 
 
 def _is_due(games: int, interval: int) -> bool:
-    """Tell whether something is due after so many games that is told at an interval; 0 for never."""
+    """Return whether a report is due after a number of games; an interval of 0 means never."""
     return interval > 0 and games % interval == 0
 
 
 def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> str:
-    """Return what tells the schedule from others; how many rounds are played may change if results do not
-    decide."""
+    """Return a digest of all that determines the schedule.
+
+    The number of rounds is part of it only if pairings depend on results; otherwise it may change later.
+    """
     engines = (f"{each.name} {each.control!r} {sorted(each.options.items())}" for each in settings.engines)
     parts = [
         *engines,

@@ -1,7 +1,7 @@
-"""Command lines of cutechess-cli, of TCEC's fork of it, and of fastchess: what their options mean here.
+"""Translation of command lines of cutechess-cli, its fork by TCEC, and fastchess, to those of tbgen.
 
-Most options of ``tbgen match`` have the names of Cute Chess and need nothing more. The tables below have the
-others: those that take other words here, those that have no effect, and those that cannot be meant. Sources:
+Most options of ``tbgen match`` have the names of Cute Chess and need no translation. The tables below contain
+the others: options with other words here, options without effect, and options that are rejected. Sources:
 help.txt of cutechess 1.5.1 and of TCEC-Chess/tceccutechess (e0e540e4), man.md of fastchess 1.8.2 alpha.
 """
 
@@ -18,10 +18,10 @@ from msgspec import Struct
 from tbgen.errors import UsageError
 
 Note: TypeAlias = Callable[[str], object]
-"""Receives a sentence about words that have no effect."""
+"""Function that receives a sentence about words without effect."""
 
 _VALUE: Final = re.compile(r"(?!-)|-\d", re.ASCII)
-"""The beginning of a word that is no option."""
+"""Matches the beginning of a word that is not an option."""
 _NONE: Final = re.compile("(?!)")
 _ANY: Final = re.compile("")
 _NUMBER: Final = re.compile(r"\d+$", re.ASCII)
@@ -30,7 +30,7 @@ _MORE: Final = re.compile(r"\w+=|(min|fi|nopgn|nojson)$", re.ASCII)
 _PGN_KEYS: Final = re.compile(
     "(file|notation|append|nodes|seldepth|nps|hashfull|tbhits|pv|timeleft|latency|min|match_line)=|(min|fi)$"
 )
-"""Words of ``-pgnout``; a file may have a name such as ``a=b.pgn``."""
+"""Words of ``-pgnout`` that are not the name of a file, which may contain an equals sign."""
 
 _ENGINES: Final = "engines.json"
 
@@ -63,12 +63,12 @@ NO_EFFECT: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "tournamentfile": (_ANY, "the PGN file is the state of the event"),
     "ucinewgame-ms": (_ANY, "start= of --each says how long engines have to get ready"),
 }
-"""By option: its first word, and what is so here in any case."""
+"""Options without effect: the pattern of their first word, and the reason."""
 
 REFUSED: Final[Mapping[str, str]] = {
     "quick": "name the engines with --engine cmd=A --engine cmd=B --each tc=10+0.1 --openings file=BOOK",
 }
-"""By option: what to write instead."""
+"""Rejected options, with the words to write instead."""
 
 NO_EFFECT_OF_ENGINES: Final[Mapping[str, str]] = {
     "debug": "--log DIR keeps what engines say",
@@ -77,7 +77,7 @@ NO_EFFECT_OF_ENGINES: Final[Mapping[str, str]] = {
     "trust": "an arbiter decides every end",
     "tscale": "start= and stall= say how long engines have without a clock",
 }
-"""The same of the words of ``-engine`` and ``-each``."""
+"""Words of ``-engine`` and ``-each`` without effect, with the reason."""
 
 REFUSED_OF_ENGINES: Final[Mapping[str, str]] = {
     "book": "give all engines their openings with --openings file=FILE",
@@ -85,7 +85,7 @@ REFUSED_OF_ENGINES: Final[Mapping[str, str]] = {
     "initstr": "set options of the engine with option.NAME=VALUE",
     "whitepov": "evaluations must be those of the side to move, as in UCI",
 }
-"""The same of words that cannot be meant."""
+"""Rejected words of ``-engine`` and ``-each``, with the words to write instead."""
 
 
 class _ConfiguredOption(Struct):
@@ -95,7 +95,7 @@ class _ConfiguredOption(Struct):
 
 
 class _Configured(Struct, rename={"directory": "workingDirectory", "sent": "initStrings"}):
-    """An engine as ``engines.json`` of Cute Chess has it."""
+    """An engine in ``engines.json`` of Cute Chess."""
 
     name: str
     command: str
@@ -107,7 +107,7 @@ class _Configured(Struct, rename={"directory": "workingDirectory", "sent": "init
     options: Sequence[_ConfiguredOption] = ()
 
     def words(self) -> Iterator[str]:
-        """Yield the words of ``-engine`` that say the same."""
+        """Yield the equivalent words of ``-engine``."""
         yield from (f"name={self.name}", f"cmd={self.command}", f"proto={self.protocol}")
         yield f"restart={self.restart}"
         if self.directory:
@@ -123,7 +123,7 @@ class _Configured(Struct, rename={"directory": "workingDirectory", "sent": "init
 def _configured(name: str) -> Iterator[str]:
     """Yield the words of an engine of ``engines.json`` in the current directory.
 
-    :raises UsageError: if there is none.
+    :raises UsageError: if the file cannot be read or has no engine of this name.
     """
     try:
         engines = msgspec.json.decode(Path(_ENGINES).read_bytes(), type=list[_Configured])
@@ -139,49 +139,49 @@ def _configured(name: str) -> Iterator[str]:
 
 
 def reworded(words: Sequence[str], note: Note) -> list[str]:
-    """Return a command line of ``tbgen match`` for one that may have options of other programs.
+    """Translate a command line, which may have options of the other programs, to one of ``tbgen match``.
 
-    :param note: is told, once for each, which words have no effect, and why.
-    :raises UsageError: if there are words that cannot be meant here; it says what to write instead.
+    :param note: called once with each sentence about words without effect.
+    :raises UsageError: if a word is rejected; the message says what to write instead.
     """
     notes = dict[str, None]()
-    found, at = list[str](), 0
+    translated, at = list[str](), 0
     end = words.index("--") if "--" in words else len(words)
     while at < end:
         name, joined, value = words[at].partition("=")
         option = name.lstrip("-") if name.startswith("-") else ""
         at += 1
-        if option not in _VALUES:
-            found.append(words[at - 1])
+        if option not in _PATTERNS:
+            translated.append(words[at - 1])
             continue
-        first, further = _VALUES[option]
+        first, further = _PATTERNS[option]
         values = [value] if joined else []
         while at < end and _VALUE.match(words[at]) and (further if values else first).match(words[at]):
             values.append(words[at])
             at += 1
-        found += _meaning(option, values, notes.setdefault)
+        translated += _translate(option, values, notes.setdefault)
     if any(word in ("-tcecadj", "--tcecadj") for word in words[:end]):
-        found = [part for word in found for part in _with_both(word)]
+        translated = [part for word in translated for part in _with_both(word)]
     for sentence in notes:
         note(sentence)
-    return [*found, *words[end:]]
+    return [*translated, *words[end:]]
 
 
 def _with_both(word: str) -> Sequence[str]:
-    """Let both engines agree to resignations, as TCEC's rules have it."""
+    """Add to ``-resign`` that both engines must agree, as TCEC's rules require."""
     return (word, "twosided=true") if word in ("-resign", "--resign") else (word,)
 
 
-def _meaning(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
-    """Yield the words that mean the same here as an option with its words.
+def _translate(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
+    """Yield the translation of an option and its words.
 
-    :raises UsageError: if it cannot be meant.
+    :raises UsageError: if it is rejected.
     """
     match option:
         case "engine" | "each":
             yield from (f"--{option}", *_engine(option, words, note))
         case "openings":
-            named = any(word.startswith("file=") for word in words)  # else a file stands alone
+            named = any(word.startswith("file=") for word in words)  # otherwise a file has no key
             yield from (f"--{option}", *(word if "=" in word or named else f"file={word}" for word in words))
         case "pgnout":
             yield from _pgn(words, note)
@@ -199,8 +199,8 @@ def _meaning(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
             yield from ("--log", *words)
         case "config" if any(word.startswith("file=") for word in words) and "discard=true" not in words:
             raise UsageError(
-                "-config file= is not understood: settings of an event are read from EVENT.toml "
-                "(docs/match.md), and the same command resumes it from its PGN file"
+                "-config file= is not understood: the settings of an event are read from EVENT.toml "
+                "(docs/match.md), and the same command resumes the event from its PGN file"
             )
         case _ if option in REFUSED:
             raise UsageError(f"-{option} is not understood: {REFUSED[option]}")
@@ -214,9 +214,9 @@ def _pgn(words: Sequence[str], note: Note) -> Iterator[str]:
         if key == "file":
             yield from ("--pgn", value)
         elif key == "min" and value != "false":
-            note("-pgnout min has no effect: games have all tags, by which an event is resumed")
+            note("-pgnout min has no effect: games have all tags, because an event is resumed by them")
         elif key == "append" and value == "false":
-            note("-pgnout append=false has no effect: games in the file count; remove it to begin anew")
+            note("-pgnout append=false has no effect: games in the file count; remove it to start again")
         elif key == "notation" and value != "san":
             note(f"-pgnout {word} has no effect: moves are in SAN")
         elif key not in ("append", "notation", "min", "fi") and value != "false":
@@ -243,7 +243,7 @@ _NO_EFFECT: Final = {
     "config": "the PGN file is the state of the event",
     "log": "--log DIR keeps what engines say",
 }
-_VALUES: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
+_PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
     **{option: (first, _MORE) for option, (first, _) in NO_EFFECT.items()},
     **dict.fromkeys([*REFUSED, "each", "engine", "openings"], (_ANY, _ANY)),
     "config": (_MORE, _MORE),
@@ -255,4 +255,4 @@ _VALUES: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
     "tcecadj": (_NONE, _NONE),
     "use-affinity": (_NUMBERS, _NONE),
 }
-"""By option of others: what matches the first word that may follow it, and what matches further ones."""
+"""Patterns of the first and of further words that may follow an option of the other programs."""

@@ -1,4 +1,4 @@
-"""One game: two engines move, the arbiter decides every end on the board, the judge all others."""
+"""One game: two engines move, the arbiter ends it by the rules, and the judge stops it otherwise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tbgen.match.schedule import Fixture
 from tbgen.match.uci import Thought
 
 BOOK: Final = "book"
-"""What is noted of a move of the opening."""
+"""The comment on moves of the opening."""
 
 _LOSSES: Final = {
     Fault.TIME: (Basis.TIME_FORFEIT, " loses on time"),
@@ -29,7 +29,7 @@ _LOSSES: Final = {
     Fault.ABANDONED: (Basis.ABANDONED, " disconnects"),
     Fault.STALLED: (Basis.ABANDONED, "'s connection stalls"),
 }
-"""The basis of a game that a fault loses, and what Cute Chess says after the side."""
+"""By fault, the basis of the game's outcome, and the ending in the words of Cute Chess, after the side."""
 _ENDS: Final = {
     Basis.BARE_KINGS: "End by K vs K G8.5 rule",
     Basis.FIFTY_MOVES: "End by fifty moves rule",
@@ -38,22 +38,22 @@ _ENDS: Final = {
 
 
 class PlayedGame:
-    """A game in play, and after :meth:`end` one that has been played.
+    """A game in play, or after :meth:`end` a finished game.
 
-    :param listen: called with each move, those of the opening included, and with what engines think.
+    :param listen: called with each move, including those of the opening, and with each thought.
     """
 
     outcome: Outcome
     reason = ""
-    """Why it is over, in the words of cuteRMob."""
+    """The ending, in the words of cuteRMob."""
     termination = ""
-    """The tag; empty if it ended on the board or was resigned."""
+    """The tag ``Termination``; empty if the game ended on the board or by resignation."""
     ended: float
-    """When, in seconds of the epoch."""
+    """The time of the end, in seconds since the epoch."""
     faulty = ""
-    """The name of an engine that has to be started anew."""
+    """The name of the engine whose fault ended the game; empty without a fault."""
     detail = ""
-    """More about what an engine has done wrong."""
+    """A description of the fault."""
 
     def __init__(
         self, fixture: Fixture, options: GameOptions, clocks: Mapping[chess.Color, Clock], listen: Listener
@@ -64,31 +64,31 @@ class PlayedGame:
         self.plies: list[Ply] = []
         self.began = time.time()
         self.thinking = 0.0
-        """Seconds that both engines have thought."""
+        """Total thinking time of both engines in seconds."""
         for move in fixture.opening.moves:
             self.push(move, BOOK)
 
     def push(self, move: chess.Move, comment: str, line: str = "") -> None:
         """Make a move.
 
-        :param line: what its engine expects, as in :class:`Ply`.
+        :param line: the line that the engine expects, in the form of :class:`Ply`.
         """
         san = self.board.san(move)
         self.arbiter.push(move)
         self.board.push(move)
-        accrued, own = str(self.arbiter.accrued), str(self.arbiter.position_score)
-        ply = Ply(move.uci(), san, accrued, comment, line, own)
+        accrued, position_score = str(self.arbiter.accrued), str(self.arbiter.position_score)
+        ply = Ply(move.uci(), san, accrued, comment, line, position_score)
         self.plies.append(ply)
         left = {str(chess.COLOR_NAMES[side]): clock.left for side, clock in self.clocks.items()}
         self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))
 
     def tell(self, thought: Thought, seconds: float) -> None:
-        """Tell what the engine to move thinks, and has for some seconds."""
+        """Send a thought of the engine to move, which has been thinking for some seconds."""
         key, comment = str(self.fixture.key), thought.comment(seconds)
         self._listen(GameThought(time.time(), key, comment, thought.line))
 
     def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> PlayedGame:
-        """Return the game at its end."""
+        """Record the end of the game, and return the game."""
         self.outcome, self.reason, self.termination = outcome, ending.text, termination
         self.ended = time.time()
         return self
@@ -97,18 +97,18 @@ class PlayedGame:
 async def play_game(
     play: PlayedGame, engines: Mapping[chess.Color, Engine], rules: StopRules, judge: Judge
 ) -> PlayedGame:
-    """Play a game to its end, and return it; a fault of an engine loses it."""
+    """Play a game to its end, and return it; an engine with a fault loses it."""
     board, arbiter, evaluations = play.board, play.arbiter, Evaluations(rules)
-    before = str(play.fixture.opening.start.accrued or "")
+    start_accrued = str(play.fixture.opening.start.accrued or "")
     while True:
         basis = arbiter.basis
         if basis is not None:
-            ending = Ending(None, None, _end(basis, arbiter))
+            ending = Ending(None, None, _board_ending(basis, arbiter))
             outcome, _ = await judge.stopped(arbiter, ending)
             return play.end(outcome, ending)
-        known = await judge.known(board, arbiter)
-        if known is not None:
-            return play.end(*known, Basis.ADJUDICATION.value)
+        proved = await judge.proved(board, arbiter)
+        if proved is not None:
+            return play.end(*proved, Basis.ADJUDICATION.value)
         stop = evaluations.ending(not board.turn, len(play.plies))
         if stop is not None:
             outcome, stop = await judge.stopped(arbiter, stop)
@@ -116,7 +116,7 @@ async def play_game(
             return play.end(outcome, stop, "" if resigned else Basis.ADJUDICATION.value)
         mover = board.turn
         try:
-            answer = await engines[mover].move(board, play.clocks, play, before, play.tell)
+            answer = await engines[mover].move(board, play.clocks, play, start_accrued, play.tell)
         except EngineFault as fault:
             return await lost_game(play, judge, mover, fault)
         play.thinking += answer.seconds
@@ -125,17 +125,17 @@ async def play_game(
 
 
 async def lost_game(play: PlayedGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> PlayedGame:
-    """Return a game that an engine has lost by what it has done."""
-    basis, deed = _LOSSES[fault.fault]
+    """End a game that an engine has lost by a fault, and return the game."""
+    basis, words = _LOSSES[fault.fault]
     move = f": {fault.detail}" if basis is Basis.ILLEGAL_MOVE else ""
-    ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{deed}{move}")
+    ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{words}{move}")
     outcome, _ = await judge.stopped(play.arbiter, ending)
     play.faulty, play.detail = play.fixture.white if loser else play.fixture.black, fault.detail
     return play.end(outcome, ending, fault.fault.value)
 
 
-def _end(basis: Basis, arbiter: Arbiter) -> str:
-    """Return how cuteRMob says that a game has ended on the board."""
+def _board_ending(basis: Basis, arbiter: Arbiter) -> str:
+    """Return the ending of a game on the board, in the words of cuteRMob."""
     if basis in _ENDS:
         return _ENDS[basis]
     winner = "White" if arbiter.accrued.white else "Black"

@@ -1,6 +1,6 @@
-"""The PGN file of an event: its only state, written game by game, and read when the event goes on.
+"""The PGN file of an event: its only state, written game by game, and read when the event is resumed.
 
-A game has tags and comments of Cute Chess and cuteRMob, and its outcome as ``tbgen tag`` writes it.
+Games have the tags and comments of Cute Chess and cuteRMob, and the outcome tags of ``tbgen tag``.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from tbgen.system.locks import try_lock
 
 SCHEDULE: Final = "Schedule"
 """The tag with the digest of the schedule that a game belongs to."""
-_COLUMNS: Final = 80
+_MAX_COLUMNS: Final = 80
 
 
 def game_text(game: PlayedGame, settings: EventSettings, digest: str) -> bytes:
     """Return the PGN of a game, with an empty line at its end.
 
-    :param digest: of the event's schedule.
+    :param digest: digest of the event's schedule.
     """
-    told = dict(_tags(game, settings, digest))
-    lines = [f'[{name} "{_escape(value)}"]' for name, value in told.items()]
+    values = dict(_tags(game, settings, digest))
+    lines = [f'[{name} "{_escape(value)}"]' for name, value in values.items()]
     return "\n".join([*lines, "", *_wrap(_words(game)), "", ""]).encode()
 
 
@@ -68,8 +68,8 @@ def _tags(game: PlayedGame, settings: EventSettings, digest: str) -> Iterator[tu
     if opening.start.board.chess960:
         yield "Variant", "fischerandom"
     yield "GameDuration", time.strftime("%H:%M:%S", time.gmtime(game.ended - game.began))
-    yield "GameEndTime", _moment(game.ended)
-    yield "GameStartTime", _moment(game.began)
+    yield "GameEndTime", _timestamp(game.ended)
+    yield "GameStartTime", _timestamp(game.began)
     yield "PlyCount", str(len(game.plies))
     yield SCHEDULE, digest
     if game.termination:
@@ -84,7 +84,7 @@ def _tags(game: PlayedGame, settings: EventSettings, digest: str) -> Iterator[tu
 
 
 def _words(game: PlayedGame) -> Iterator[str]:
-    """Yield each move with its comment, and the result: what no line break is to part."""
+    """Yield the units that no line break may split: each move with its comment, and the result."""
     board = game.fixture.opening.start.board
     number, white = board.fullmove_number, board.turn == chess.WHITE
     if not game.plies:
@@ -98,10 +98,10 @@ def _words(game: PlayedGame) -> Iterator[str]:
 
 
 def _wrap(words: Iterator[str]) -> Iterator[str]:
-    """Yield lines of as many words as they have room for."""
+    """Yield lines of as many words as fit."""
     line = next(words)
     for word in words:
-        if len(line) + 1 + len(word) > _COLUMNS:
+        if len(line) + 1 + len(word) > _MAX_COLUMNS:
             yield line
             line = word
         else:
@@ -109,13 +109,13 @@ def _wrap(words: Iterator[str]) -> Iterator[str]:
     yield line
 
 
-def _moment(seconds: float) -> str:
+def _timestamp(seconds: float) -> str:
     moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
     return f"{moment.isoformat(timespec='milliseconds')} UTC"
 
 
 def _escape(value: str) -> str:
-    """Return a value without what readers of PGN stumble over; names of players have none of it."""
+    """Return a value without characters that some PGN readers misread; names of players contain none."""
     return printable(value).replace("\\", "/").replace('"', "'")
 
 
@@ -123,13 +123,13 @@ _REMEDY = "choose another file with --pgn"
 
 
 class GamesFile:
-    """A PGN file that one event at a time writes; a game is in it as a whole, on the disk, or not at all.
+    """A PGN file that one event at a time writes, each game either in full and synced, or not at all.
 
-    :param path: it need not exist.
-    :param digest: of the event's schedule, which the games in the file must have been played by.
-    :param options: by what the event scores games.
+    :param path: path of the file, which need not exist.
+    :param digest: digest of the event's schedule; all games in the file must have it.
+    :param options: options by which the event scores games.
 
-    :raises TbgenError: if it cannot be opened, or another process has it.
+    :raises TbgenError: if the file cannot be opened, or another event is writing it.
     """
 
     def __init__(self, path: Path, digest: str, options: GameOptions) -> None:
@@ -138,7 +138,7 @@ class GamesFile:
         self._games = 0
         self._writer = ThreadPoolExecutor(1)
         self.size = 0
-        """Bytes, once :meth:`recover` has been called."""
+        """Size of the file in bytes, valid once :meth:`recover` has been called."""
         check_name(path)
         with write_errors(path, remedy=_REMEDY):
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115
@@ -147,43 +147,43 @@ class GamesFile:
                 raise TbgenError(f"another event is writing {path}: wait for its end, or choose another file")
 
     def close(self) -> None:
-        """Write what is left, and let others have the file."""
+        """Finish writing, and release the file."""
         self._writer.shutdown()
         self._file.close()
 
     def recover(self) -> list[GameRecord]:
-        """Return the games that are there; what a killed runner has left of one is cut off.
+        """Return the games in the file, after cutting off an incomplete game that a killed process has left.
 
-        :raises UsageError: if there are others than those of this event.
+        :raises UsageError: if the file contains games of another event, or a game twice.
         """
         found: dict[Key | None, GameRecord] = {}
-        place = whole = 0
+        read_bytes = complete_bytes = 0
         with reading(str(self.path)) as source:
             games = split_games(source)
             raw = next(games, None)
             while raw is not None:
-                place += len(raw.data)
+                read_bytes += len(raw.data)
                 follower = next(games, None)
-                if not raw.empty and (follower is not None or _complete(raw)):
+                if not raw.empty and (follower is not None or _is_complete(raw)):
                     game = self._finished(raw)
                     key = Key.parse(game.round)
                     if key in found:
-                        place_of = f"{self.path}, game {raw.number}, line {raw.line}"
+                        place = f"{self.path}, game {raw.number}, line {raw.line}"
                         raise UsageError(
-                            f"{place_of}: game {key} is there a second time: take one of them out"
+                            f"{place}: game {key} is in the file a second time: remove one of them"
                         )
                     found[key] = game
-                    whole = place
+                    complete_bytes = read_bytes
                 raw = follower
-        self._cut(whole)
+        self._truncate(complete_bytes)
         return list(found.values())
 
     async def append(self, text: bytes) -> tuple[GameRecord, int]:
-        """Write a game, and return it as it will be read, and the size of the file with it.
+        """Write and sync a game; return its record, and the new size of the file.
 
-        The game is on the disk then. It also gets there if this is cancelled.
+        The game is written even if this coroutine is cancelled.
 
-        :raises TbgenError: if that cannot be; then the file is as it was.
+        :raises TbgenError: if the game cannot be written; the file is then unchanged.
         """
         writing = asyncio.get_running_loop().run_in_executor(self._writer, self._append, text)
         return await asyncio.shield(writing)
@@ -196,24 +196,24 @@ class GamesFile:
         return finished, self.size
 
     def _write(self, text: bytes) -> None:
-        """Write bytes to the end of the file as a whole.
+        """Append bytes to the file, and sync them.
 
-        :raises TbgenError: if that cannot be; then the file is as it was.
+        :raises TbgenError: if they cannot all be written; the file is then unchanged.
         """
         with write_errors(self.path, remedy=_REMEDY):
             size = self._file.seek(0, os.SEEK_END)
             try:
-                left = memoryview(text)
-                while left:
-                    left = left[self._file.write(left) :]
+                unwritten = memoryview(text)
+                while unwritten:
+                    unwritten = unwritten[self._file.write(unwritten) :]
                 os.fsync(self._file.fileno())
             except OSError:
                 self._file.truncate(size)
                 raise
             self.size = size + len(text)
 
-    def _cut(self, size: int) -> None:
-        """Shorten the file to its whole games, and let them end with an empty line."""
+    def _truncate(self, size: int) -> None:
+        """Truncate the file to its complete games, and make it end with an empty line."""
         with write_errors(self.path, remedy=_REMEDY):
             if size < self._file.seek(0, os.SEEK_END):
                 self._file.truncate(size)
@@ -225,27 +225,27 @@ class GamesFile:
                 self._write(b"\n" if end.endswith(b"\n") else b"\n\n")
 
     def _finished(self, raw: RawGame) -> GameRecord:
-        """Return a game of the event.
+        """Return the record of a game.
 
-        :raises UsageError: if it is none.
+        :raises UsageError: if it is no game of this event, or its tags have been changed.
         """
         place = f"{self.path}, game {raw.number}, line {raw.line}"
         if raw.values.get(SCHEDULE) != self._digest:
             raise UsageError(
-                f"{place}: it is none of this event, which has other players, options, time controls, "
-                "format, openings or seed: give the settings that it began with, or another file with --pgn"
+                f"{place}: this game belongs to an event with other players, options, time controls, format, "
+                "openings or seed: use the settings of that event, or choose another file with --pgn"
             )
         game = finished_game(raw, self.path.name, self._options)
         if game is None:
             raise UsageError(
-                f"{place}: its tags have been changed: take it out, and the game is played again"
+                f"{place}: the tags of this game have been changed: remove it, and it will be played again"
             )
         self._games += 1
         return game
 
 
-def _complete(raw: RawGame) -> bool:
-    """Tell whether the last game of a file has been written to its end."""
+def _is_complete(raw: RawGame) -> bool:
+    """Return whether the last game of a file is complete."""
     result = raw.values.get("Result", "")
     words = raw.data.split()
     return result in RESULTS and words[-1:] == [result.encode()] and read_game(raw).error is None

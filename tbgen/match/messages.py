@@ -1,4 +1,4 @@
-"""The messages of a running event, its summary at the end, and the live file that anybody may read."""
+"""The messages of a running event, its summary, and the live file, from which others can follow it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tbgen.system.locks import try_lock
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The score of two players, or the standings of more, by the encounters that are whole."""
+    """The score of two players, or the standings of more, by the complete encounters."""
 
     score: MatchScore | None
     standings: Standings | None
@@ -40,7 +40,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """By player, how all games so far have ended, and how many of them so."""
+    """The endings of all games so far, counted for each player."""
 
     by_player: Mapping[str, Counter[str]]
 
@@ -55,7 +55,7 @@ class Note:
 Message: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd | Standing | Ends | Note
 
 Listener: TypeAlias = Callable[[Message], object]
-"""Receives the messages of an event; it must return at once, for clocks run meanwhile."""
+"""Function that receives the messages of an event; it must return at once, because clocks run meanwhile."""
 
 
 @dataclass(slots=True)
@@ -63,33 +63,33 @@ class Summary:
     """The outcome of an event."""
 
     standings: Standings | None = None
-    """By the encounters that are whole."""
+    """The standings by the complete encounters."""
     games: int = 0
-    """Finished ones, those of former runs included."""
+    """Number of finished games, including those of earlier runs."""
     winner: str | None = None
     """The winner of a knockout."""
     faults: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """By player and fault, the number of games lost."""
+    """Number of games lost by faults, by player and fault."""
     verified: int = 0
-    """Adjudications that were played on, in this run."""
+    """Number of adjudications verified by playing on, in this run."""
     thinking: float = 0.0
-    """Seconds that engines have thought in this run."""
+    """Total thinking time of all engines in seconds, in this run."""
 
     @property
     def left_out(self) -> int:
-        """Finished games of encounters that are not whole."""
+        """Number of finished games in incomplete encounters."""
         return self.games - (0 if self.standings is None else len(self.standings.games))
 
 
-_LONG: Final = 16 << 20
-"""Bytes from which on a new file with the games in play replaces the old one."""
+_MAX_BYTES: Final = 16 << 20
+"""Size of the live file above which a new one, with only the games in play, replaces it."""
 
 
 class LiveWriter(AbstractContextManager["LiveWriter"]):
-    """Appends to the live file of an event; a file that cannot be written is reported once and given up.
+    """The writer of an event's live file; after an error, which is reported once, it stops writing.
 
     :param pgn: the event's PGN file.
-    :param note: receives the report.
+    :param note: called with a sentence about an error.
     """
 
     def __init__(self, pgn: Path, note: Callable[[str], object]) -> None:
@@ -105,7 +105,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
         self._close()
 
     def __call__(self, message: Message) -> None:
-        """Append a message; some concern only the terminal."""
+        """Append a message, ignoring those that are only for the terminal."""
         match message:
             case EventStart():
                 self._begin(message)
@@ -118,12 +118,12 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
             case GameEnd() if self._start is not None:
                 del self._playing[message.key]
                 self._write(message)
-                if self._file is not None and self._file.tell() > _LONG:
+                if self._file is not None and self._file.tell() > _MAX_BYTES:
                     now = {"size": message.size, "finished": message.finished}
                     self._begin(msgspec.structs.replace(self._start, **now))
 
     def _begin(self, start: EventStart) -> None:
-        """Begin a new file, which replaces an old one as a whole."""
+        """Begin a new file, which replaces an old one in one step."""
         self._start = start
         part = self._path.with_name(f"{self._path.name}.part")
         lines = b"".join([line_of(start), *(line for game in self._playing.values() for line in game)])
@@ -150,7 +150,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
 
     def _give_up(self, error: OSError) -> None:
         self._close()
-        self._note(f"{self._path} cannot be written ({error.strerror}): games go on without the live file")
+        self._note(f"{self._path} cannot be written ({error.strerror}): the event continues without it")
 
     def _close(self) -> None:
         if self._file is not None:

@@ -1,4 +1,4 @@
-"""Start positions and book moves: from EPD and PGN files, or drawn by lot."""
+"""Start positions and book moves, from EPD and PGN files or at random."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PGN: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
 class ChessVariant(NamedChoice, what="a variant of matches", fischerandom="chess960", chess="standard"):
-    """Where games start if no file says."""
+    """The start positions of games without a file of openings."""
 
     STANDARD = "standard"
     CHESS960 = "chess960"
@@ -40,44 +40,44 @@ class ChessVariant(NamedChoice, what="a variant of matches", fischerandom="chess
 
 
 class OpeningOrder(NamedChoice, what="an order of openings"):
-    """In which order openings come."""
+    """The order in which openings are played."""
 
     SEQUENTIAL = "sequential"
     RANDOM = "random"
 
 
 class OpeningPolicy(NamedChoice, what="a policy of openings", default="encounter"):
-    """What shares an opening: each encounter has its own, or those of a round have one."""
+    """The unit that shares an opening: an encounter, or a round."""
 
     ENCOUNTER = "encounter"
     ROUND = "round"
 
 
 class OpeningSettings(Struct, frozen=True):
-    """Which openings of a file are played."""
+    """The choice and order of openings from a file."""
 
     file: Path
     format: str = ""
-    """``epd`` or ``pgn``; empty to go by the name of the file."""
+    """``epd`` or ``pgn``; empty to decide by the name of the file."""
     order: OpeningOrder = OpeningOrder.SEQUENTIAL
     plies: Count | None = None
-    """Most plies that are taken of a PGN game; None for all."""
+    """Maximum number of plies to play from a PGN game; None for all."""
     start: Annotated[int, Meta(ge=1)] = 1
-    """The first opening that is played, counted from 1 in the order of play."""
+    """Number of the first opening to play, counted from 1 in the order of play."""
     policy: OpeningPolicy = OpeningPolicy.ENCOUNTER
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Where a game begins."""
+    """A start position, and book moves from there."""
 
     start: Fen
     moves: tuple[chess.Move, ...] = ()
-    """Those of the book."""
+    """The book moves."""
     komi: str = ""
     """The tag ``Komi`` of a PGN opening."""
     doubts: tuple[Doubt, ...] = ()
-    """What of the start position does not count."""
+    """Doubts about the start position, parts of which are ignored."""
 
     @property
     def standard(self) -> bool:
@@ -85,21 +85,21 @@ class Opening:
         return self.start.board.fen() == chess.STARTING_FEN
 
     def arbiter(self, options: GameOptions) -> Arbiter:
-        """Return an arbiter at the start position, before the moves of the book."""
-        given = {tags.KOMI: self.komi} if self.komi else {}
-        return Arbiter.of(self.start, options.settings(given))
+        """Return an arbiter at the start position, before the book moves."""
+        values = {tags.KOMI: self.komi} if self.komi else {}
+        return Arbiter.of(self.start, options.settings(values))
 
     @property
     def text(self) -> str:
-        """Everything that makes it differ from others."""
+        """A text that identifies the opening, part of the digest."""
         moves = " ".join(move.uci() for move in self.moves)
         return f"{self.start.board.fen()} {self.start.accrued or '-'} {self.komi or '-'} {moves}"
 
 
 class Openings:
-    """The openings of an event, numbered from 0 without end: after the last one the first comes again.
+    """The openings of an event, numbered from 0; after the last opening of a book, the first one follows.
 
-    Books of millions of positions are kept as lines, and read where they are needed.
+    Positions of a book are kept as text and parsed when they are played, since books may have millions.
     """
 
     def __init__(
@@ -107,74 +107,75 @@ class Openings:
     ) -> None:
         """Read the file.
 
-        :raises UsageError: if it cannot be read, has no opening, or a game of it is broken.
+        :raises UsageError: if the file cannot be read, has no opening, or contains a broken game.
         """
         self._variant, self._seed, self._options = variant, seed, options
-        self._first, self._known = 0, list[_BookEntry]()
+        self._first, self._book = 0, list[_BookEntry]()
         self.shared = settings is not None and settings.policy is OpeningPolicy.ROUND
-        """Whether all encounters of a round play the same opening, and not each its own."""
+        """Whether all encounters of a round share one opening."""
         if settings is not None:
-            self._first, self._known = settings.start - 1, list(_read(settings))
-            if not self._known:
+            self._first, self._book = settings.start - 1, list(_read(settings))
+            if not self._book:
                 raise UsageError(f"there is no opening in {quote(str(settings.file))}")
             if settings.order is OpeningOrder.RANDOM:
-                random.Random(seed).shuffle(self._known)
+                random.Random(seed).shuffle(self._book)
         elif variant is ChessVariant.STANDARD:
-            self._known = [_BookEntry("", Opening(Fen(chess.Board(), None)))]
+            self._book = [_BookEntry("", Opening(Fen(chess.Board(), None)))]
 
     def __getitem__(self, number: int) -> Opening:
         """Return an opening by its number in the order of play.
 
-        :raises UsageError: if it means nothing, or a game is over where it begins.
+        :raises UsageError: if its text cannot be parsed, or the game would be over at its end.
         """
         number += self._first
-        if self._known:
-            place, found = self._known[number % len(self._known)]
+        if self._book:
+            place, found = self._book[number % len(self._book)]
             try:
                 opening = _of_text(found) if isinstance(found, str) else found
                 _check(opening, self._options)
             except UsageError as error:
                 raise UsageError(f"{place}: {error}") from None
             return opening
-        lot = random.Random(f"{self._seed} {number}")
-        white = lot.randrange(_POSITIONS)
-        return shuffle(white, lot.randrange(_POSITIONS) if self._variant is ChessVariant.DOUBLE else white)
+        generator = random.Random(f"{self._seed} {number}")
+        white = generator.randrange(_POSITIONS)
+        black = generator.randrange(_POSITIONS) if self._variant is ChessVariant.DOUBLE else white
+        return chess960_opening(white, black)
 
     def check(self, count: int, note: Callable[[str], object] = lambda _: None) -> bool:
-        """Check the first openings that are going to be played, and tell whether some are of Chess960.
+        """Check a number of openings from the first one on; return whether any is of Chess960.
 
-        :param note: is told of what is doubtful about them.
-        :raises UsageError: if one means nothing, or a game is over where it begins.
+        :param note: called with a sentence about each kind of doubt.
+        :raises UsageError: if an opening cannot be parsed, or the game would be over at its end.
         """
-        if not self._known:
+        if not self._book:
             return True
-        shuffles, doubts = False, Counter[Doubt]()
-        for opening in map(self.__getitem__, range(min(count, len(self._known)))):
-            shuffles |= opening.start.board.chess960
+        any_chess960, doubts = False, Counter[Doubt]()
+        for opening in map(self.__getitem__, range(min(count, len(self._book)))):
+            any_chess960 |= opening.start.board.chess960
             doubts.update(doubt for doubt in opening.doubts if doubt.arises_in(self._options.variant))
         for doubt, count in doubts.items():
             note(f"{counted(count, 'opening')}: {doubt.sentence}")
-        return shuffles
+        return any_chess960
 
     @property
     def digest(self) -> str:
-        """What tells these openings from others."""
-        texts = [found if isinstance(found, str) else found.text for _, found in self._known]
+        """A digest of the openings and their order."""
+        texts = [found if isinstance(found, str) else found.text for _, found in self._book]
         texts = texts or [self._variant.value]
         return hashlib.sha256("\n".join([*texts, str(self._first)]).encode()).hexdigest()
 
 
 class _BookEntry(NamedTuple):
-    """An opening and its place in a file; positions stay text until they are played."""
+    """An opening and its place in a file; a position stays text until it is played."""
 
     place: str
     opening: Opening | str
 
 
-def shuffle(white: int, black: int) -> Opening:
-    """Return the start position of Chess960 of two numbers, from 0 to 959, one for each side.
+def chess960_opening(white: int, black: int) -> Opening:
+    """Return the start position of Chess960 by its numbers, from 0 to 959, for White's and Black's men.
 
-    >>> shuffle(518, 0).start.board.fen()
+    >>> chess960_opening(518, 0).start.board.fen()
     'bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'
     """
     board = chess.Board.from_chess960_pos(white)
@@ -190,18 +191,18 @@ def _read(settings: OpeningSettings) -> Iterator[_BookEntry]:
     path = settings.file
     if str(path) != "-" and (path.is_dir() or not path.exists()):
         raise UsageError(
-            f"there is no file of openings {quote(str(path))}: name another with --openings file=FILE, or "
-            "leave --openings out"
+            f"the file of openings {quote(str(path))} does not exist: name another with --openings file=FILE "
+            "or omit --openings"
         )
     form = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN) else "epd")
     if form not in ("epd", "pgn"):
-        raise UsageError(f"{quote(form)} is no format of openings: expected epd or pgn")
+        raise UsageError(f"{quote(form)} is not a format of openings: expected epd or pgn")
     with reading(str(path)) as source:
         yield from _of_pgn(source, settings) if form == "pgn" else _of_epd(source, path)
 
 
 def _of_epd(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
-    """Yield the positions of a file with a FEN, of six or seven fields, or an EPD in each line."""
+    """Yield the positions of a file whose lines are FENs, of six or seven fields, or EPD records."""
     for number, line in enumerate(lines(source), 1):
         text = legible(line.decode("utf-8", "replace")).strip()
         if text and not text.startswith("#"):
@@ -209,13 +210,13 @@ def _of_epd(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
 
 
 def _of_pgn(source: PgnSource, settings: OpeningSettings) -> Iterator[_BookEntry]:
-    """Yield the beginnings of the games of a file."""
+    """Yield the start positions and first moves of the games of a file."""
     for game in read_games(source):
         if game.error is not None:
             raise UsageError(f"{settings.file}: {game.error}")
         if Doubt.UNCLOSED_COMMENT in game.doubts:
-            what = Doubt.UNCLOSED_COMMENT.sentence
-            raise UsageError(f"{settings.file}: game {game.number}, line {game.line}: {what}")
+            sentence = Doubt.UNCLOSED_COMMENT.sentence
+            raise UsageError(f"{settings.file}: game {game.number}, line {game.line}: {sentence}")
         moves = tuple(game.moves[: settings.plies])
         doubts = tuple(doubt for doubt in game.doubts if doubt.of_start)
         opening = Opening(game.start, moves, game.tags.get(tags.KOMI, ""), doubts)
@@ -228,12 +229,12 @@ def _of_text(text: str) -> Opening:
 
 
 def _check(opening: Opening, options: GameOptions) -> None:
-    """Check that a game can begin so.
+    """Check that a game with an opening is not over when the engines start to move.
 
-    :raises UsageError: if not.
+    :raises UsageError: if it is over.
     """
     arbiter = opening.arbiter(options)
     for move in opening.moves:
         arbiter.push(move)
     if arbiter.basis is not None:
-        raise UsageError(f"the game would be over where it begins, by {arbiter.basis.value}")
+        raise UsageError(f"the game would be over after its opening, by {arbiter.basis.value}")

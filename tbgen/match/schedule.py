@@ -1,19 +1,19 @@
 """Pairings, colours and openings: round robins, gauntlets, knockouts and Swiss tournaments.
 
-*Knockout*: the loser of a duel is out. The first player of the list is seeded first. In each stage the best
-seed that is left meets the worst one, the second best the second worst, in a bracket that keeps the two best
-apart until the final; if the players are no power of two, the best go through the first stage without
-playing.
+*Knockout*: the loser of a duel is eliminated. Players are seeded in the order of the list. In each stage the
+best remaining seed meets the worst, the second best the second worst, in a bracket that keeps the two best
+apart until the final. If the number of players is no power of two, the best seeds get byes in the first
+stage.
 
-A duel has as many encounters as the event has rounds. More points in them win it, by the event's scoring. If
-they are level, the two play on, one encounter at a time from the next opening, until one leads after it or
-:data:`MOST_EXTRA` more have been played; then the better seed goes through.
+A duel has as many encounters as the event has rounds, and is won by points, by the event's scoring. If the
+points are level, the two play further encounters, each from the next opening, until one player leads or
+:data:`MOST_EXTRA` further encounters have been played; then the better seed advances.
 
-*Swiss tournament*: everybody plays every round, against somebody with about as many points. Pairs are those
-of the FIDE (Dutch) System, Handbook C.04.3, as the package caissify-pairings finds them. For pairing a whole
-encounter counts as one game: a point for more points in it, half a point each if they are level. The player
-that is left over has a bye, which is worth a point for pairing and nothing else. The first player of the list
-is the first in the order of C.04.2, and White of the first game of an encounter counts as White.
+*Swiss tournament*: all players play in every round, against opponents with about as many points. Pairings
+follow the FIDE (Dutch) System, Handbook C.04.3, as implemented by the package caissify-pairings. For pairing,
+an encounter counts as one game: a point for more points in it, half a point each if they are level. A player
+without an opponent gets a bye, which counts as a point for pairing and as nothing else. The order of the list
+is the order of C.04.2. White in the first game of an encounter counts as White.
 """
 
 from __future__ import annotations
@@ -32,45 +32,45 @@ from tbgen.match.settings import EventSettings, Format
 Pair: TypeAlias = tuple[str, str]
 """The players of an encounter; the first has White in its first game."""
 Rounds: TypeAlias = Generator[Sequence[Pair], None, str | None]
-"""The encounters of each round; returns the winner, if that is not for the standings to say."""
+"""Generator of the encounters of each round; returns the winner of a knockout, otherwise None."""
 Lead: TypeAlias = Callable[[str, str], Fraction]
-"""Tells by how many points the first of two players leads in all their games so far."""
+"""Function that returns the lead in points of the first of two players, in all their games so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """A game to be played."""
+    """A game of the schedule."""
 
     key: Key
     number: int
-    """Of the event, counted from 1."""
+    """Number of the game in the event, from 1."""
     white: str
     black: str
     opening: Opening
 
     @property
     def names(self) -> tuple[str, int, str, str]:
-        """Key, number, White and Black, as messages have them."""
+        """Key, number, White and Black, as messages contain them."""
         return str(self.key), self.number, self.white, self.black
 
 
 class Schedule:
     """The games of an event, round after round.
 
-    :param points: tells White's points of a finished game.
+    :param points: returns White's points in a finished game.
 
-    :raises UsageError: if there are too few players for so many rounds.
-    :raises MissingExtraError: if the package that pairs is not installed.
+    :raises UsageError: if a Swiss tournament has too few players for its rounds.
+    :raises MissingExtraError: if the package for Swiss pairings is not installed.
     """
 
     winner: str | None = None
-    """The player that has won, once the event is over, if that is not for the standings to say."""
+    """The winner of a knockout, once it is over."""
 
     def __init__(
         self, settings: EventSettings, openings: Openings, points: Callable[[Key], Fraction]
     ) -> None:
         self.waits = settings.format in (Format.KNOCKOUT, Format.SWISS)
-        """Whether a round is known only when the one before it has been played."""
+        """Whether the pairings of a round depend on the results of the previous one."""
         self._settings, self._openings, self._points = settings, openings, points
         self._games: list[Fixture] = []
         self._round = self._encounters = 0
@@ -85,7 +85,7 @@ class Schedule:
                 pairs = list(gauntlet(players, seeds) if form is Format.GAUNTLET else berger(players))
                 self._rounds, encounters = fixed(settings, pairs), len(pairs)
         self.total = None if encounters is None else settings.rounds * settings.games * encounters
-        """How many games there are; None if results decide."""
+        """Number of games; None if it depends on results."""
 
     def next_round(self) -> Sequence[Fixture] | None:
         """Return the games of the next round, in the order of play; None if the event is over."""
@@ -113,7 +113,7 @@ class Schedule:
 
 
 def fixed(settings: EventSettings, pairs: Sequence[Pair]) -> Rounds:
-    """Let some pairs meet once in each round; where that is for a single game, colours change each time."""
+    """Yield the same pairs in every round; if they play a single game, with colours reversed each time."""
     for number in range(settings.rounds):
         turned = settings.games == 1 and settings.swap and number % 2
         yield [(b, a) for a, b in pairs] if turned else pairs
@@ -121,16 +121,16 @@ def fixed(settings: EventSettings, pairs: Sequence[Pair]) -> Rounds:
 
 
 def gauntlet(players: Sequence[str], seeds: int) -> Iterator[Pair]:
-    """Yield the first player, or each of some first ones, with all others."""
+    """Yield each of the first players, whose number is ``seeds``, with all others."""
     for other in players[seeds:]:
         for seed in players[:seeds]:
             yield seed, other
 
 
 def berger(players: Sequence[str]) -> Iterator[Pair]:
-    """Yield all pairs of players in the order of Berger's tables, the first of each with White.
+    """Yield all pairs of players in the order of Berger's tables, White first.
 
-    They are those of FIDE Handbook C.05, annex 1: the last player stays, the others go round.
+    The tables are those of FIDE Handbook C.05, annex 1: the last player is fixed, the others rotate.
 
     >>> list(berger("1234"))
     [('1', '4'), ('2', '3'), ('4', '3'), ('1', '2'), ('2', '4'), ('3', '1')]
@@ -150,16 +150,16 @@ def berger(players: Sequence[str]) -> Iterator[Pair]:
 
 
 MOST_EXTRA: Final = 4
-"""Encounters that a level duel goes on for."""
+"""Maximum number of further encounters of a level duel."""
 
 
 def knockout(settings: EventSettings, lead: Lead) -> Rounds:
-    """Play the rounds of a knockout: those of a stage, then one for each encounter by which duels go on."""
+    """Yield the rounds of a knockout; each stage has one round, and one for each further encounter."""
     players, rounds = settings.players, settings.rounds
-    places = bracket(players)  # those of the stage, two neighbours each a duel
+    places = bracket(players)  # the places of the stage, of which two neighbours form a duel
 
     def meet(duels: Sequence[Pair], turns: Iterable[int]) -> Sequence[Pair]:
-        """Return the encounters of some duels; where each is a single game, colours change in turn."""
+        """Return the encounters of some duels; if each is a single game, with colours reversed in turn."""
         single = settings.games == 1 and settings.swap
         return [(b, a) if single and turn % 2 else (a, b) for turn in turns for a, b in duels]
 
@@ -173,14 +173,14 @@ def knockout(settings: EventSettings, lead: Lead) -> Rounds:
         for extra in range(MOST_EXTRA):
             if level := [duel for duel in duels if not lead(*duel)]:
                 yield meet(level, [rounds + extra])
-        out = {duel[lead(*duel) >= 0] for duel in duels}
-        left = [None if player in out else player for player in places]
-        places = [one or other for one, other in _neighbours(left)]
+        losers = {duel[lead(*duel) >= 0] for duel in duels}
+        remaining = [None if player in losers else player for player in places]
+        places = [one or other for one, other in _neighbours(remaining)]
     return places[0]
 
 
 def bracket(players: Sequence[str]) -> list[str | None]:
-    """Return players by place, the best seed first; opponents stand side by side.
+    """Return the players by their places in the bracket, where opponents are neighbours; None for a bye.
 
     >>> bracket("123456")
     ['1', None, '4', '5', '2', None, '3', '6']
@@ -199,15 +199,15 @@ def _neighbours(places: Sequence[str | None]) -> list[tuple[str | None, str | No
 def swiss(settings: EventSettings, lead: Lead) -> Rounds:
     """Return the rounds of a Swiss tournament.
 
-    :raises UsageError: if there are too few players for so many rounds.
-    :raises MissingExtraError: if the package that pairs is not installed.
+    :raises UsageError: if the tournament has too few players for its rounds.
+    :raises MissingExtraError: if the package for pairings is not installed.
     """
     count, rounds = len(settings.players), settings.rounds
     most = count - 1 + count % 2
     if rounds > most:
         raise UsageError(
-            f"a Swiss tournament of {count} has at most {most} rounds, in which nobody meets "
-            "anybody twice: ask for fewer with --rounds, or for more games with --tournament round-robin"
+            f"a Swiss tournament of {count} players has at most {most} rounds, because nobody meets the same "
+            "opponent twice: ask for fewer with --rounds, or for more games with --tournament round-robin"
         )
     with needs_extra("a Swiss tournament", "match"):
         from caissify_pairings import generate_pairings
@@ -215,16 +215,16 @@ def swiss(settings: EventSettings, lead: Lead) -> Rounds:
 
 
 def _swiss_rounds(settings: EventSettings, lead: Lead, pair: Callable[..., Any]) -> Rounds:
-    """Play these rounds.
+    """Yield the rounds of a Swiss tournament.
 
-    :param pair: the package's function.
+    :param pair: the pairing function of the package.
     """
     names, rounds = settings.players, settings.rounds
     players: dict[str, dict[str, Any]] = {
         name: {"id": number, "starting_number": number, "name": name, "rating": 0, "score": 0.0}
         | {"bye_count": 0, "color_hist": [], "float_history": []}
         for number, name in enumerate(names, 1)
-    }  # as the package has them
+    }  # in the form that the package requires
     met: set[tuple[int, int]] = set()
     for number in range(1, rounds + 1):
         found = pair(
@@ -240,7 +240,7 @@ def _swiss_rounds(settings: EventSettings, lead: Lead, pair: Callable[..., Any])
         numbers = [(each["white_id"], each["black_id"]) for each in found if each["black_id"] is not None]
         if len(numbers) < len(names) // 2:
             raise UsageError(
-                f"round {number} cannot be paired with opponents that have not met: ask for fewer rounds"
+                f"round {number} has no pairing in which all opponents are new: ask for fewer rounds"
             )
         met.update(numbers)
         pairs = [(names[white - 1], names[black - 1]) for white, black in numbers]
@@ -250,22 +250,22 @@ def _swiss_rounds(settings: EventSettings, lead: Lead, pair: Callable[..., Any])
 
 
 def _add_round(players: dict[str, dict[str, Any]], pairs: Sequence[Pair], lead: Lead) -> None:
-    """Add what a round has come to to the players."""
-    alone = players.keys() - {name for pair in pairs for name in pair}
-    came = [(name, 1.0, "none", "down") for name in alone]  # C.04.3, article 1.4.3: as who floats down
+    """Add the results of a round to the players."""
+    byes = players.keys() - {name for pair in pairs for name in pair}
+    results = [(name, 1.0, "none", "down") for name in byes]  # C.04.3, article 1.4.3: a bye is a downfloat
     for white, black in pairs:
         ahead, difference = lead(white, black), players[white]["score"] - players[black]["score"]
         points = ((ahead > 0) - (ahead < 0) + 1) / 2
-        came.append((white, points, "white", _float(difference)))
-        came.append((black, 1 - points, "black", _float(-difference)))
-    for name, points, colour, floated in came:
+        results.append((white, points, "white", _float(difference)))
+        results.append((black, 1 - points, "black", _float(-difference)))
+    for name, points, colour, floated in results:
         player = players[name]
         player["score"] += points
         player["color_hist"].append(colour)
         player["float_history"].append(floated)
-        player["bye_count"] += name in alone
+        player["bye_count"] += name in byes
 
 
 def _float(ahead: float) -> str:
-    """Return the float of a player that is so many points ahead of the opponent."""
+    """Return the float of a player, by his lead in points over his opponent."""
     return "down" if ahead > 0 else "up" if ahead < 0 else "none"

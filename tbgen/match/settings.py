@@ -1,6 +1,6 @@
-"""Everything that says how an event is played, and how users write it: words and files of TOML.
+"""The settings of an event, and their two notations: words and TOML files.
 
-Words are ``key=value`` as in Cute Chess; a file of TOML has a whole event.
+Words are ``key=value`` as in Cute Chess; a TOML file contains all settings of an event.
 """
 
 from __future__ import annotations
@@ -26,57 +26,58 @@ _COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zst")
 
 
 class Format(NamedChoice, what="a format of events", swisstcec="swiss"):
-    """How the players of an event meet."""
+    """The format of an event, which determines its pairings."""
 
     ROUND_ROBIN = "round-robin"
-    """Everybody meets everybody; with two players it is a match."""
+    """All players meet each other; with two players this is a match."""
     GAUNTLET = "gauntlet"
-    """The first player, or some of the first, meets the others."""
+    """The first player, or each of several first players, meets all others."""
     KNOCKOUT = "knockout"
     SWISS = "swiss"
 
 
 @dataclass(frozen=True, slots=True)
 class EventSettings:
-    """Everything that says how an event is played."""
+    """The settings of an event."""
 
     engines: tuple[EngineSettings, ...]
     pgn: Path
     format: Format = Format.ROUND_ROBIN
     rounds: int = 1
-    """Of a knockout the encounters of a duel, of the others rounds."""
+    """Number of rounds; in a knockout, number of encounters of a duel."""
     games: int = 2
-    """Of an encounter: 2 or 1."""
+    """Number of games of an encounter, 2 or 1."""
     openings: OpeningSettings | None = None
-    """None for the start position of the variant, or one by lot."""
+    """Openings from a file; None for the start position of the variant, random if the variant has several."""
     seeds: int = 1
-    """How many players of a gauntlet meet the others."""
+    """Number of players of a gauntlet that meet all others."""
     variant: ChessVariant = ChessVariant.STANDARD
     seed: int = 0
-    """Of all that is drawn by lot."""
+    """Seed of all random choices."""
     concurrency: int = 1
+    """Number of games played at once."""
     processors: tuple[int, ...] = ()
-    """Those that games share out among them; none to leave that to the system."""
+    """Processors to divide among the game slots; empty to leave the choice to the system."""
     stop: StopRules = field(default_factory=StopRules)
     test: TestSettings | None = None
     verify: float = 0.0
-    """The share of adjudicated games that are played on."""
+    """Share of adjudicated games that are played on to verify them."""
     recover: bool = True
-    """Whether the event goes on after an engine has crashed or stalled."""
+    """Whether the event continues after an engine has crashed or stalled."""
     swap: bool = True
-    """Whether the games of an encounter have reversed colours in turn."""
+    """Whether colours are reversed from game to game of an encounter, or from round to round for one game."""
     reverse: bool = False
     """Whether White and Black are exchanged in the whole schedule."""
     wait: int = 0
-    """Milliseconds between two games."""
+    """Pause between two games of a slot in milliseconds."""
     interval: int = 10
-    """Games between two looks at the standings of more than two players; 0 for none."""
+    """Number of games between two standings of more than two players; 0 for none."""
     ends: int = 0
-    """Games between two lists of how the games of each player have ended; 0 for none."""
+    """Number of games between two lists of the endings of all games; 0 for none."""
     event: str = "?"
     site: str = "?"
     log: Path | None = None
-    """A directory for what engines say."""
+    """Directory of the engines' logs; None for no logs."""
 
     @property
     def players(self) -> list[str]:
@@ -85,70 +86,73 @@ class EventSettings:
 
 
 def check(settings: EventSettings) -> None:
-    """Check that settings go together.
+    """Check that settings do not contradict each other.
 
-    :raises UsageError: if not.
+    :raises UsageError: if they do.
     """
     names = settings.players
     if len(names) < 2:
         raise UsageError("an event needs two engines or more: give each with --engine cmd=PROGRAM")
     for engine in settings.engines:
         if names.count(engine.name) > 1:
-            raise UsageError(f"two engines are called {engine.name}: tell them apart with name=")
+            raise UsageError(f"two engines are called {engine.name}: give them different names with name=")
         if not engine.control.limited:
             raise UsageError(
-                f"nothing ends a search of {engine.name}: give tc=, st=, depth= or nodes=, also by --each"
+                f"nothing limits a search of {engine.name}: give tc=, st=, depth= or nodes=, also by --each"
             )
     if settings.games not in (1, 2):
         instead = f"--games 2 --rounds {-(-settings.rounds * settings.games // 2)}"
         raise UsageError(f"an encounter has 1 or 2 games, not {settings.games}: write {instead}")
     if settings.test is not None and len(names) != 2:
-        raise UsageError(f"a test needs two engines, and there are {len(names)}")
+        raise UsageError(f"a test needs two engines, not {len(names)}")
     if settings.test is not None and settings.format not in (Format.ROUND_ROBIN, Format.GAUNTLET):
-        raise UsageError(f"a test ends a match, and no {settings.format.value}: leave --tournament out")
+        raise UsageError(f"a test can end a match, not a {settings.format.value}: omit --tournament")
     if str(settings.pgn) == "-" or settings.pgn.suffix.lower() in _COMPRESSED:
-        raise UsageError(f"games are kept in a plain PGN file, which grows: --pgn cannot be {settings.pgn}")
+        raise UsageError(
+            f"games are appended to a plain PGN file: --pgn cannot be {settings.pgn}, "
+            "standard output or a compressed file"
+        )
     if settings.format is Format.GAUNTLET and not 1 <= settings.seeds < len(names):
         raise UsageError(f"a gauntlet of {len(names)} has 1 to {len(names) - 1} seeds, not {settings.seeds}")
     if settings.processors and len(settings.processors) < settings.concurrency:
         raise UsageError(
-            f"{settings.concurrency} games at once need as many processors, and there are "
-            f"{len(settings.processors)}: play fewer with --concurrency, or leave --affinity out"
+            f"{settings.concurrency} games at once need as many processors, but --affinity lists only "
+            f"{len(settings.processors)}: play fewer with --concurrency, or omit --affinity"
         )
 
 
 _CLOCKS: Final = ("tc", "st")
-"""Words of which an engine has one at most."""
+"""Mutually exclusive words of an engine."""
 MANAGED: Final = {
     **MANAGED_OPTIONS,
-    "Accrued": ("<empty>", "it is set as the start position of each game has it"),
+    "Accrued": ("<empty>", "it is set to the accrued score of each start position"),
     "UCI_ShowWDL": ("false", "evaluations are read in centipawns and mates"),
     "UCI_ShowCurrLine": ("false", "the line that is searched is not read"),
     "UCI_ShowRefutations": ("false", "refutations are not read"),
 }
-"""Options of engines that an event sets, or that change nothing in it."""
-_MOST: Final = 1 << 63
-"""A number that any option takes is smaller."""
+"""Options of engines that the event itself sets, or that have no effect in it."""
+_MAX_NUMBER: Final = 1 << 63
+"""Upper bound of all numbers in options."""
 _RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 
 class _Seconds(float):
-    """A time, not 0."""
+    """A positive time."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read it.
+        """Parse a time.
 
-        :raises UsageError: if the text is none.
+        :raises UsageError: if the text is not a positive time.
         """
         seconds = cls(parse_seconds(text))
         if not seconds:
-            raise UsageError("it gives no time")
+            raise UsageError("the time must not be 0")
         return seconds
 
 
 class _Restart(NamedChoice, what="a time to restart an engine"):
-    """Whether each game gets a process of its own."""
+    """When an engine is restarted: before each game only with ``on``."""
 
     AUTO = "auto"
     ON = "on"
@@ -160,7 +164,7 @@ class _Protocol(NamedChoice, what="a protocol that is spoken here"):
 
 
 class _EngineWords(Struct):
-    """The words of ``--engine``, those of ``--each`` included."""
+    """The words of ``--engine``, merged with those of ``--each``."""
 
     cmd: str
     name: str = ""
@@ -178,9 +182,9 @@ class _EngineWords(Struct):
     timemargin: Annotated[int, Meta(ge=0)] = 0
 
     def settings(self) -> EngineSettings:
-        """Return the settings that they mean.
+        """Convert the words to settings.
 
-        :raises UsageError: if they do not go together, or a program is not there.
+        :raises UsageError: if words contradict each other, or the program does not exist.
         """
         if self.dir is not None and not self.dir.is_dir():
             raise UsageError(f"there is no directory {quote(str(self.dir))}")
@@ -190,28 +194,29 @@ class _EngineWords(Struct):
             raise UsageError(f"no player in PGN can be called {quote(name)}: give another name=")
         control = TimeControl.parse(self.tc, self.timemargin / 1000)
         if self.st is not None and control.time is not None:
-            raise UsageError("tc= is a clock, and st= a time for each move: give one of them")
+            raise UsageError("tc= sets a clock and st= a time for each move: give only one of them")
         control = replace(control, per_move=self.st, depth=self.depth, nodes=self.nodes)
         restart = self.restart is _Restart.ON
         return EngineSettings(name, command, self.dir, self.option, control, restart, self.start, self.stall)
 
 
 def engines_of(
-    given: Sequence[Sequence[str]], each: Sequence[str] = (), note: Callable[[str], object] = lambda _: None
+    words: Sequence[Sequence[str]], each: Sequence[str] = (), note: Callable[[str], object] = lambda _: None
 ) -> tuple[EngineSettings, ...]:
-    """Return the engines, each with its own words and, for other keys, those of all.
+    """Return the settings of the engines.
 
-    :param each: the words of all; of the same key the last one counts.
-    :param note: is told where an engine plays by another clock than the others.
+    :param words: the words of ``--engine``, which take precedence over those of ``--each``.
+    :param each: the words of ``--each``; if a key occurs twice, the last one counts.
+    :param note: called with a sentence if an engine has another kind of limit than the others.
 
-    :raises UsageError: if a word means nothing, or a program is not there.
+    :raises UsageError: if a word is invalid, or a program does not exist.
     """
     common = values_of("each", each, _EngineWords)
-    engines = tuple(_engine(values_of("engine", words, _EngineWords), common, note) for words in given)
+    engines = tuple(_engine(values_of("engine", own, _EngineWords), common, note) for own in words)
     if any(engine.control.timed for engine in engines):
         for engine in engines:
             if engine.control.limited and not engine.control.timed:
-                note(f"{engine.name} has no clock, only {engine.control.limits}, and others have one")
+                note(f"{engine.name} has no clock, only {engine.control.limits}, but others have one")
     return engines
 
 
@@ -223,8 +228,8 @@ def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str
     words = converted(option, {**common, **own, **several}, _EngineWords)
     with naming(option):
         settings = words.settings()
-    given = [*each.get("option", {}).items(), *own.get("option", {}).items()]
-    options = unmanaged(given, MANAGED, lambda sentence: note(f"{settings.name}: {sentence}"))
+    wanted = [*each.get("option", {}).items(), *own.get("option", {}).items()]
+    options = unmanaged(wanted, MANAGED, lambda sentence: note(f"{settings.name}: {sentence}"))
     settings = replace(settings, options=options)
     for key in replaced:
         clock = next(f"{clock}={own[clock]}" for clock in _CLOCKS if clock in own)
@@ -234,42 +239,42 @@ def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str
 
 
 def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
-    """Return the processors of a list such as ``0-3,6``; of ``all`` those that there are.
+    """Return the processors in a list such as ``0-3,6``; for ``all``, every available one.
 
-    :raises UsageError: if it is no such list, or names one that this process may not use.
+    :raises UsageError: if the text is not such a list, or names a processor twice or one that is unavailable.
     """
     if text == "all":
         return tuple(available)
     parts = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
     if None in parts:
-        raise UsageError(f"{quote(text)} is no list of processors: expected one such as 0-3,6")
+        raise UsageError(f"{quote(text)} is not a list of processors: expected one such as 0-3,6")
     found = [number for part in parts if part for number in range(int(part[1]), int(part[2] or part[1]) + 1)]
     if not found or len(set(found)) < len(found) or not set(found) <= set(available):
-        there = ",".join(map(str, available))
-        raise UsageError(f"{quote(text)} are not some of the processors {there}, each once")
+        numbers = ",".join(map(str, available))
+        raise UsageError(f"{quote(text)} must list some of the processors {numbers}, each once")
     return tuple(found)
 
 
 def settings_of_toml(path: Path) -> dict[str, Any]:
-    """Return by option what a TOML file says: a text, a truth value, or the words of a table.
+    """Read a TOML file; return the value of each option: a text, a truth value, or the words of a table.
 
-    ``rounds = 10`` is ``--rounds 10``, and a table ``[sprt]`` with ``elo0 = 0`` is ``--sprt elo0=0``. Of
-    ``[[engine]]`` there is a list; in each, ``options`` is a table, and ``arg`` may be a list.
+    ``rounds = 10`` is ``--rounds 10``, and a table ``[sprt]`` with ``elo0 = 0`` is ``--sprt elo0=0``.
+    ``[[engine]]`` is an array of tables; in each, ``options`` is a table, and ``arg`` may be a list.
 
-    :raises UsageError: if it cannot be read as such.
+    :raises UsageError: if the file cannot be read or contains a value of another kind.
     """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(
-            f"there is no file of an event {quote(str(path))}: name one such as EVENT.toml"
+            f"the event file {quote(str(path))} does not exist: name one such as EVENT.toml"
         ) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"{path} is not a TOML file: {error}") from None
     except RecursionError:
-        raise UsageError(f"{path} is no file of an event: its values are nested too deep") from None
+        raise UsageError(f"{path} is not an event file: its values are nested too deep") from None
     return {name.replace("_", "-"): _setting(path, name, value) for name, value in document.items()}
 
 
@@ -295,11 +300,11 @@ def _pairs(path: Path, name: str, table: Mapping[str, Any]) -> Iterator[str]:
 def _text(path: Path, name: str, value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int) and abs(value) > _MOST:
+    if isinstance(value, int) and abs(value) > _MAX_NUMBER:
         raise UsageError(f"{path}: {quote(name)} is a number that is too large")
     if not isinstance(value, str | int | float):
         kind = type(value).__name__
         raise UsageError(f"{path}: {printable(name)} is {kind}: expected text, a number, true or false")
     if "\0" in name + str(value):
-        raise UsageError(f"{path}: {quote(name)} has a NUL, which no option can have")
+        raise UsageError(f"{path}: {quote(name)} contains NUL, which no option can")
     return str(value)

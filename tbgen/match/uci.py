@@ -1,9 +1,12 @@
-"""The protocol of an engine: that of python-chess, guarded against what engines send.
+"""The protocol of an engine: that of python-chess, guarded against malformed and excessive output.
 
-python-chess keeps and parses whatever comes. Here lines are bounded, a flood is read at a bounded rate (so
-the engine pays for it with its own time, and no other game does), of all ``info`` only the last one is read,
-and the times of ``go`` and ``bestmove`` are taken where bytes are written and read. An engine that ends or
-closes its output is given up, though a child of it keeps that open.
+python-chess keeps and parses all output. Here:
+
+- the length of lines is bounded;
+- excessive output is read at a bounded rate, so that it costs only the engine's own time;
+- only the last ``info`` line is parsed;
+- the times of ``go`` and ``bestmove`` are measured where bytes are written and read;
+- an engine that terminates or closes its output is given up, even if a child process keeps the output open.
 """
 
 from __future__ import annotations
@@ -20,37 +23,37 @@ from chess.engine import Cp, Mate, Score
 
 from tbgen.documents import spaced
 
-_LONGEST_LINE: Final = 1 << 16
-"""Bytes of a line that count; the rest of a longer one is skipped."""
-_RATE: Final = 1 << 20
-"""Bytes that are read without a pause."""
-_PAUSE: Final = 0.1
-"""Seconds of a pause, and without output after which the count starts anew."""
+_MAX_LINE_BYTES: Final = 1 << 16
+"""Length to which lines are cut."""
+_MAX_BURST_BYTES: Final = 1 << 20
+"""Amount of output that is read without a pause."""
+_PAUSE_SECONDS: Final = 0.1
+"""Length of a pause; also the time without output that ends a burst."""
 _ANSWERS: Final = frozenset({b"readyok", b"uciok"})
-_TELLING: Final = 1.0
-"""Seconds between two thoughts that are told."""
-_LAST_WORDS: Final = 0.2
-"""Seconds after the end of a process in which its output is read, should another process keep that open."""
+_REPORT_SECONDS: Final = 1.0
+"""Minimum interval between two reports of thoughts."""
+_LAST_OUTPUT_SECONDS: Final = 0.2
+"""Time after the end of a process in which its output is read, in case another process keeps it open."""
 _STDOUT: Final = 1
 _BOUNDS: Final = (b" lowerbound", b" upperbound")
 _SCORE: Final = re.compile(rb" score (cp|mate) ([+-]?\d{1,9})\b")
 _DEPTH: Final = re.compile(rb" depth (\d{1,9})\b")
 _LINE: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
-"""The line that an engine expects, as far as it is told to others."""
+"""The first 12 plies of the expected line, which are passed on to spectators."""
 
 
 class Thought(NamedTuple):
-    """What an engine has told of its search, as far as it has."""
+    """An engine's report on its search; missing parts have their default values."""
 
     score: Score | None = None
-    """For itself."""
+    """Evaluation from the engine's point of view."""
     depth: int = 0
     line: str = ""
-    """The moves that it expects, as :class:`tbgen.games.live_file.Ply` has them."""
+    """The expected moves, in the form of :class:`tbgen.games.live_file.Ply`."""
 
     @classmethod
     def of(cls, info: bytes) -> Thought:
-        """Read what stands behind ``info``."""
+        """Parse a line ``info``."""
         score, depth, line = (found.search(info) for found in (_SCORE, _DEPTH, _LINE))
         return cls(
             None if score is None else (Cp if score[1] == b"cp" else Mate)(int(score[2])),
@@ -60,7 +63,7 @@ class Thought(NamedTuple):
 
     @property
     def centipawns(self) -> int | None:
-        """The evaluation, mates as 100,000; None if there is none."""
+        """The evaluation in centipawns, 100,000 less the moves for a mate; None without one."""
         return None if self.score is None else self.score.score(mate_score=100_000)
 
     def comment(self, seconds: float) -> str:
@@ -80,127 +83,128 @@ class Thought(NamedTuple):
 class Uci(chess.engine.UciProtocol):
     """The protocol of one engine process.
 
-    :param log: called with each line, with ``<`` for those of the engine and ``>`` for those to it.
+    :param log: called with the direction of each line, ``<`` from the engine and ``>`` to it, and the line.
     """
 
     def __init__(self, log: Callable[[str, str], None] | None = None) -> None:
         super().__init__()
         self.lost = ""
-        """Why the engine cannot answer any more; empty as long as it can."""
+        """The reason why the engine can no longer answer; empty as long as it can."""
         self.began = self.ended = 0.0
-        """When ``go`` was sent and ``bestmove`` was read, by the clock of performance."""
+        """The times, by ``time.perf_counter``, when ``go`` was sent and ``bestmove`` was read."""
         self.answer = ""
-        """What stood behind ``bestmove``."""
+        """The text after ``bestmove``."""
         self.searching = False
-        """Whether the one has been sent, and the other one not been read."""
+        """Whether ``go`` has been sent and ``bestmove`` has not been read yet."""
         self.on_go: Callable[[], object] = lambda: None
-        """Called when ``go`` has been sent."""
+        """Function called when ``go`` has been sent."""
         self.tell: Callable[[Thought, float], object] = lambda *_: None
-        """Told what is new of the thoughts, with the seconds since ``go``, while the engine thinks."""
+        """Function called with each new thought and the seconds since ``go``, while the engine thinks."""
         self._info = b""
-        self._told = Thought()
-        self._telling: asyncio.TimerHandle | None = None
+        self._reported = Thought()
+        self._next_report: asyncio.TimerHandle | None = None
         self._log = log
-        self._rest = b""
+        self._unfinished = b""
         self._skipping = False
-        self._read = 0
-        self._last = 0.0
+        self._burst = 0
+        """Number of bytes read since the last pause."""
+        self._last_read = 0.0
 
     @property
     def thought(self) -> Thought:
-        """What the engine has told since ``go``."""
+        """The latest thought since ``go``."""
         return Thought.of(self._info)
 
     def send_line(self, line: str) -> None:
-        """Send a line, and take the time of ``go``."""
+        """Send a line, and record the time if it is ``go``."""
         if self._log is not None:
             self._log(">", line)
         go = line.startswith("go")
         if go:
-            self._info, self._told = b"", Thought()
+            self._info, self._reported = b"", Thought()
         super().send_line(line)
         if go:
             self.began, self.searching = time.perf_counter(), True
             self.on_go()
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        """Take what the engine has written; errors are not for us."""
+        """Process the engine's output; its standard error is ignored."""
         if fd != _STDOUT or isinstance(data, str):
             return
         now = time.perf_counter()
-        self._slow_down(len(data), now)
-        *lines, rest = (self._rest + data).split(b"\n")
+        self._limit_rate(len(data), now)
+        *lines, unfinished = (self._unfinished + data).split(b"\n")
         if lines and self._skipping:
             del lines[0]
             self._skipping = False
-        self._rest = b"" if self._skipping else rest
+        self._unfinished = b"" if self._skipping else unfinished
         for line in lines:
-            self._take(line[:_LONGEST_LINE], now)
-        if len(self._rest) > _LONGEST_LINE:
-            self._rest, self._skipping = b"", True
+            self._process(line[:_MAX_LINE_BYTES], now)
+        if len(self._unfinished) > _MAX_LINE_BYTES:
+            self._unfinished, self._skipping = b"", True
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """Give the engine up, unless it has been asked to quit: nothing more comes."""
+        """Give up an engine that has closed its output, unless it has been asked to quit."""
         if fd == _STDOUT and not self.lost:
             self.give_up("it has closed its output")
 
     def process_exited(self) -> None:
-        """Give the engine up soon; what it wrote last may still be on its way."""
+        """Give up an engine that has terminated, after a delay in which its last output is read."""
         code = self.transport.get_returncode() if self.transport is not None else None
-        self.loop.call_later(_LAST_WORDS, self.give_up, f"it has ended with code {code}")
+        self.loop.call_later(_LAST_OUTPUT_SECONDS, self.give_up, f"it has ended with code {code}")
 
-    def _take(self, given: bytes, now: float) -> None:
+    def _process(self, raw: bytes, now: float) -> None:
         if self._log is not None:
-            self._log("<", given.decode("utf-8", "replace").strip())
-        line = spaced(given)
+            self._log("<", raw.decode("utf-8", "replace").strip())
+        line = spaced(raw)
         word, _, rest = line.partition(b" ")
         if word == b"info":
-            self._hear(line.partition(b" string ")[0])  # what follows is for people
+            self._keep_info(line.partition(b" string ")[0])  # the rest is free text
         elif word == b"bestmove" and self.searching:
             self.searching = False
             self.ended, self.answer = now, rest.decode("utf-8", "replace").strip() or "(none)"
             self._pass(line)
         elif word == b"option" and self.command is not None:
-            with suppress(chess.engine.EngineError):  # one that cannot be used; python-chess would give up
+            with suppress(chess.engine.EngineError):  # a malformed option is ignored, not fatal
                 self.command.line_received(line.decode("utf-8", "replace"))
         elif word in _ANSWERS:
             self._pass(word)
 
-    def _hear(self, info: bytes) -> None:
-        """Keep what is said of the best line, and have it told in a second."""
+    def _keep_info(self, info: bytes) -> None:
+        """Keep a line on the best move, and schedule a report."""
         first = b"multipv " not in info or b"multipv 1 " in info
         exact = not any(bound in info for bound in _BOUNDS)
         if b"score " in info and first and (exact or not self._info):
             self._info = info
-            if self._telling is None:
-                self._telling = self.loop.call_later(_TELLING, self._tell)
+            if self._next_report is None:
+                self._next_report = self.loop.call_later(_REPORT_SECONDS, self._report)
 
-    def _tell(self) -> None:
-        self._telling = None
+    def _report(self) -> None:
+        self._next_report = None
         thought = self.thought
-        if self.searching and thought != self._told:
-            self._told = thought
+        if self.searching and thought != self._reported:
+            self._reported = thought
             self.tell(thought, time.perf_counter() - self.began)
 
     def _pass(self, line: bytes) -> None:
-        """Pass a line on to python-chess, which refuses some with errors of any kind."""
+        """Pass a line on to python-chess, which may raise errors of any kind."""
         try:
             self._line_received(line.decode("utf-8", "replace"))
         except Exception as error:
             self.give_up(f"its line cannot be read: {error}")
 
     def give_up(self, reason: str) -> None:
-        """Give the engine up; python-chess ends what waits for an answer."""
+        """Stop using the engine; python-chess then cancels all waiting commands."""
         self.lost = self.lost or reason
         if self.transport is not None:
             self.transport.close()
 
-    def _slow_down(self, size: int, now: float) -> None:
-        """Pause after much output that came without a pause."""
-        self._read = size if now - self._last > _PAUSE else self._read + size
-        self._last = now
+    def _limit_rate(self, size: int, now: float) -> None:
+        """Pause reading after a large burst of output."""
+        self._burst = size if now - self._last_read > _PAUSE_SECONDS else self._burst + size
+        self._last_read = now
         pipe = self.transport.get_pipe_transport(_STDOUT) if self.transport is not None else None
-        if self._read > _RATE and isinstance(pipe, asyncio.ReadTransport):
-            self._read = 0
+        if self._burst > _MAX_BURST_BYTES and isinstance(pipe, asyncio.ReadTransport):
+            self._burst = 0
             pipe.pause_reading()
-            self.loop.call_later(_PAUSE, pipe.resume_reading)
+            self.loop.call_later(_PAUSE_SECONDS, pipe.resume_reading)

@@ -187,7 +187,7 @@ def test_what_no_table_holds_is_solved(tmp_path: Path) -> None:
         with tbgen.probe.tablebase.Tablebase(tmp_path) as tables:
             judge = Judge(tables, Solver(prove=lambda *_, proof=proof, **__: proof))
             outcome, ending = asyncio.run(judge.stopped(arbiter, Ending(None, None, "End")))
-            assert asyncio.run(judge.known(arbiter.board, arbiter)) is None
+            assert asyncio.run(judge.proved(arbiter.board, arbiter)) is None
         assert (outcome.basis, ending.text) == (basis, text)
 
 

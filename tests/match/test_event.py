@@ -80,22 +80,22 @@ def test_games_of_other_events_are_refused(tmp_path: Path, capsys: pytest.Captur
     played(pgn)
     text = pgn.read_text()
     for changed, expected in (
-        (text.replace('[Schedule "', '[Schedule "x'), "none of this event"),
+        (text.replace('[Schedule "', '[Schedule "x'), "belongs to an event with other"),
         (text + text, "a second time"),
-        (text.replace('[RMobilityResult "-G20.5"]', ""), "tags have been changed"),
+        (text.replace('[RMobilityResult "-G20.5"]', ""), "tags of this game have been changed"),
         (text.replace('[White "A"]', '[White "C"]', 1), "should be A - B"),
-        ('[Event "x"]\n\n1. e4 *\n\n' + text, "none of this event"),
+        ('[Event "x"]\n\n1. e4 *\n\n' + text, "belongs to an event with other"),
     ):
         pgn.write_text(changed)
         assert expected in refused(capsys, pgn, "--rounds", "2")
         assert pgn.read_text().startswith(changed)
     pgn.write_text(text)
     for more in (["--seed", "5"], ["--games", "1"], ["--each", "nodes=11"], ["--tournament", "gauntlet"]):
-        assert "none of this event" in refused(capsys, pgn, *more), more
+        assert "belongs to an event with other" in refused(capsys, pgn, *more), more
 
 
 def refused(capsys: pytest.CaptureFixture[str], pgn: Path, *more: str) -> str:
-    """What is said of the games in a file that are not those of the event."""
+    """Return the error about games in a file that are not those of the event."""
     capsys.readouterr()
     assert main(event(pgn, *more)) == 2
     return capsys.readouterr().err

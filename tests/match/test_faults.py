@@ -96,7 +96,7 @@ def test_time_is_counted(tmp_path: Path) -> None:
 
 def test_odd_engines_that_play_are_let_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise, lines without end, two answers, no end at ``quit`` and children that stay (lichess-bot 623)."""
-    monkeypatch.setattr("tbgen.match.engine_process._QUITTING", 0.3)
+    monkeypatch.setattr("tbgen.match.engine_process._QUIT_SECONDS", 0.3)
     before, odd = children(), ("garbage", "long-line", "twice", "stubborn", "parent")
     players = [words("A"), *(words(mode, mode) for mode in odd)]
     games = played(tmp_path / "games.pgn", "--tournament", "gauntlet", "--games", "1", players=players)
@@ -221,7 +221,7 @@ def test_a_runner_that_is_killed_loses_no_game_and_leaves_nothing_running(
         assert len(now) == len(texts), attempt  # none twice
         assert kept.items() <= now.items(), attempt  # none lost, none changed
         kept = now
-    monkeypatch.setattr("tbgen.match.engine_process._QUITTING", 0.1)
+    monkeypatch.setattr("tbgen.match.engine_process._QUIT_SECONDS", 0.1)
     last = max(int(key.partition(".")[0]) for key in kept)
     games = played(pgn, "--rounds", str(last + 2), "--concurrency", "2", players=players)
     rounds = {f"{number}.1.{game}" for number in range(1, last + 3) for game in (1, 2)}

@@ -52,7 +52,7 @@ def test_a_line_of_cutechess(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert output.err.splitlines()[:3] == [
         "tbgen: -tbignore50 has no effect: values always ignore the 50-move rule",
         "tbgen: -debug has no effect: --log DIR keeps what engines say",
-        "tbgen: -pgnout min has no effect: games have all tags, by which an event is resumed",
+        "tbgen: -pgnout min has no effect: games have all tags, because an event is resumed by them",
     ]
 
 

@@ -62,7 +62,7 @@ def test_anybody_can_read_an_event(tmp_path: Path) -> None:
 
 def test_thoughts_are_told_while_an_engine_thinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each once, before the move that comes of them: the engine waits until they have been."""
-    monkeypatch.setattr("tbgen.match.uci._TELLING", 0.05)
+    monkeypatch.setattr("tbgen.match.uci._REPORT_SECONDS", 0.05)
     players = [[*words("A", "pensive", MATE), f"dir={tmp_path}"], words("B", moves=MATE)]
     played(tmp_path / "games.pgn", "--games", "1", players=players)
     lines = [json.loads(line) for line in (tmp_path / "games.pgn.live").read_text().splitlines()]
@@ -81,7 +81,7 @@ def read(path: Path) -> list[Any]:
 def test_a_long_file_is_replaced_by_one_with_the_games_in_play(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "_LONG", 0)
+    monkeypatch.setattr(messages, "_MAX_BYTES", 0)
     path, other = live_path(tmp_path / "a.pgn"), GameStart(0, "2.1.1", 3, "A", "B", Outset("", ""))
     with LiveWriter(tmp_path / "a.pgn", pytest.fail) as writer:
         for message in (START, GAME, other, MOVE):

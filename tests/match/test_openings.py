@@ -86,7 +86,7 @@ def test_openings_that_nobody_can_play(tmp_path: Path) -> None:
         ("b.pgn", "1. e4 {best e5 *\n", "b.pgn: game 1, line 1: a comment has no closing brace"),
         ("c.pgn", "1. f3 e5 2. g4 Qh4# 0-1\n", "c.pgn, game 1: the game would be over"),
         ("a.txt", "8/8/8/8/8/7k/8/KQ6 w - - 100 90\n", "by fifty-move rule"),
-        ("none.epd", None, "there is no file"),
+        ("none.epd", None, "does not exist"),
         ("d.epd", "PK\3\4 and more", "d.epd is a zip archive: unpack it, and give a file that is in it"),
         ("e.epd", "PK\5\6", "e.epd is a zip archive"),
         ("f.epd", "\0" * 257 + "ustar", "f.epd is a tar archive"),

@@ -56,7 +56,7 @@ def test_the_words_of_an_engine_override_those_of_all_key_by_key() -> None:
         "A: its own st=2 replaces tc=8 of --each",
         "B: its own tc=5 replaces tc=8 of --each",
         "C: its own tc=inf replaces tc=8 of --each",
-        "C has no clock, only nodes=9, and others have one",
+        "C has no clock, only nodes=9, but others have one",
     ]
 
 
@@ -85,7 +85,7 @@ def test_options_of_engines_as_they_are_written() -> None:
 def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
     script = tmp_path / "an engine"
     script.write_text("#!/bin/sh\n")
-    with pytest.raises(UsageError, match="must be executable"):
+    with pytest.raises(UsageError, match="is not executable"):
         engines_of([[f"cmd={script}"]])
     script.chmod(0o755)
     assert engines_of([[f"cmd={script}"]])[0].command == (str(script),)
@@ -105,16 +105,16 @@ def test_engines_that_mean_nothing() -> None:
         ([CMD, "proto=xboard"], "'xboard' is not a protocol that is spoken here: expected one of uci"),
         ([CMD, "restart=maybe"], "expected one of auto, on, off"),
         ([CMD, "dir=/no/such"], "there is no directory"),
-        ([CMD, "tc=5", "st=1"], "give one of them"),
+        ([CMD, "tc=5", "st=1"], "give only one of them"),
         ([CMD, "nodes=0"], "--engine nodes=0: expected a whole number of at least 1"),
         ([CMD, "depth=many"], "--engine depth=many: expected a whole number"),
-        ([CMD, "st=0"], "--engine st=0: it gives no time"),
+        ([CMD, "st=0"], "--engine st=0: the time must not be 0"),
         ([CMD, "name=-"], "no player in PGN can be called '-'"),
         ([CMD, 'name=a"b'], "no player in PGN"),
     ):
         assert expected in refusal(engines_of, [given]), given
     for each, expected in (
-        ("tc=soon", "--engine or --each: 'soon' is no time control"),
+        ("tc=soon", "--engine or --each: 'soon' is not a time control"),
         ("depth=many", "--engine or --each depth=many: expected a whole number"),
     ):
         assert expected in refusal(engines_of, [[CMD]], [each]), each
@@ -154,8 +154,8 @@ def test_the_other_options() -> None:
     assert processors_of("0-2,5", range(8)) == (0, 1, 2, 5)
     assert processors_of("all", [1, 3]) == (1, 3)
     for text, sentence in (
-        ("3-9", "are not some of the processors 0,1,2,3"),
-        ("a", "is no list of processors"),
+        ("3-9", "must list some of the processors 0,1,2,3"),
+        ("a", "is not a list of processors"),
         ("1,1", "once"),
     ):
         assert sentence in refusal(processors_of, text, range(4)), text
@@ -196,18 +196,20 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (f"a = {'[' * 20_000}{']' * 20_000}\n", "nested too deep"),
         (f"a = {'{a=' * 20_000}1{'}' * 20_000}\n", "nested too deep"),
         (f"{'a.' * 20_000}a = 1\n", "a is dict: expected text"),
-        ('pgn = "a\\u0000b"\n', "'pgn' has a NUL"),
+        ('pgn = "a\\u0000b"\n', "'pgn' contains NUL"),
         ('pgn = "a\0b"\n', "is not a TOML file"),
-        ('"a\\u0000" = 1\n', "has a NUL"),
-        ('[engine]\ncmd = "x\\u0000"\n', "'engine.cmd' has a NUL"),
-        ('[engine.options]\n"A\\u0000" = 1\n', "has a NUL"),
+        ('"a\\u0000" = 1\n', "contains NUL"),
+        ('[engine]\ncmd = "x\\u0000"\n', "'engine.cmd' contains NUL"),
+        ('[engine.options]\n"A\\u0000" = 1\n', "contains NUL"),
         (f"rounds = 0x{'f' * 5000}\n", "'rounds' is a number that is too large"),
         ("rounds = true\n", "expected a whole number of at least 1, not True"),
         ("rounds = 1.5\n", "expected a whole number of at least 1, not 1.5"),
     ):
         file.write_text(more)
         assert expected in failure(capsys, 2, "match", str(file))
-    assert "there is no file of an event" in failure(capsys, 2, "match", str(tmp_path / "none.toml"))
+    assert "does not exist: name one such as EVENT.toml" in failure(
+        capsys, 2, "match", str(tmp_path / "none.toml")
+    )
     assert "cannot be read" in failure(capsys, 2, "match", str(tmp_path))
     for name in ("", "/"):
         assert "name it with --pgn FILE" in failure(capsys, 2, "match", "--engine", "cmd=x", "--pgn", name)
@@ -242,7 +244,7 @@ def test_an_engine_alone_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture
     for engine in (f'engine = "{CMD}"\n', f'[engine]\ncmd = "{sys.executable}"\n'):
         file.write_text(f'pgn = "{tmp_path}/games.pgn"\n{engine}')
         sentence = failure(capsys, 2, "match", str(file), "--engine", CMD, "name=other")
-        assert sentence.startswith(f"tbgen: nothing ends a search of {Path(sys.executable).name}: ")
+        assert sentence.startswith(f"tbgen: nothing limits a search of {Path(sys.executable).name}: ")
 
 
 def test_settings_that_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,16 +256,16 @@ def test_settings_that_do_not_go_together(tmp_path: Path, capsys: pytest.Capture
         ("--tournament gauntlet --seeds 2", "has 1 to 1 seeds, not 2"),
         (f"--engine {' '.join(words('A', moves='e2e4'))}", "two engines are called A"),
         (f"--engine {' '.join(words('C', moves='e2e4'))} --sprt elo0=0 elo1=1", "a test needs two engines"),
-        ("--tournament knockout --sprt elo0=0 elo1=1", "a test ends a match"),
+        ("--tournament knockout --sprt elo0=0 elo1=1", "a test can end a match"),
         ("--pgn games.pgn.gz", "--pgn cannot be games.pgn.gz"),
         ("--pgn -", "--pgn cannot be -"),
         ("--verify-adjudications 2", "is no share"),
         ("--sprt elo0=5 elo1=1", "elo0 below elo1"),
         ("--sprt 5 1", "elo0 below elo1"),
         ("--sprt 0 5 0.1", "--sprt '0 5 0.1': expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA"),
-        ("--openings file=none.epd", "there is no file of openings 'none.epd': name another"),
+        ("--openings file=none.epd", "the file of openings 'none.epd' does not exist: name another"),
         ("-nosuch 3", "No such option '-nosuch'; see: tbgen match --help"),
-        ("--affinity x", "tbgen: --affinity: 'x' is no list of processors"),
+        ("--affinity x", "tbgen: --affinity: 'x' is not a list of processors"),
         ("--each option=x", "there is no 'option': expected some of cmd, name, dir, arg, option.NAME"),
         ("--affinity all --concurrency 500", "500 games at once need as many processors"),
         ("--solve-time 5s", "add --solve"),

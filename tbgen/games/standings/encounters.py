@@ -112,7 +112,7 @@ class Encounters:
         """Whether :meth:`test` would have to compute."""
         return self._test is not None and (self._found is None or self._found.count < len(self._tested))
 
-    def whole(self) -> list[GameRecord]:
+    def complete(self) -> list[GameRecord]:
         """Return the games of whole encounters, in the order of the schedule."""
         return [game for key, game in sorted(self.games.items()) if len(self._members(key)) == self._size]
 
@@ -143,7 +143,7 @@ class Encounters:
 
     def standings(self, scheme: Scheme) -> Standings | None:
         """Return the standings by whole encounters, with the test; None before there is one."""
-        records = self.whole()
+        records = self.complete()
         if not records:
             return None
         return replace(standings(records, scheme), sprt=self.test(), tested=self._players[0])
