@@ -13,6 +13,10 @@ import tbgen
 from tbgen.cli.main import COMMANDS
 from tests.support.paths import ROOT
 
+PAGES = {path: path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))}
+RETIRED = re.compile(r"\bown (?:score|rank)|\brooms?\b", re.IGNORECASE)
+"""Earlier words for a position score, its rank, a package, space and memory."""
+
 
 def made(builder: str, place: Path) -> Path:
     """The documentation made by one of Sphinx's builders, the texts read once for all.
@@ -55,10 +59,9 @@ def test_the_site_and_the_manual_page(tmp_path: Path) -> None:
 
 
 def test_links_lead_to_pages_and_headings() -> None:
-    pages = {path: path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))}
     links = [
         (path, *target.split("#"))
-        for path, text in pages.items()
+        for path, text in PAGES.items()
         for target in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", text)
     ]
     assert len(links) > 200
@@ -66,7 +69,7 @@ def test_links_lead_to_pages_and_headings() -> None:
         target = (path.parent / place).resolve() if place else path
         assert target.exists(), (path.name, place)
         for name in heading:
-            titles = re.findall(r"^##* (.*)$", pages[target], re.MULTILINE)
+            titles = re.findall(r"^##* (.*)$", PAGES[target], re.MULTILINE)
             known = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
             assert name in known, (path.name, place, name)
 
@@ -82,3 +85,17 @@ def test_the_citation_and_the_changelog_are_of_this_version() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert (ROOT / "CHANGELOG.md").read_text().startswith(f"# Changelog\n\n## {version} (")
+
+
+def test_the_words_of_the_glossary_are_in_use_and_retired_ones_are_not() -> None:
+    """Names of code count for the former, and the changelog, which quotes, not for the latter."""
+    others = {path.name: text for path, text in PAGES.items() if path.name != "glossary.md"}
+    rows = re.findall(r"^\| (\*\*.*?) \|", PAGES[ROOT / "docs" / "glossary.md"], re.MULTILINE)
+    terms = [term for row in rows for term in re.findall(r"\*\*(.+?)\*\*", row)]
+    assert len(terms) == len(set(terms)) > 100
+    text = " ".join([*others.values(), *(path.read_text() for path in (ROOT / "tbgen").rglob("*.py"))])
+    used = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s_-]+", " ", text).lower()
+    assert [term for term in terms if term.lower().replace("-", " ") not in used] == []
+    others["CHANGELOG.md"] = ""
+    prose = {name: re.sub(r"(?s)```.*?```|`.*?`", "", text) for name, text in others.items()}
+    assert {name: found for name, text in prose.items() if (found := RETIRED.findall(text))} == {}
