@@ -127,7 +127,7 @@ def _table(proof: TableProof) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    states = {"stored": finding.stored, "recomputed": finding.right}
+    states = {"stored": finding.stored, "recomputed": finding.recomputed}
     entries = {name: state and fields(state, "value", "depth") for name, state in states.items()}
     return fields(finding, "fen", "accrued", "problem") | entries
 

@@ -1,11 +1,11 @@
-"""Whether the arrays of a table fit together, and what is proved of packed tables besides.
+"""Checks that the arrays of a table are consistent, and further checks of packed tables.
 
-The kernels of the proof rely on the first.
+The kernels of the proof rely on consistent arrays.
 
-The bulk decoder hands the proof a whole table. Its fresh part is proved like any other, and so is every layer
-of accrued scores, which is made by solving the table again. The functions of the stored side are compared
-with all of these layers, and the answers to probes of random positions, either side to move, with what has
-been proved.
+The bulk decoder unpacks a packed table for the proof. Its fresh values are proved like those of any other
+table. Its layers of accrued scores are made by solving the table again, and are proved too. The functions of
+the stored side are compared with all these layers. Random positions of either side to move are probed, and
+the answers are compared with what has been proved.
 """
 
 from itertools import zip_longest
@@ -25,31 +25,31 @@ from tbgen.verify.kernels.results import MIDDLE, PROBED, Accrued, inherits, key_
 from tbgen.verify.state_proof import FIRST_RANK
 
 PROBES: Final = 2000
-"""Positions of a table that are probed."""
+"""Maximum number of positions of a table that are probed."""
 
-Row = tuple[int, ...]
-"""A finding, by the columns of :data:`tbgen.verify.kernels.results.COLUMNS`."""
+FindingRow = tuple[int, ...]
+"""A finding, with the columns of :data:`tbgen.verify.kernels.results.COLUMNS`."""
 
 
 class Reader(Protocol):
     """Reads single positions, as probes do."""
 
     def fresh(self, side: Side, slot: Slot) -> tuple[Code, int]:
-        """Return code of W and D in plies."""
+        """Return the code of W, and D in plies."""
 
     def accrued(self, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
-        """Return code of V(P, A) and, where it is known, D(P, A), for the code of A."""
+        """Return the code of V(P, A) and, if available, D(P, A), for the code of A."""
 
 
 def disorder(functions: Functions) -> str | None:
-    """Return what does not fit in a dictionary of functions, None if it can be relied on."""
+    """Return the first inconsistency of a dictionary of functions, None if it is consistent."""
     start, accrued = functions.start, functions.accrued.astype(np.int64)
     if len(start) < 2 or start[0] != 0 or start[1] != 0 or start[-1] != accrued.size:
-        return "its functions do not begin and end with their entries"
+        return "the starts of its functions do not match the number of their entries"
     if (np.diff(start) < 0).any():
         return "its functions overlap"
     if int(functions.number.max(initial=0)) >= len(start) - 1:
-        return "positions have functions that are not there"
+        return "positions refer to functions that do not exist"
     place = np.where(accrued < NONE, accrued, 511 - accrued)  # White's by rising rank, then Black's
     first = np.zeros(accrued.size + 1, np.bool_)
     first[start] = True
@@ -61,7 +61,7 @@ def disorder(functions: Functions) -> str | None:
 
 
 def function_values(table: Table, accrued: Accrued) -> FunctionValues:
-    """Return the values of a table's functions for an accrued score, if it has functions."""
+    """Return the values of a table's functions for an accrued score, ``NO_FUNCTIONS`` if it has none."""
     functions, code = table.functions, code_of(accrued)
     if functions is None:
         return NO_FUNCTIONS
@@ -69,36 +69,39 @@ def function_values(table: Table, accrued: Accrued) -> FunctionValues:
 
 
 class Probes:
-    """Random positions of a surveyed table, and a reader whose answers are compared with what was proved."""
+    """Compares the answers of a reader, at random positions of a surveyed table, with the proved entries."""
 
     def __init__(self, game: ProofGame, reader: Reader, random: np.random.Generator) -> None:
         self._game, self._reader = game, reader
-        # Probes do not ask tables about positions of smaller ranks, which have ended.
-        there = np.flatnonzero((game.rank >= FIRST_RANK) & (game.rank != NO_RANK))
-        places = np.sort(random.choice(there, min(PROBES, len(there)), replace=False))
-        self._places = [divmod(place, game.rank.shape[1]) for place in places.tolist()]
+        # Positions of smaller rank are mates and stalemates, which probes do not look up in tables.
+        unfinished = np.flatnonzero((game.rank >= FIRST_RANK) & (game.rank != NO_RANK))
+        chosen = np.sort(random.choice(unfinished, min(PROBES, len(unfinished)), replace=False))
+        self._positions = [divmod(index, game.rank.shape[1]) for index in chosen.tolist()]
 
-    def compare_fresh(self) -> list[Row]:
-        """Return where the reader contradicts a fresh value or depth of the table."""
-        rows: list[Row] = []
-        for side, slot in self._places:
+    def compare_fresh(self) -> list[FindingRow]:
+        """Return a finding for every position where the reader contradicts the fresh value or depth."""
+        rows: list[FindingRow] = []
+        for side, slot in self._positions:
             answer = self._reader.fresh(Side(side), Slot(slot))
-            right = int(self._game.value[side, slot]), int(self._game.depth[side, slot])
-            if answer != right:
-                rows.append((PROBED, 0, side, slot, MIDDLE, key_of(*answer, MIDDLE), key_of(*right, MIDDLE)))
+            proved = int(self._game.value[side, slot]), int(self._game.depth[side, slot])
+            if answer != proved:
+                rows.append((PROBED, 0, side, slot, MIDDLE, key_of(*answer, MIDDLE), key_of(*proved, MIDDLE)))
         return rows
 
-    def compare_accrued(self, accrued: Accrued, base: int, claims: Claims) -> list[Row]:
-        """Return where the reader contradicts the layer of an accrued score, whose first slot is ``base``."""
-        rows: list[Row] = []
-        for side, slot in self._places:
-            own, fresh, place = self._game.rank[side, slot], self._game.value[side, slot], slot - base
-            if 0 <= place < claims.value.shape[1] and inherits(int(own), int(fresh), accrued, side):
-                claimed = bool(int(claims.there[side, place >> 6]) >> (place & 63) & 1)
-                right = int(claims.value[side, place]) if claimed else NONE
+    def compare_accrued(self, accrued: Accrued, base: int, claims: Claims) -> list[FindingRow]:
+        """Return a finding for every position where the reader contradicts the layer of an accrued score.
+
+        :param base: first slot of the layer.
+        """
+        rows: list[FindingRow] = []
+        for side, slot in self._positions:
+            rank, fresh, index = self._game.rank[side, slot], self._game.value[side, slot], slot - base
+            if 0 <= index < claims.value.shape[1] and inherits(int(rank), int(fresh), accrued, side):
+                claimed = bool(int(claims.there[side, index >> 6]) >> (index & 63) & 1)
+                proved = int(claims.value[side, index]) if claimed else NONE
                 answer, _ = self._reader.accrued(Side(side), Slot(slot), code_of(accrued))
-                if answer != right:
-                    keys = worth_of(answer) << 16, worth_of(right) << 16
+                if answer != proved:
+                    keys = worth_of(answer) << 16, worth_of(proved) << 16
                     rows.append((PROBED, 0, side, slot, accrued.level, *keys))
         return rows
 
@@ -109,7 +112,7 @@ def code_of(accrued: Accrued) -> Code:
 
 
 def inconsistency(table: Table) -> str | None:
-    """Return what does not fit, None if everything does."""
+    """Return the first inconsistency among the arrays of a table, None if there is none."""
     try:
         table.check_shapes()
     except ValueError as error:
@@ -122,8 +125,10 @@ def inconsistency(table: Table) -> str | None:
 
 
 def first_runs(table: Table) -> NDArray[np.int64]:
-    """Return the number of the first run at or behind every 64th slot, by holder and side to move: shape (2,
-    2, size / 64)."""
+    """Return the index of the first run at or after the start of every block of 64 slots.
+
+    The shape is (2, 2, size / 64): by holder, side to move and block.
+    """
     ends = np.concatenate([[0], np.flatnonzero(table.run_rank & LAST_RUN) + 1])
     slots = np.bitwise_count(table.run_mask).ravel()
     before = np.cumsum(slots, dtype=np.int64) - slots
@@ -131,7 +136,7 @@ def first_runs(table: Table) -> NDArray[np.int64]:
 
 
 def _wrong_rights(table: Table) -> str | None:
-    """Compare the en passant rights with what the pawns allow; name the first that is not the same."""
+    """Compare the stored en passant rights with those that the pawns allow; describe the first difference."""
     rights = zip_longest(table.ep_config.tolist(), allowed_rights(table.layout).tolist())
     for number, (stored, allowed) in enumerate(rights):
         if stored is None:

@@ -1,6 +1,7 @@
-"""The proof of a directory's tables: digests first, then each table after all that it can turn into.
+"""The proof of a directory's tables, each after the tables of all its successors.
 
-Tables that have been proved are read whole and checked for those that rest on them; some are held.
+The digest of each table is checked first. Proved tables are read again, and checked, for the tables that
+depend on them; small ones are cached in memory.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +27,16 @@ from tbgen.store.schema import RUN_START
 from tbgen.store.table_file import TableFile
 from tbgen.verify.consistency import first_runs, inconsistency
 from tbgen.verify.game import score_resets
-from tbgen.verify.plan import HELD, LONG, SMALL, ProofDone, Proofs, has_successor, plan_proofs, unpacking
+from tbgen.verify.plan import (
+    CACHE_BYTES,
+    MAX_CACHED_BYTES,
+    MIN_ANNOUNCED_SECONDS,
+    ProofDone,
+    Proofs,
+    has_successor,
+    plan_proofs,
+    unpacking,
+)
 from tbgen.verify.proof import ensure_compiled, verify_table
 from tbgen.verify.report import VerifyResult
 from tbgen.verify.sub_tables import Fresh, SubTables
@@ -36,8 +46,10 @@ if TYPE_CHECKING:
 
 
 class OpenTables(Protocol):
-    """The tables of a directory, opened as a probe opens them, so that what is proved is what a probe reads:
-    :class:`tbgen.probe.values.Values`."""
+    """The open tables of a directory: :class:`tbgen.probe.values.Values`.
+
+    Probes open tables in the same way, so the proof covers exactly the data that probes read.
+    """
 
     def table(self, material: Material) -> AnyTable:
         """Return an open table.
@@ -48,74 +60,73 @@ class OpenTables(Protocol):
 
 
 class ProvedTables:
-    """Proved tables that others rest on.
+    """Proved tables that other tables depend on.
 
-    Small ones are held in memory. Of packed ones that take more, and that others will rest on, plain copies
-    are kept beside the tables (:mod:`tbgen.packed.copies`), if there is room: unpacking takes ten times as
-    long as reading them.
+    Small tables are cached in memory. A large packed table that a later table depends on gets a plain copy on
+    disk (:mod:`tbgen.packed.copies`), if there is space: unpacking takes ten times as long as reading a copy.
 
-    :param order: the tables that are proved, one after the other.
+    :param order: the tables to prove, in this order.
     """
 
     def __init__(
         self, tables: OpenTables, order: Iterable[Material], threads: int, reporter: TimedProgress
     ) -> None:
         self.tables, self.threads, self.reporter = tables, threads, reporter
-        self._left = list(order)
-        self._held = Recent[Fresh](HELD, lambda fresh: sum(array.nbytes for array in fresh))
+        self._remaining = list(order)
+        self._cache = Recent[Fresh](CACHE_BYTES, lambda fresh: sum(array.nbytes for array in fresh))
 
     def begin(self, material: Material) -> None:
-        """Note that a table is being proved, or was before, and is no longer to come."""
-        self._left = [each for each in self._left if each != material]
+        """Remove a table from the list of those that remain to be proved."""
+        self._remaining = [each for each in self._remaining if each != material]
 
-    def around(self, material: Material) -> SubTables:
-        """Return all that a table rests on.
+    def sub_tables(self, material: Material) -> SubTables:
+        """Return the sub-tables of a table.
 
         :raises TbgenError: if one of them cannot be read.
         """
         return SubTables(layout_of(material), self._fresh)
 
     def keep(self, table: Table) -> None:
-        """Keep a proved table for those that rest on it."""
+        """Keep a proved table, in memory or as a plain copy, for the tables that depend on it."""
         material = table.material
-        if fresh_bytes(table.layout.size) <= SMALL:
-            self._held.put(material, (table.value, table.depth))
-        elif has_successor(self._left, material):
+        if fresh_bytes(table.layout.size) <= MAX_CACHED_BYTES:
+            self._cache.put(material, (table.value, table.depth))
+        elif has_successor(self._remaining, material):
             file = self.tables.table(material)
             if file.info.packed:
-                with suppress(TbgenError):  # without one it is unpacked again
+                with suppress(TbgenError):  # without a copy, the table is unpacked again
                     _copies(file).keep(table, file.info, self.threads)
 
     def _fresh(self, material: Material) -> Fresh:
-        """Return value and depth of a proved table."""
-        held = self._held.get(material)
-        if held is not None:
-            return held
+        """Return the fresh values and depths of a proved table."""
+        cached = self._cache.get(material)
+        if cached is not None:
+            return cached
         file = self.tables.table(material)
         copy = _copies(file).open(material, file.info)
         if copy is not None:
             with copy:
                 copy.check(self.threads)
                 return copy.read_fresh()
-        table = read_sound(file, partial(self.around, material), self.threads, self.reporter)
+        table = read_checked(file, partial(self.sub_tables, material), self.threads, self.reporter)
         self.keep(table)
         return table.value, table.depth
 
 
-def read_sound(
-    file: AnyTable, around: Callable[[], SubTables], threads: int, reporter: TimedProgress
+def read_checked(
+    file: AnyTable, sub_tables: Callable[[], SubTables], threads: int, reporter: TimedProgress
 ) -> Table:
-    """Return a whole table after checking its digest and what it says about itself.
+    """Read a table into memory, and check its digest, the consistency of its arrays and its attributes.
 
-    :param around: returns all that the table rests on, which a packed one is read together with.
-    :raises TbgenError: if it cannot be read, or is not what it says.
+    :param sub_tables: returns the sub-tables of the table; it is called only to unpack a packed table.
+    :raises TbgenError: if the table cannot be read, or fails a check.
     """
     name = unpacking(file.layout.material)
 
     def progress(step: str, done: int | None, total: int) -> None:
         reporter.progress(name, done, total)
 
-    table = read_whole(file, lambda: around().sources(), threads, progress)
+    table = read_whole(file, lambda: sub_tables().sources(), threads, progress)
     problem = inconsistency(table)
     if problem is not None:
         raise file.damaged(problem)
@@ -130,7 +141,7 @@ def _copies(file: AnyTable) -> PlainCopies:
 
 
 def _check_starts(file: TableFile, table: Table) -> None:
-    """Compare the number of runs before every block with what the file says."""
+    """Compare the index of the first run of every block with the index that the file stores."""
     stored, starts = file.data(RUN_START), first_runs(table)[..., :: BLOCK // 64]
     for holder, side, block in np.argwhere(starts != stored)[:1].tolist():
         whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
@@ -146,17 +157,17 @@ class TableProof:
 
     material: Material
     result: VerifyResult | None = None
-    """The proof, whatever it found."""
+    """The result of a new proof, whether or not it found wrong states."""
     earlier: ProofDone | None = None
-    """A proof done before."""
+    """A proof by an earlier run, which was not repeated."""
     error: TbgenError | None = None
-    """Why the table cannot be read."""
+    """The reason why the table cannot be read."""
     waits_for: Material | None = None
-    """A sub-table that is not proved, without which this one cannot be."""
+    """A sub-table that is not proved; without it, this table cannot be proved."""
 
     @property
     def proved(self) -> bool:
-        """Whether the table is right."""
+        """Whether the table is proved, now or earlier."""
         return self.earlier is not None or (self.result is not None and self.result.ok)
 
 
@@ -173,19 +184,19 @@ def verify(
     limit: int = 10,
     proofs: Proofs | None = None,
 ) -> Iterator[TableProof]:
-    """Prove tables and all that they can turn into, in build order, and yield the outcome for each.
+    """Prove tables and all their sub-tables, in build order, and yield the outcome for each.
 
-    A table rests on its sub-tables of the same ``variant``: it is not proved where one of them is not. The
-    other arguments after the star are those of :func:`tbgen.verify.proof.verify_table`.
+    A table is proved only if all its sub-tables of the same ``variant`` are. The other keyword arguments are
+    those of :func:`tbgen.verify.proof.verify_table`.
 
-    :param tables: those of the directory, open.
-    :param proofs: those done before, by digest, which are not done again: such a table is read and compared
-        with its digest. What is proved is added.
-    :raises UsageError: if no proof is known for the variant.
-    :raises MissingTableError: before anything is proved, if one of all these tables is missing.
-    :raises TbgenError: if a proof cannot be added.
+    :param tables: the open tables of the directory.
+    :param proofs: earlier proofs, by digest. A table that has one is not proved again, but read and compared
+        with its digest. New proofs are added.
+    :raises UsageError: if no proof exists for the variant.
+    :raises MissingTableError: before anything is proved, if one of the tables or sub-tables is missing.
+    :raises TbgenError: if a proof cannot be added to ``proofs``.
     """
-    score_resets(variant)  # refuses a variant without a proof before anything is read
+    score_resets(variant)  # raises UsageError for a variant without a proof, before anything is read
     materials = list(materials)
     order = closure(materials)
     for material in (*materials, *order):
@@ -194,7 +205,7 @@ def verify(
     proofs = proofs or Proofs()
     failed: set[Material] = set()
     plan = plan_proofs(order, directory, variant, sample=sample, threads=threads, proofs=proofs)
-    if plan.seconds >= LONG:
+    if plan.seconds >= MIN_ANNOUNCED_SECONDS:
         reporter.note(str(plan))
     ensure_compiled(reporter.note)
     timed = TimedProgress(reporter, plan.seconds, order)
@@ -230,18 +241,18 @@ def verify(
 def _prove(
     file: AnyTable, proved: ProvedTables, prove: Callable[..., VerifyResult] | None
 ) -> VerifyResult | None:
-    """Read one table whose sub-tables are proved, and prove it; keep it if it is right.
+    """Read one table whose sub-tables are proved, prove it, and keep it if nothing is wrong.
 
-    :param prove: None for a table that was proved before, of which only the bytes are in question.
-    :raises TbgenError: if it, or one of them, cannot be read, or is not what its digest promises.
+    :param prove: the proof; None for a table that was proved earlier, which is only read and checked.
+    :raises TbgenError: if the table or a sub-table cannot be read, or fails a check.
     """
-    around = cache(partial(proved.around, file.layout.material))
-    table = read_sound(file, around, proved.threads, proved.reporter)
+    sub_tables = cache(partial(proved.sub_tables, file.layout.material))
+    table = read_checked(file, sub_tables, proved.threads, proved.reporter)
     result = None
     if prove is not None:
-        made = table.variant.layered and table.accrued_form is not AccruedForm.RUNS
-        with _layers(table, around(), proved) if made else nullcontext() as layers:
-            result = prove(table, around(), layers=layers, reader=file if file.info.packed else None)
+        without_runs = table.variant.layered and table.accrued_form is not AccruedForm.RUNS
+        with _layers(table, sub_tables(), proved) if without_runs else nullcontext() as layers:
+            result = prove(table, sub_tables(), layers=layers, reader=file if file.info.packed else None)
     if result is None or result.ok:
         proved.keep(table)
     return result
@@ -253,10 +264,10 @@ def _done(result: VerifyResult, variant: Variant, digest: str) -> ProofDone:
     return ProofDone(material, variant, digest, proved, positions, result.states, result.seconds)
 
 
-def _layers(table: Table, around: SubTables, proved: ProvedTables) -> "EveryLayer":
-    """Make the layers of a table without runs, which are proved like stored ones."""
+def _layers(table: Table, sub_tables: SubTables, proved: ProvedTables) -> "EveryLayer":
+    """Return the layers of a table without runs, to be proved like stored ones."""
     from tbgen.retro import solver_warmup
     from tbgen.retro.layer_solvers import EveryLayer
 
     solver_warmup.ensure_compiled(proved.reporter.note)
-    return EveryLayer(table, around.sources(), threads=proved.threads)
+    return EveryLayer(table, sub_tables.sources(), threads=proved.threads)

@@ -1,4 +1,4 @@
-"""The arrays that the kernels of the proof read: a table or cell, its men, and all that its moves lead to."""
+"""The arrays that the kernels of the proof read: a table or cell, its men, and the results of moves."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,29 +22,31 @@ from tbgen.verify.sub_tables import Fresh, SubTables
 
 
 def allowed_rights(layout: Layout) -> NDArray[np.int32]:
-    """Return int32 (n, 2): phase and target square of every en passant capture that pawns alone allow.
+    """Return int32 (n, 2): phase and target square of every en passant capture that the pawns allow.
 
-    A pawn stands where a double step ends, its start and the square it passed hold no pawn, and a pawn of the
-    other side attacks the passed square. Phases ascend, then squares.
+    A pawn stands where a double step ends, no pawn stands on its start or on the square that it passed, and a
+    pawn of the other side attacks the passed square. Rows are in ascending order of phase, then square.
     """
     configs = []
     for phase, placement in enumerate(layout.placements):
         white, black = placement[: layout.white_pawns], placement[layout.white_pawns :]
         for target in (*range(16, 24), *range(40, 48)):
             ahead = 8 if target < 32 else -8
-            movers, takers = (white, black) if target < 32 else (black, white)
+            movers, enemies = (white, black) if target < 32 else (black, white)
             if target + ahead not in movers or {target, target - ahead} & {*placement}:
                 continue
             if any(
-                taker // 8 == (target + ahead) // 8 and abs(taker - target - ahead) == 1 for taker in takers
+                enemy // 8 == (target + ahead) // 8 and abs(enemy - target - ahead) == 1 for enemy in enemies
             ):
                 configs.append((phase, target))
     return np.array(configs, np.int32).reshape(-1, 2)
 
 
 def rows_of_rights(layout: Layout, configs: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return int32 (phases, 16): the row of each configuration by phase and file of the target square, from 8
-    on where White captures; -1 where there is none."""
+    """Return int32 (phases, 16): the row of each configuration, by phase and file of its target square.
+
+    Files are 0..7 if Black captures and 8..15 if White captures. Elements without a configuration are -1.
+    """
     rows = np.full((len(layout.placements), 16), -1, np.int32)
     for row, (phase, target) in enumerate(configs.tolist()):
         rows[phase, target % 8 + (8 if target > 31 else 0)] = row
@@ -52,18 +54,17 @@ def rows_of_rights(layout: Layout, configs: NDArray[np.int32]) -> NDArray[np.int
 
 
 ALL: Final = np.zeros((2, 0), np.bool_)
-"""The selection of all positions."""
-_MOST_MEN: Final = 8
+"""Value of ``ProofGame.selected`` that selects all positions."""
+_MAX_TABLE_MEN: Final = 8
 _NO_STEPS: Final = np.zeros((0, 0, 3), np.int64), np.zeros((0, 64), np.uint64)
-_FULL_BOARD: Final = 32
-"""Men of a cell at most."""
+_MAX_CELL_MEN: Final = 32
 
 
 def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
-    """Return a table and what its moves lead to; its window is empty, and all positions are selected.
+    """Return the game of a table; its window is empty, and all positions are selected.
 
-    :raises KeyError: if a sub-table is missing, or a side to move that a move leads to.
-    :raises UsageError: if no proof is known for its variant.
+    :raises KeyError: if a sub-table that a move leads to, or its side to move, is missing.
+    :raises UsageError: if no proof exists for the variant of the table.
     """
     layout, config, rank = table.layout, table.ep_config, np.full_like(table.value, NO_RANK)
     men, rows, keys = men_of(layout), rows_of_rights(layout, config), np.empty((2, 0), np.int32)
@@ -75,9 +76,11 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
 
 
 def score_resets(variant: Variant) -> bool:
-    """Tell whether captures and pawn moves reset the accrued score; by its name, not by what the solver asks.
+    """Return whether captures and pawn moves reset the accrued score.
 
-    :raises UsageError: if no proof is known for a variant.
+    The answer depends on the variant's identity only, so the proof shares no property of it with the solver.
+
+    :raises UsageError: if no proof exists for the variant.
     """
     match variant:
         case Variant.R_MOBILITY:
@@ -89,7 +92,10 @@ def score_resets(variant: Variant) -> bool:
 
 
 def game_of_cell(men: ProofMen, exits: CellExits, claimed: Fresh, rank: NDArray[np.uint8]) -> ProofGame:
-    """Return one of the games of a cell with what is claimed, shape (2, slots) each; its window is all."""
+    """Return one of the games of a cell; its window contains all slots.
+
+    :param claimed: values and depths to prove, shape (2, slots) each.
+    """
     return ProofGame(men, *claimed, rank, ALL, np.zeros(rank.shape, np.int32), exits=exits, is_cell=True)
 
 
@@ -101,7 +107,7 @@ def men_of(layout: Layout) -> ProofMen:
 
 
 def _with_steps(men: ProofMen, layout: Layout) -> ProofMen:
-    """Return the men of a layout with the steps of each."""
+    """Return the men of a layout with their steps and the squares that they attack on an empty board."""
     names = _names(layout.material)
     found = [steps_of(names[kind]) for kind, _ in _men(layout)]
     most = max(map(len, found))
@@ -110,7 +116,7 @@ def _with_steps(men: ProofMen, layout: Layout) -> ProofMen:
 
 
 def _names(material: Material) -> list[str]:
-    """Return the names of the kinds, by their numbers in the proof."""
+    """Return the names of the kinds, indexed by their numbers in the proof, where the pawn is 5."""
     names = [kind.name for kind in material.kinds]
     return [*names[:PAWN], "P", *names[PAWN:]]
 
@@ -123,8 +129,11 @@ def _men(layout: Layout) -> list[tuple[int, int]]:
 
 
 def proof_men(men: Sequence[tuple[int, int]], free: int, placements: Sequence[Sequence[int]]) -> ProofMen:
-    """Return the men of a cell by kind and colour: the first ``free`` men move, and the others stand on the
-    squares of a placement."""
+    """Return men as the kernels read them.
+
+    :param men: kind and colour of every man; the first ``free`` men are mobile.
+    :param placements: for each phase, the squares of the other men.
+    """
     kind, colour = np.array(men, np.int64).T.copy()
     kings = np.flatnonzero(kind == KING)[np.argsort(colour[kind == KING])]
     still = np.array(placements, np.uint8).reshape(len(placements), len(men) - free)
@@ -134,12 +143,12 @@ def proof_men(men: Sequence[tuple[int, int]], free: int, placements: Sequence[Se
 def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofResets:
     """Return the resets of a layout.
 
-    :raises KeyError: if a sub-table is missing, or a side to move that a move leads to.
+    :raises KeyError: if a sub-table that a move leads to, or its side to move, is missing.
     """
     numbers = {layout.material: 0}
     count = python_of(reset_number)(men, len(men.kinds), 0, 0)
     table, swapped = np.zeros((2, count), np.int64)
-    source = np.zeros((count, _MOST_MEN), np.int64)
+    source = np.zeros((count, _MAX_TABLE_MEN), np.int64)
     names = _names(layout.material)
     for change in _changes(men):
         mover, material, swap, origin = _after(men, names, *change)
@@ -150,7 +159,7 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
             sub_tables.places[material, SIDES[1 - mover ^ swap]]
         source[reset, : len(origin)] = origin
     layouts = [layout_of(material) for material in numbers]
-    alike = np.zeros((len(layouts), _MOST_MEN), np.int64)
+    alike = np.zeros((len(layouts), _MAX_TABLE_MEN), np.int64)
     for number, other in enumerate(layouts):
         for first, stop in other.like_men:
             alike[number, first + 1 : stop] = 1
@@ -165,7 +174,7 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
 
 
 def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:
-    """Yield captured man, promoting pawn and promotion of every reset."""
+    """Yield captured man (-1: none), promoting pawn and promotion (0: none) of every reset."""
     kinds, colours = men.kinds.tolist(), men.colours.tolist()
     for victim in (-1, *np.flatnonzero(men.kinds != KING).tolist()):
         yield victim, 0, 0
@@ -177,23 +186,26 @@ def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:
 def _after(
     men: ProofMen, names: Sequence[str], captured: int, pawn: int, promotion: int
 ) -> tuple[int, Material, bool, list[int]]:
-    """Return the side that moves (of a pawn that only moves, any), the material after a reset, whether it is
-    swapped, and which man each of its men was."""
+    """Return the moving side, the material after a reset, whether it is swapped, and the origin of its men.
+
+    The moving side is arbitrary if a pawn moves without capturing or promoting. The origin of each man of
+    the new material is its index in ``men``.
+    """
     kinds, colours = men.kinds.tolist(), men.colours.tolist()
     mover = colours[pawn] if captured < 0 else 1 - colours[captured]
     if promotion:
         kinds[pawn] = promotion
-    left = [man for man in range(len(kinds)) if man != captured]
-    white, black = ("".join(names[kinds[man]] for man in left if colours[man] == side) for side in SIDES)
+    remaining = [man for man in range(len(kinds)) if man != captured]
+    white, black = ("".join(names[kinds[man]] for man in remaining if colours[man] == side) for side in SIDES)
     material, swapped = Material.of_sides(white, black)
     after = _names(material)
     order = [(after[kind], colour) for kind, colour in _men(layout_of(material))]
-    origin = sorted(left, key=lambda man: order.index((names[kinds[man]], colours[man] ^ swapped)))
+    origin = sorted(remaining, key=lambda man: order.index((names[kinds[man]], colours[man] ^ swapped)))
     return mover, material, swapped, origin
 
 
 def _phase_keys(layout: Layout) -> NDArray[np.int32]:
-    """Return what ``ProofResets.phases`` has of a table."""
+    """Return the entries of ``ProofResets.phases`` for a table."""
     keys, white = np.zeros(64**layout.pawns, np.int32), layout.white_pawns
     for placement, row in layout.rows.items():
         for symmetry in (0, MIRROR_FILES):
@@ -206,8 +218,8 @@ def _phase_keys(layout: Layout) -> NDArray[np.int32]:
     return keys
 
 
-def new_scratch(room: int = 0) -> ProofScratch:
-    """Return working space with room for some findings."""
-    squares, targets = np.zeros(_FULL_BOARD, np.int64), np.zeros(_FULL_BOARD, np.uint64)
+def new_scratch(capacity: int = 0) -> ProofScratch:
+    """Return a workspace that stores up to ``capacity`` findings."""
+    squares, targets = np.zeros(_MAX_CELL_MEN, np.int64), np.zeros(_MAX_CELL_MEN, np.uint64)
     after, total = np.zeros(16, np.int64), np.zeros(1, np.int64)
-    return ProofScratch(squares, targets, after, np.empty((room, COLUMNS), np.int64), total)
+    return ProofScratch(squares, targets, after, np.empty((capacity, COLUMNS), np.int64), total)

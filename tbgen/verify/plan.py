@@ -1,6 +1,6 @@
-"""What there is to prove, what has been proved before, and what the rest takes: time, memory and disk.
+"""The plan of a proof: tables to prove, earlier proofs, and an estimate of time, memory and disk.
 
-What has been proved is a list of digests that a later run, or another machine, goes on from.
+Proofs are kept as a list of digests, which later runs, also on other machines, can use.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _TITLE: Final = "# material rules digest proved positions states seconds"
 
 @dataclass(frozen=True, slots=True)
 class ProofDone:
-    """One table that was found right."""
+    """The record of a table that was proved."""
 
     material: Material
     variant: Variant
     digest: str
-    """Of the table's content, accrued values included (docs/format.md)."""
+    """Digest of the table's content, accrued values included (docs/format.md)."""
     proved: int
-    """Positions that were proved: all, or a random sample of them."""
+    """Number of positions proved: all, or a random sample."""
     positions: int
-    """Positions of the table."""
+    """Number of positions of the table."""
     states: int
-    """States that were proved."""
+    """Number of states proved."""
     seconds: float
 
     @property
@@ -54,9 +54,9 @@ class ProofDone:
 
 
 class Proofs:
-    """The list of a file; without one, a list that ends with the program.
+    """The list of proofs in a file; without a path, a list in memory only.
 
-    :raises TbgenError: if the file cannot be read, or is something else.
+    :raises TbgenError: if the file cannot be read, or is not a list of proofs.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -65,9 +65,9 @@ class Proofs:
         self._done = {(done.material, done.variant): done for done in listed}
 
     def of(self, material: Material, variant: Variant, digest: str, sample: int | None) -> ProofDone | None:
-        """Return the proof of the table that has this digest, if it covers as much as is asked for.
+        """Return the proof of the table with this digest if it covers enough positions, else None.
 
-        :param sample: how many positions would do; None for all.
+        :param sample: number of positions that is enough; None for all.
         """
         done = self._done.get((material, variant))
         if done is None or done.digest != digest:
@@ -75,9 +75,9 @@ class Proofs:
         return done if done.in_full or (sample is not None and done.proved >= sample) else None
 
     def add(self, done: ProofDone) -> None:
-        """Add a proof to the list, in place of one of the same table, and to the file.
+        """Add a proof to the list and to the file; it replaces an earlier proof of the same table.
 
-        :raises TbgenError: if it cannot be written; then the file is as it was.
+        :raises TbgenError: if the file cannot be written; its old content remains.
         """
         self._done[done.material, done.variant] = done
         if self._path is not None:
@@ -102,16 +102,16 @@ def _read(path: Path) -> Iterable[ProofDone]:
                 yield _parsed(line)
             except (TbgenError, ValueError) as error:
                 raise TbgenError(
-                    f"{path} is no list of proofs, or is damaged, in line {number}: choose another file with "
+                    f"{path} is not a list of proofs, or line {number} is damaged: choose another file with "
                     "--proofs"
                 ) from error
 
 
 def _parsed(line: str) -> ProofDone:
-    """Read a line.
+    """Parse a line of the list.
 
-    :raises TbgenError: if it names no material.
-    :raises ValueError: if it is something else.
+    :raises TbgenError: if the first word is not a material.
+    :raises ValueError: if another word is malformed.
     """
     name, variant, digest, *counts, seconds = line.split()
     bytes.fromhex(digest)
@@ -120,16 +120,16 @@ def _parsed(line: str) -> ProofDone:
     return ProofDone(material, rules, digest, proved, positions, states, float(seconds))
 
 
-HELD: Final = 1 << 30
-"""Bytes of proved tables that are held in memory for those to come."""
-SMALL: Final = HELD // 4
-"""Bytes of a table up to which it is held there."""
+CACHE_BYTES: Final = 1 << 30
+"""Bytes of proved tables that are cached in memory for later tables."""
+MAX_CACHED_BYTES: Final = CACHE_BYTES // 4
+"""Size in bytes of the largest table that is cached in memory."""
 
-LONG: Final = 2.0
-"""Seconds from which on what proofs take is worth a sentence."""
+MIN_ANNOUNCED_SECONDS: Final = 2.0
+"""Shortest estimated time for which the plan is printed."""
 
 STATES: Final = "states"
-"""The step in which states are proved."""
+"""Name of the step in which states are proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +138,12 @@ class ProofTask:
 
     material: Material
     earlier: ProofDone | None = None
-    """An earlier proof, which will do if the table is still what was proved."""
+    """An earlier proof, which is enough if the table has not changed since."""
     cost: Cost = field(default_factory=Cost)
-    """Nothing where the table cannot be read, nor for plain ones that are proved. Memory is without tables
-    proved before and held since; disk is for plain copies that are left for later tables."""
+    """The estimated cost; empty for a table that cannot be read and for a plain table with an earlier proof.
+
+    Memory does not include cached tables. Disk is the size of plain copies made for later tables.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,38 +152,38 @@ class ProofPlan:
 
     directory: Path
     tasks: tuple[ProofTask, ...]
-    """In build order, with those that are proved."""
+    """All tables in build order, including those with an earlier proof."""
 
     @property
     def to_do(self) -> list[Material]:
-        """The tables without a proof."""
+        """The tables without an earlier proof."""
         return [task.material for task in self.tasks if task.earlier is None]
 
     @property
     def seconds(self) -> float:
-        """What all of them take, roughly."""
+        """Estimated time of all tasks."""
         return sum(task.cost.seconds for task in self.tasks)
 
     @property
     def memory(self) -> int:
-        """Bytes of memory that they take, roughly."""
+        """Estimated peak memory in bytes."""
         sizes = [fresh_bytes(layout_of(task.material).size) for task in self.tasks]
-        held = sum(size for size in sizes if size <= SMALL)
-        return max((task.cost.memory for task in self.tasks), default=0) + min(held, HELD)
+        cached = sum(size for size in sizes if size <= MAX_CACHED_BYTES)
+        return max((task.cost.memory for task in self.tasks), default=0) + min(cached, CACHE_BYTES)
 
     def __str__(self) -> str:
-        """What there is to do and what it takes, for a reader."""
+        """The number of tables to prove and the estimated cost, as a sentence."""
         free = free_memory()
         memory = f"about {size_text(self.memory)} of memory"
         if self.memory > free:
-            memory += f", though {size_text(free)} are free"
+            memory += f", though only {size_text(free)} are free"
         parts = [f"about {duration(self.seconds)}", memory]
         parts += [f"{size_text(self.disk)} of disk for copies"] if self.disk else []
         return f"{counted(len(self.to_do), 'table')} to prove in {self.directory}: {', '.join(parts)}"
 
     @property
     def disk(self) -> int:
-        """Bytes of disk that plain copies take, roughly, until all is done."""
+        """Estimated bytes of disk for plain copies, which exist until the end of the proof."""
         return sum(task.cost.disk for task in self.tasks)
 
 
@@ -194,15 +196,15 @@ def plan_proofs(
     threads: int = 2,
     proofs: Proofs | None = None,
 ) -> ProofPlan:
-    """Return what it takes to prove tables in this order, each after those that it rests on.
+    """Return the plan of proving tables in this order, each after its sub-tables.
 
-    A table that cannot be read takes nothing, and a sample less than the plan says. The other arguments are
-    those of :func:`tbgen.verify.directory.verify`.
+    A table that cannot be read costs nothing. The cost of a sample is overestimated: it is that of a full
+    proof. The other arguments are those of :func:`tbgen.verify.directory.verify`.
     """
     proofs = proofs or Proofs()
     infos = {material: _info(directory, material, variant) for material in order}
     later = list(infos)
-    at_hand = {material for material, info in infos.items() if info is None or _is_at_hand(directory, info)}
+    available = {material for material, info in infos.items() if info is None or _is_plain(directory, info)}
     tasks = []
     for material, info in infos.items():
         later = [each for each in later if each != material]
@@ -210,15 +212,15 @@ def plan_proofs(
         if info is None or (done is not None and not info.packed):
             tasks.append(ProofTask(material, done))
             continue
-        unpacked = to_unpack(material.successors(), at_hand.__contains__)
+        unpacked = to_unpack(material.successors(), available.__contains__)
         unpacked += [material] if info.packed else []
         steps = {unpacking(each): seconds_of("unpacking", layout_of(each).size, threads) for each in unpacked}
         memory = [_memory_to_unpack(each, material) for each in unpacked]
         if done is None:
             steps[STATES] = seconds_of(f"proof {variant}", info.size, threads)
             memory.append(_memory(material, info))
-        kept = {each for each in unpacked if each not in at_hand and has_successor(later, each)}
-        at_hand |= kept
+        kept = {each for each in unpacked if each not in available and has_successor(later, each)}
+        available |= kept
         cost = Cost(steps, max(memory), sum(copy_size(each, variant) for each in kept))
         tasks.append(ProofTask(material, done, cost))
     return ProofPlan(directory, tuple(tasks))
@@ -237,9 +239,9 @@ def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | 
         return None
 
 
-def _is_at_hand(directory: Path, info: TableInfo) -> bool:
-    """Whether values and depths are there in little time: of plain tables, small ones, and from copies."""
-    if not info.packed or fresh_bytes(info.size) <= SMALL:
+def _is_plain(directory: Path, info: TableInfo) -> bool:
+    """Whether a table need not be unpacked for others: it is plain, has a plain copy, or will be cached."""
+    if not info.packed or fresh_bytes(info.size) <= MAX_CACHED_BYTES:
         return True
     try:
         copy = PlainCopies(directory, info.variant).open(Material.parse(info.material), info)
@@ -251,23 +253,23 @@ def _is_at_hand(directory: Path, info: TableInfo) -> bool:
 
 
 def has_successor(materials: Iterable[Material], material: Material) -> bool:
-    """Whether one of some tables rests on a material."""
+    """Whether a material is a successor of one of ``materials``."""
     return any(material in other.successors() for other in materials)
 
 
 def _memory(material: Material, info: TableInfo) -> int:
-    """Return the bytes that a proof takes, roughly."""
+    """Return the estimated memory of a proof in bytes."""
     layout = layout_of(material)
-    own = fresh_bytes(layout.size) + BYTES_PER_SLOT * slots_around(layout)
-    own += memory_of(f"proof {info.variant}", layout.size)
+    memory = fresh_bytes(layout.size) + BYTES_PER_SLOT * slots_around(layout)
+    memory += memory_of(f"proof {info.variant}", layout.size)
     if info.stores_runs:
-        own += memory_of("runs", info.runs)
+        memory += memory_of("runs", info.runs)
     elif info.variant.layered:
-        own += layers_memory(layout) + memory_of("functions", layout.size)
-    return BASE_MEMORY + own
+        memory += layers_memory(layout) + memory_of("functions", layout.size)
+    return BASE_MEMORY + memory
 
 
 def _memory_to_unpack(material: Material, proving: Material) -> int:
-    """Return the bytes that it takes, roughly, to unpack a table for the proof of one."""
-    around = sum(slots_around(layout_of(each)) for each in {material, proving})
-    return BASE_MEMORY + memory_of("unpacking", layout_of(material).size) + BYTES_PER_SLOT * around
+    """Return the estimated memory, in bytes, of unpacking ``material`` during the proof of ``proving``."""
+    slots = sum(slots_around(layout_of(each)) for each in {material, proving})
+    return BASE_MEMORY + memory_of("unpacking", layout_of(material).size) + BYTES_PER_SLOT * slots

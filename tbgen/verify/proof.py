@@ -1,10 +1,10 @@
 """The proof of one table: legality and ranks first, then every state of every layer from its successors.
 
-What is proved, and why that is enough, stands in docs/theory.md: the fresh state of every position, the
-states (P, A) with rank(A) at most that of g(P) and of W(P), and that V(P, A) lies between A and W(P) there.
-In whole-game mobility the fresh states are all.
+The proof covers the fresh state of every position, and all states (P, A) in which the rank of A is at most
+that of g(P) and of W(P). In these, V(P, A) must also lie between A and W(P). docs/theory.md shows why that is
+enough. In whole-game mobility there are only fresh states.
 
-All its kernels are compiled in one go, so that it is a step of its own and not part of a table.
+All kernels are compiled together, as a step before the first table.
 """
 
 import time
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from tbgen.retro.layer_solvers import EveryLayer, Layer
 
 
-_WINDOW_SLOTS: Final = 1 << 27
-"""Most slots per side of a window, unless one phase has more: its keys take eight bytes each."""
+_MAX_WINDOW_SLOTS: Final = 1 << 27
+"""Maximum number of slots per side of a window with several phases; keys take eight bytes a slot."""
 
 
 def verify_table(
@@ -56,17 +56,18 @@ def verify_table(
 ) -> VerifyResult:
     """Prove a table from its sub-tables, which must have been proved before.
 
-    :param sub_tables: those of the table's layout.
-    :param sample: prove the states of that many random positions only; legality is checked everywhere.
-    :param seed: of the random choice.
-    :param limit: describe that many wrong states at most; all are counted.
-    :param layers: makes the layers of a table without runs, which are proved like stored ones; functions are
-        compared with them.
-    :param reader: reads single positions; its answers about random ones are compared with what is proved.
+    :param sub_tables: the sub-tables of the table's layout.
+    :param sample: number of random positions whose states are proved; None for all. Legality is checked
+        everywhere.
+    :param seed: seed of the random choice.
+    :param limit: maximum number of wrong states that are described; all are counted.
+    :param layers: makes the layers of a table without runs. They are proved like stored ones, and functions
+        are compared with them.
+    :param reader: reads single positions; its answers at random positions are compared with proved entries.
     :raises KeyError: if a sub-table is missing.
-    :raises DamagedTableError: if the arrays of the table do not fit together.
-    :raises UsageError: if no proof is known for its variant.
-    :raises ValueError: if it has no runs, and ``layers`` are missing.
+    :raises DamagedTableError: if the arrays of the table are inconsistent.
+    :raises UsageError: if no proof exists for the variant of the table.
+    :raises ValueError: if the table has no runs, and ``layers`` are missing.
     """
     started = time.perf_counter()
     problem = inconsistency(table)
@@ -74,9 +75,9 @@ def verify_table(
         raise DamagedTableError(f"table {table.material}: {problem}")
     with ProofThreads(threads) as pool:
         proof = Proof(table, sub_tables, pool)
-        # The kernels of stored layers would read beyond the empty arrays of runs.
+        # Without layers, kernels would read beyond the ends of the empty arrays of runs.
         if layers is None and proof.game.score_resets and table.accrued_form is not AccruedForm.RUNS:
-            raise ValueError(f"{table.material} has no runs of accrued scores, and its layers are not given")
+            raise ValueError(f"{table.material} has no runs of accrued scores, and no layers were passed")
         proof.progress, proof.layers, proof.reader = progress, layers, reader
         states = proof.run(sample, np.random.default_rng(seed))
     positions, findings = sum(table.positions) + table.ep_positions, describe(table, pool.rows, limit)
@@ -92,13 +93,13 @@ class Proof(StateProof):
         self.table, self.layout = table, table.layout
         self.progress: Progress = silent
         self.layers: EveryLayer | None = None
-        """Makes the layers, unless they are stored."""
+        """Makes the layers; None if they are stored as runs."""
         self.reader: Reader | None = None
         self.probes: Probes | None = None
         self.first_runs = first_runs(table)
 
     def run(self, sample: int | None, random: np.random.Generator) -> int:
-        """Return the number of states proved; none if values are missing or misplaced."""
+        """Run the proof and return the number of states proved; 0 if values are missing or misplaced."""
         parts = self.threads.ranges(self.layout.size)
         self.survey(parts)
         if self.threads.wrong:
@@ -113,31 +114,34 @@ class Proof(StateProof):
         return sum(self.prove_window(window) for window in self._windows())
 
     def _windows(self) -> Sequence[Range]:
-        """All phases, as ranges that are proved one after the other."""
-        every = len(self.layout.placements)
+        """Return ranges of phases, which are proved one after the other and cover all phases."""
+        total = len(self.layout.placements)
         if self.layers is not None:
             windows = self.layers.windows
-            if [phase for window in windows for phase in range(*window)] != list(range(every)):
-                raise ValueError(f"the layers are not those of all {every} phases")
+            if [phase for window in windows for phase in range(*window)] != list(range(total)):
+                raise ValueError(f"the layers do not cover each of the {total} phases once")
             return windows
-        phases = max(1, _WINDOW_SLOTS // self.layout.phase_size)
-        return [(first, min(first + phases, every)) for first in range(0, every, phases)]
+        phases = max(1, _MAX_WINDOW_SLOTS // self.layout.phase_size)
+        return [(first, min(first + phases, total)) for first in range(0, total, phases)]
 
     def survey(self, parts: list[Range]) -> None:
-        """Find the positions in ranges of slots, en passant too, and check where there are values."""
+        """Find all positions, those with en passant rights included, and check that only these have values.
+
+        :param parts: ranges that cover all slots.
+        """
         self.progress("positions", 0, 1)
         super().survey(parts)
         self.compare(parts)
         self.threads.inspect(survey_en_passant, [(self.game,)])
 
     def survey_runs(self, parts: list[Range]) -> None:
-        """Check the runs in ranges of slots as far as that needs no successors."""
+        """Check everything about the runs in ranges of slots that does not depend on successors."""
         for holder, side in product(range(2), repeat=2):
             runs = self._runs(holder, side, parts)
             self.threads.inspect(survey_runs, ((self.game, *each) for each in runs))
 
     def _select(self, sample: int, random: np.random.Generator) -> None:
-        """Select random positions, both sides and en passant rights together."""
+        """Select random positions among those of both sides to move, en passant positions included."""
         rank, entries = self.game.rank, self.game.en_passant
         positions = np.flatnonzero(np.concatenate([rank.ravel(), entries.rank.ravel()]) != NO_RANK)
         marks = np.zeros(rank.size + entries.rank.size, np.bool_)
@@ -165,38 +169,41 @@ class Proof(StateProof):
                 self._enter_layer(accrued, next(claims, self.no_claims()))
             states += self.prove(accrued)
             self.progress("states", first * top + (last - first) * (accrued.rank - 1), top * phases)
-        deque(claims, maxlen=0)  # all layers have to be made
+        deque(claims, maxlen=0)  # make the layers beyond the last one that was proved
         return states
 
     def _claims(self, pairs: "Iterator[tuple[Layer, Layer]]") -> Iterator[Claims]:
-        """Yield the layers of a window, each pair being made while the one before is proved."""
+        """Yield the layers of a window; each pair is made while the previous pair is proved."""
         slots = self.game.key.shape[1]
         for layer in chain.from_iterable(self.threads.ahead(pairs)):
             if [array.shape for array in layer] != [(2, slots), (2, slots), (2, slots // 64)]:
-                raise ValueError(f"a layer is not that of {slots} slots")
+                raise ValueError(f"a layer does not have {slots} slots")
             yield Claims(*layer)
 
     def _enter_layer(self, accrued: Accrued, claims: Claims) -> None:
-        """Bring the keys of the window to a layer that was made, and compare functions and probes with it."""
+        """Update the keys of the window to a layer that was made; compare functions and probes with it."""
         self.enter(accrued, claims._replace(functions=function_values(self.table, accrued)))
         if self.probes is not None and accrued.level != MIDDLE:
             self.threads.add(self.probes.compare_accrued(accrued, self.game.base, claims))
 
     def _enter_runs(self, accrued: Accrued) -> None:
-        """Bring the keys of the canonical positions of the window to a layer that is stored."""
+        """Update the keys of the window's canonical positions to a layer that is stored as runs."""
         holder = int(accrued.level <= MIDDLE)
         for side in range(2):
             runs = self._runs(holder, side, self.ranges, self.game.base)
             self.threads.each(enter_runs, ((self.game, accrued, *each) for each in runs))
 
     def prove(self, accrued: Accrued) -> int:
-        """Prove the states of the layer that has been entered, en passant too; return their number."""
+        """Prove the states of the current layer, en passant positions included, and return their number."""
         return super().prove(accrued) + self.threads.inspect(prove_en_passant, [(self.game, accrued)])
 
     def _runs(
         self, holder: int, side: int, parts: Iterable[Range], base: int = 0
     ) -> Iterator[tuple[Range, ProofRuns, int]]:
-        """Yield ranges of slots from ``base`` on with the runs, and the number of the first one there."""
+        """Yield each range of slots with the runs of the table and the index of the first run in the range.
+
+        :param base: slot from which on the ranges count.
+        """
         table = self.table
         mask = table.run_mask[holder, side]
         runs = ProofRuns(holder, side, mask, table.run_rank, table.run_value, table.run_depth)
@@ -217,14 +224,14 @@ def compile_kernels() -> None:
         proof.survey_runs([(0, 0)])
         proof.prove_window((0, 0))
         proof.enter(Accrued(2, 2), proof.no_claims())
-    # What probes of packed tables are compared by.
+    # Probes of packed tables are compared with these functions.
     inherits(2, 2, Accrued(2, 2), 0)
     key_of(2, 0, worth_of(2))
     mark_compiled(FAMILY)
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
-    """Compile the kernels if that is still to do, and tell ``note`` first."""
+    """Compile the kernels unless the cache has them, and announce it to ``note`` first."""
     with compiling(FAMILY, "of the proof", "about ten seconds", note) as needed:
         if needed:
             compile_kernels()

@@ -1,4 +1,4 @@
-"""The result of a proof: how much it has checked, and which states are wrong."""
+"""The result of a proof: the numbers of positions and states checked, and the wrong states."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -26,13 +26,13 @@ PROBLEMS: Final = {
     problems.STRAY: "this accrued score needs no exception here",
     problems.REPEATED: "the exception repeats the accrued score",
     problems.BETWEEN: "the value lies outside the range from the accrued score to the fresh value",
-    problems.WRONG: "the moves lead to something else",
-    problems.BY_FUNCTION: "its function says something else",
-    problems.PROBED: "a probe says something else",
+    problems.WRONG: "the moves lead to another result",
+    problems.BY_FUNCTION: "its function has another value",
+    problems.PROBED: "a probe returns another result",
 }
 _RECOMPUTED: Final = (problems.ENDED, problems.WRONG, problems.BY_FUNCTION, problems.PROBED)
-_MOST_POSITIONS: Final = 1000
-"""Positions among which the cause is sought."""
+_MAX_BLAMED_POSITIONS: Final = 1000
+"""Maximum number of contradicted positions whose moves are followed to find the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class CheckedState:
     """An entry for a state: a value and the plies to it."""
 
     value: GScore | None
-    """None if a depth stands where there is no value."""
+    """The value; None if a depth is stored without a value."""
     depth: int | None
-    """None where there is none: functions have values alone."""
+    """The depth in plies; None for an entry of a function, which has a value only."""
 
     def __str__(self) -> str:
         if self.depth is None:
@@ -59,15 +59,15 @@ class Finding:
     accrued: GScore | None
     """The accrued score of the state; None if it is fresh."""
     stored: CheckedState | None
-    """What the table says; None if it has no value."""
-    right: CheckedState | None
-    """What follows from the entries that the moves lead to, where that is known."""
+    """The entry of the table; None if it has no value."""
+    recomputed: CheckedState | None
+    """The entry that follows from those that the moves lead to; None if it was not computed."""
     problem: str
 
     def __str__(self) -> str:
         layer = "fresh" if self.accrued is None else f"accrued {self.accrued}"
-        right = "" if self.right is None else f", recomputed {self.right}"
-        return f"{self.fen} ({layer}): {self.problem}: stored {self.stored or 'nothing'}{right}"
+        recomputed = "" if self.recomputed is None else f", recomputed {self.recomputed}"
+        return f"{self.fen} ({layer}): {self.problem}: stored {self.stored or 'nothing'}{recomputed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +76,27 @@ class VerifyResult:
 
     material: Material
     positions: int
-    """Canonical legal positions, either side to move, en passant rights included."""
+    """Number of canonical legal positions, both sides to move, en passant rights included."""
     states: int
-    """States proved from their successors."""
+    """Number of states proved from their successors."""
     sample: int | None
-    """Number of random positions asked for; None means all."""
+    """Number of random positions requested; None for all."""
     wrong: int
-    """Number of wrong states; a wrong entry also contradicts the states that lead to it."""
+    """Number of wrong states; a wrong entry also makes the states wrong that lead to it."""
     findings: list[Finding]
-    """Some of the wrong states, those that the others lead to first."""
+    """Some of the wrong states, likely causes first."""
     seconds: float
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no state is wrong."""
         return self.wrong == 0
 
 
 def describe(table: Table, rows: NDArray[np.int64], limit: int) -> list[Finding]:
-    """Return findings for ``limit`` of the kernels' rows (n, 7), the likely causes of the others first."""
+    """Return findings for at most ``limit`` rows of the kernels, shape (n, 7), likely causes first."""
     contradicted = rows[rows[:, 0] == problems.WRONG]
-    places = list(dict.fromkeys(_place(row) for row in contradicted))[:_MOST_POSITIONS]
+    places = list(dict.fromkeys(_place(row) for row in contradicted))[:_MAX_BLAMED_POSITIONS]
     blamed = _blame(table, places)
     order = sorted(rows, key=lambda row: (-blamed[_place(row)], row[0] != problems.WRONG))
     return [_finding(table, row) for row in order[:limit]]
@@ -107,12 +107,12 @@ def _place(row: NDArray[np.int64]) -> Place:
 
 
 def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
-    """Count how many of the places have a move to each."""
+    """For each place, count those of ``places`` that have a move to it."""
     blamed: Counter[Place] = Counter()
     configs = {(phase, square): row for row, (phase, square) in enumerate(table.ep_config.tolist())}
     for place in places:
         board = board_at(table, place)
-        assert board is not None, "a position is legal if its state has been proved wrong"
+        assert board is not None, "only states of legal positions are found wrong"
         for move in board.legal_moves:
             board.push(move)
             target = _place_of(board, table.layout, configs)
@@ -123,7 +123,7 @@ def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
 
 
 def board_at(table: Table, place: Place) -> AnyBoard | None:
-    """Return the position at a place, None if two men stand on one square."""
+    """Return the position at a place, None if two men share a square."""
     en_passant, side, slot = place
     square = None
     if en_passant:
@@ -152,7 +152,7 @@ def _fen(board: AnyBoard) -> str:
 
 
 def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
-    problem, _, side, slot, level, stored, right = row.tolist()
+    problem, _, side, slot, level, stored, recomputed = row.tolist()
     board = board_at(table, _place(row))
     mover = "Black" if side else "White"
     fen = f"slot {slot} with {mover} to move" if board is None else _fen(board)
@@ -164,7 +164,7 @@ def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
         fen,
         None if fresh else score_of(level),
         None if problem == problems.MISSING else entry_of(stored, level, with_depth),
-        None if problem not in _RECOMPUTED else entry_of(right, level, with_depth),
+        None if problem not in _RECOMPUTED else entry_of(recomputed, level, with_depth),
         PROBLEMS[problem],
     )
 
@@ -175,7 +175,7 @@ def score_of(worth: int) -> GScore:
 
 
 def entry_of(key: int, level: int, with_depth: bool = True) -> CheckedState:
-    """Return what a key says, seen from an accrued score of this worth."""
+    """Return the value and depth that a key encodes at a level, the worth of an accrued score."""
     worth, low = divmod(key, 1 << 16)
     score, depth = score_of(worth), DEPTH_MASK - low if worth > level else low
     return CheckedState(score if score.rank <= MAX_CODED_RANK else None, depth if with_depth else None)

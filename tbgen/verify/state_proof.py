@@ -1,6 +1,6 @@
-"""The proof of states, one accrued score after the other: of a table, or of one of the games of a cell.
+"""The proof of the states of a table or of a game of a cell, one accrued score after the other.
 
-Its threads run kernels on ranges of slots and collect findings.
+Threads run kernels on ranges of slots and collect findings.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,22 +22,21 @@ Task = tuple[Any, ...]
 """Arguments of a kernel."""
 
 _TASKS_PER_THREAD: Final = 8
-_LEAST_TASK: Final = 1 << 14
-"""Slots that are worth a task of their own."""
+_MIN_TASK_SLOTS: Final = 1 << 14
 
-_ROWS: Final = 1000
-"""Findings that one task can describe; it counts all."""
-_MOST_ROWS: Final = 20_000
-"""Findings that are kept for a description."""
+_MAX_TASK_ROWS: Final = 1000
+"""Maximum number of findings that one task keeps; it counts all."""
+_MAX_ROWS: Final = 20_000
+"""Number of findings after which no more are kept."""
 
 
 class ProofThreads(ThreadPoolExecutor):
-    """A pool of threads with the findings they have made; use it as a context manager."""
+    """A thread pool that collects findings; use it as a context manager."""
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
         self.threads, self.wrong = threads, 0
-        """Their number, and that of findings."""
+        """Number of threads, and number of findings."""
         self._rows = [np.empty((0, COLUMNS), np.int64)]
 
     def __exit__(self, *exception: object) -> None:
@@ -46,35 +45,35 @@ class ProofThreads(ThreadPoolExecutor):
     @property
     def rows(self) -> NDArray[np.int64]:
         """The findings kept, shape (n, ``COLUMNS``)."""
-        return np.concatenate(self._rows)[:_MOST_ROWS]
+        return np.concatenate(self._rows)[:_MAX_ROWS]
 
     def ranges(self, length: int) -> list[Range]:
-        """Cut ``length`` slots into ranges of whole words, at least one."""
-        step = max(_LEAST_TASK, length // (_TASKS_PER_THREAD * self.threads) // 64 * 64)
+        """Cut ``length`` slots into one or more ranges that start at multiples of 64."""
+        step = max(_MIN_TASK_SLOTS, length // (_TASKS_PER_THREAD * self.threads) // 64 * 64)
         return [(start, min(start + step, length)) for start in range(0, max(1, length), step)]
 
     def add(self, rows: Sequence[Sequence[int]] | NDArray[np.int64], more: int = 0) -> None:
-        """Add findings as rows, and a number of others."""
-        if len(rows) and sum(map(len, self._rows)) < _MOST_ROWS:
+        """Add findings: some as rows, and ``more`` that are only counted."""
+        if len(rows) and sum(map(len, self._rows)) < _MAX_ROWS:
             self._rows.append(np.asarray(rows))
         self.wrong += len(rows) + more
 
     def ahead(self, items: Iterator[Result]) -> Iterator[Result]:
-        """Yield items; each item is made while the one before is in use."""
+        """Yield items; each is made on a thread while the caller uses the previous one."""
         item = self.submit(next, items, None)
         while (made := item.result()) is not None:
             item = self.submit(next, items, None)
             yield made
 
     def each(self, kernel: Callable[..., Result], tasks: Iterable[Task]) -> list[Result]:
-        """Run a kernel on all tasks and return its results."""
+        """Run a kernel on all tasks and return the results."""
         return list(self.map(lambda task: kernel(*task), tasks))
 
     def inspect(self, kernel: Callable[..., int], tasks: Iterable[Task]) -> int:
-        """Run a kernel whose last argument is working space; return the sum of its results."""
+        """Run a kernel on all tasks, with a workspace as last argument; return the sum of the results."""
 
         def inspect(*task: Any) -> tuple[int, int, NDArray[np.int64]]:
-            scratch = new_scratch(_ROWS)
+            scratch = new_scratch(_MAX_TASK_ROWS)
             counted = kernel(*task, scratch)
             wrong = int(scratch.total[0])
             return counted, wrong, scratch.findings[:wrong].copy()
@@ -90,20 +89,24 @@ FIRST_RANK: Final = 2
 
 
 def accrued_by(rank: int, white: bool) -> Accrued:
-    """Return the score of a rank that a side has accrued."""
+    """Return an accrued score of a rank, held by White or by Black."""
     return Accrued(rank, WHITE_WORTH - rank if white else rank)
 
 
 def accrued_scores(top: int) -> Iterator[Accrued]:
-    """Yield the scores whose layers are to be proved where ``top`` is the greatest rank of a value: White's
-    and Black's by rank, and one beyond, where no state keeps an inherited score and all keys are alike."""
+    """Yield the accrued scores whose layers are proved: White's and Black's of every rank up to ``top``.
+
+    The last one stands for all greater ranks, at which keys do not depend on the accrued score.
+
+    :param top: greatest rank of a value.
+    """
     for rank in range(FIRST_RANK, top + 1):
         yield from (accrued_by(rank, white) for white in (True, False))
     yield Accrued(top + 1, MIDDLE)
 
 
 def top_rank(*values: NDArray[np.uint8]) -> int:
-    """Return the greatest rank among codes, 1 if all are smaller."""
+    """Return the greatest rank among codes, but at least 1."""
     code = np.arange(256)
     rank = np.where(code == NONE, 0, np.minimum(code, 255 - code)).astype(np.uint8)
     return max(int(rank[each].max(initial=FIRST_RANK - 1)) for each in values)
@@ -115,20 +118,20 @@ class StateProof:
     def __init__(self, game: ProofGame, threads: ProofThreads) -> None:
         self.game, self.threads = game, threads
         self.ranges: list[Range] = []
-        """Parts of the window."""
+        """Ranges that cover the window."""
         self._images: list[NDArray[np.int32]] = []
-        """Slots that are not canonical, with the canonical ones of the same positions: shape (n, 2) each."""
+        """Pairs of a slot that is not canonical and the canonical slot of its position: shape (n, 2) each."""
 
     def survey(self, parts: list[Range]) -> None:
-        """Find the positions in ranges of slots, and their ranks."""
+        """Find the canonical legal positions in ranges of slots, and their ranks."""
         self.threads.inspect(survey, ((self.game, part) for part in parts))
 
     def compare(self, parts: list[Range]) -> None:
-        """Check that there are values where there are positions, and the values of ended games."""
+        """Check that exactly the positions have values, and check the values of mates and stalemates."""
         self.threads.inspect(compare, ((self.game, part) for part in parts))
 
     def begin(self) -> None:
-        """Set the first keys of the window, for a score that outranks all values."""
+        """Set the initial keys of the window, for an accrued score of greater rank than all values."""
         self.ranges = self.threads.ranges(self.game.key.shape[1])
         self._images = self.threads.each(self._begin, ((part,) for part in self.ranges))
 
@@ -137,14 +140,14 @@ class StateProof:
         return images[: begin(self.game, part, images, new_scratch())].copy()
 
     def enter(self, accrued: Accrued, claims: Claims) -> None:
-        """Bring the keys of the window to the layer of an accrued score, by the claims of its states."""
+        """Update the keys of the window to the layer of an accrued score, with the claims as its entries."""
         self.threads.inspect(enter_claims, ((self.game, accrued, part, claims) for part in self.ranges))
 
     def prove(self, accrued: Accrued) -> int:
-        """Prove the states of the layer that has been entered and return their number."""
+        """Prove the states of the current layer and return their number."""
         tasks = ((self.game, accrued.rank, images) for images in self._images)
-        left = self.threads.each(copy_images, tasks)
-        self._images = [images[:count] for images, count in zip(self._images, left, strict=True)]
+        remaining = self.threads.each(copy_images, tasks)
+        self._images = [images[:count] for images, count in zip(self._images, remaining, strict=True)]
         return self.threads.inspect(prove, ((self.game, accrued, part) for part in self.ranges))
 
     def no_claims(self) -> Claims:

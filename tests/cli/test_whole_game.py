@@ -159,7 +159,7 @@ def test_a_table_that_is_wrong(both: str, capsys: Capture) -> None:
     table.depth[1, int((table.depth[1] > 1).argmax())] += 1
     write_table(table, table_path(Path(both), "KBvK", Variant.WHOLE_GAME), version="1", build_seconds=1.0)
     out, told = said(capsys, 1, "verify", "--rules", "wg", "--dir", both)
-    assert "(fresh): the moves lead to something else: stored" in out
+    assert "(fresh): the moves lead to another result: stored" in out
     assert "1 of 2 tables is wrong: KBvK" in told[-1]
 
 

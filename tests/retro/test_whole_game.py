@@ -218,7 +218,7 @@ def test_a_wrong_entry_is_found_and_named(name: str, array: str, whole_game_tabl
             phase = int(table.ep_config[where // table.layout.phase_size, 0])
             patch.setattr(Proof, "_windows", lambda _: [(phase, phase + 1)])
         found = proof_of(table, whole_game_tables).findings[0]
-    assert str(found).count("(fresh): the moves lead to something else: stored") == 1
+    assert str(found).count("(fresh): the moves lead to another result: stored") == 1
     assert bool(chess.Board(found.fen).has_legal_en_passant()) == is_passing
     if not is_passing:
         board = board_at(table, (0, *divmod(int(where), table.layout.size)))

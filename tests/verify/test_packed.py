@@ -153,7 +153,7 @@ def test_what_a_wrong_function_is_said_to_be(ready: Callable[[str], Ready], put:
     table.functions.number[np.flatnonzero(table.functions.number)[0]] = 0
     put(table, needed)
     findings = verify.tables("KNvK", "--sample", "1", code=1)[-1]["findings"]
-    by_function = [one for one in findings if one["problem"] == "its function says something else"]
+    by_function = [one for one in findings if one["problem"] == "its function has another value"]
     assert by_function
     for finding in by_function:
         assert finding["stored"] == {"value": finding["accrued"], "depth": None}
@@ -211,7 +211,7 @@ def test_a_probe_that_says_something_else_is_found(
     values.close()
     assert result.wrong == liar.lies == 1
     (finding,) = result.findings
-    assert finding.problem == "a probe says something else"
+    assert finding.problem == "a probe returns another result"
     assert (finding.accrued is None) == (kind == "fresh")
 
 
@@ -227,10 +227,10 @@ def functions(start: list[int], accrued: list[int], number: int = 0) -> Function
 
 def test_functions_that_do_not_fit() -> None:
     for wrong, problem in (
-        (functions([0, 1], [5]), "begin and end"),
-        (functions([0, 0, 1], [5, 6]), "begin and end"),
+        (functions([0, 1], [5]), "do not match the number"),
+        (functions([0, 0, 1], [5, 6]), "do not match the number"),
         (functions([0, 0, 2, 1, 2], [5, 6]), "overlap"),
-        (functions([0, 0, 1], [5], number=2), "not there"),
+        (functions([0, 0, 1], [5], number=2), "do not exist"),
         (functions([0, 0, 2], [6, 5]), "not in order"),
         (functions([0, 0, 2], [250, 5]), "not in order"),
         (functions([0, 0, 2], [250, 251]), "not in order"),

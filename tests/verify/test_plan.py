@@ -35,8 +35,8 @@ R = Variant.R_MOBILITY
 
 @pytest.fixture
 def directory(two_packed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """KNNvK and KNvK packed, and KvK; none is small."""
-    monkeypatch.setattr(planning, "SMALL", 0)
+    """A directory with KNNvK and KNvK packed, and KvK; none is small enough to be cached."""
+    monkeypatch.setattr(planning, "MAX_CACHED_BYTES", 0)
     return two_packed
 
 
@@ -123,12 +123,12 @@ def test_the_command_says_it_first(
     tables: Path, directory: Path, verify: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "to prove" not in verify("KvK")[1], "not worth a sentence"
-    monkeypatch.setattr(proving, "LONG", 1e-6)
+    monkeypatch.setattr(proving, "MIN_ANNOUNCED_SECONDS", 1e-6)
     assert re.match(
         rf".*2 tables to prove in {directory}: about [\d.]+ s, about [\d.]+ [MG]iB of memory$",
         verify("KNvK")[1].splitlines()[0],
     )
     monkeypatch.setattr(planning, "free_memory", lambda: 1 << 20)
-    assert "of memory, though 1.00 MiB are free\n" in verify("KNvK", "--sample", "100", where=tables)[1]
+    assert "of memory, though only 1.00 MiB are free\n" in verify("KNvK", "--sample", "100", where=tables)[1]
     for lines in (1, 0):
         assert verify("KvK", "--proofs", str(directory / "proofs.txt"))[1].count("to prove") == lines

@@ -125,7 +125,7 @@ def test_a_table_that_is_replaced_meanwhile_does_not_count_as_proved(directory: 
 
 @pytest.mark.usefixtures("directory")
 def test_sub_tables_that_were_let_go_are_read_again(verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.verify.directory.HELD", 0)
+    monkeypatch.setattr("tbgen.verify.directory.CACHE_BYTES", 0)
     assert all(table["proved"] for table in verify.tables())
 
 
@@ -140,7 +140,7 @@ def test_something_else_is_no_list(proofs: Path, verify: Verify) -> None:
     ):
         proofs.write_text(f"# a list\n{text}\n")
         said = verify("--proofs", str(proofs), code=1)[1]
-        assert "is no list of proofs, or is damaged, in line 2" in said, text
+        assert "is not a list of proofs, or line 2 is damaged" in said, text
     proofs.write_bytes(b"\xff\xfe")
     for unreadable, why in ((proofs, ""), (proofs.parent, ": Is a directory; choose")):
         said = verify("--proofs", str(unreadable), code=1)[1]

@@ -37,17 +37,17 @@ def directory(two_packed: Path, tables: Path) -> Path:
 
 @pytest.fixture
 def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Which tables are read whole from now on, none of them being small enough to be held in memory."""
+    """Names of the tables that are read from now on; no table is small enough to be cached."""
     found: list[str] = []
-    real = proving.read_sound
+    real = proving.read_checked
 
     def reading(file: Any, *rest: Any) -> Table:
         found.append(file.info.material)
         return real(file, *rest)
 
     for module in (plan, proving):
-        monkeypatch.setattr(module, "SMALL", 0)
-    monkeypatch.setattr(proving, "read_sound", reading)
+        monkeypatch.setattr(module, "MAX_CACHED_BYTES", 0)
+    monkeypatch.setattr(proving, "read_checked", reading)
     return found
 
 
@@ -66,7 +66,7 @@ def test_tables_that_others_rest_on_are_unpacked_once(unpacked: list[str], verif
 def test_a_plain_table_is_read_without_what_it_rests_on(tables: Path, unpacked: list[str]) -> None:
     with closing(Values([tables], variant=Variant.R_MOBILITY, max_open=4, cache_bytes=0)) as values:
         proved_tables = proving.ProvedTables(values, (), 1, TimedProgress(TableProgress(), 0, ()))
-        proved_tables.around(Material.parse("KNNvK"))
+        proved_tables.sub_tables(Material.parse("KNNvK"))
     assert unpacked == ["KNvK"]
 
 

@@ -134,7 +134,7 @@ def test_what_a_finding_says(small_tables: Tables) -> None:
     finding = proof_of(table, small_tables, limit=1).findings[0]
     assert finding.accrued is None
     assert str(finding).endswith(
-        f"(fresh): the moves lead to something else: stored G1.0 in {depth} plies, "
+        f"(fresh): the moves lead to another result: stored G1.0 in {depth} plies, "
         f"recomputed {GScore.from_code(value)} in {depth} plies"
     )
 
