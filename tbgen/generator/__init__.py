@@ -1,4 +1,4 @@
-"""Building tables in a directory: what is needed, what it will cost, one build at a time."""
+"""Building tables in a directory: the missing tables, the estimated cost, and the build itself."""
 
 from tbgen.generator.estimate import Estimate, check_memory, estimate
 from tbgen.generator.one_table import BuildReporter, Built

@@ -1,6 +1,6 @@
-"""Building on many machines: every missing table is a task of Dask, done by workers that share a directory.
+"""Building on several machines: each missing table is a task of Dask, done by a worker in a shared directory.
 
-Needs the package ``distributed``, which the extra ``tbgen[cluster]`` brings (docs/cluster.md).
+Needs the package ``distributed``, which the extra ``tbgen[cluster]`` installs (docs/cluster.md).
 """
 
 import contextlib
@@ -36,11 +36,11 @@ from tbgen.generator.runner import is_done, locked
 from tbgen.generator.schedule import BuildCourse, BuildSchedule, Limits
 from tbgen.system.files import remove_leftovers
 
-_TICK: Final = 1.0
-"""Seconds between two looks at the workers."""
+_POLL_SECONDS: Final = 1.0
+"""Interval at which the workers are polled."""
 
-_TRIES: Final = 4
-"""Workers that may die at work on a table, as with the default of Dask's ``allowed-failures``."""
+_MAX_ATTEMPTS: Final = 4
+"""Number of workers that a table may kill, as by default in Dask (``allowed-failures``)."""
 
 
 def build_on_cluster(
@@ -57,14 +57,14 @@ def build_on_cluster(
 ) -> list[Built]:
     """Build tables like :func:`tbgen.generator.build`, on the workers of a Dask scheduler.
 
-    :param directory: where all workers see it, under the same path.
-    :param scheduler: its address, such as ``tcp://host:8786``.
-    :param variant: what the tables and their sub-tables are for.
-    :param threads: of each table; None for the worker's processors shared among the tables it does at once.
-    :param memory: bytes that a table may need; None for all that a worker offers.
-    :param patience: seconds to wait for a worker, before the build and whenever none can go on with it.
-    :raises TbgenError: if the cluster cannot do the build, or a table cannot be built; tables finished before
-        are kept.
+    :param directory: a directory that all workers see under the same path.
+    :param scheduler: address of the scheduler, such as ``tcp://host:8786``.
+    :param variant: the variant of the tables and their sub-tables.
+    :param threads: threads for each table; None for the worker's processors, shared by the tables that it
+        builds at once.
+    :param memory: bytes of memory that a table may need; None for all that a worker offers.
+    :param patience: seconds to wait for a suitable worker, before and during the build.
+    :raises TbgenError: if the cluster is unsuitable, or a table cannot be built; finished tables are kept.
     """
     wanted, directory = list(materials), directory.absolute()
     if not force and is_done(wanted, directory, reporter, variant):
@@ -74,11 +74,11 @@ def build_on_cluster(
             return []
         with shared_probe(directory) as probe:
             share = survey(client, probe, patience)
-            needs = {material: estimate(material, variant, threads or share) for material in todo}
-            check_workers(connected_workers(client, scheduler), needs.values())
+            estimates = {material: estimate(material, variant, threads or share) for material in todo}
+            check_workers(connected_workers(client, scheduler), estimates.values())
             if memory is not None:
-                check_memory(needs.values(), memory)
-            check_disk(needs.values(), directory, copies(todo, variant))
+                check_memory(estimates.values(), memory)
+            check_disk(estimates.values(), directory, copies(todo, variant))
             task = partial(
                 make_table,
                 directory=str(directory),
@@ -87,19 +87,19 @@ def build_on_cluster(
                 threads=threads,
                 variant=variant,
             )
-            built = _ClusterBuild(client, scheduler, directory, reporter, patience, needs, task).run()
-        remove_leftovers(directory)  # of workers that died on the way
+            built = _ClusterBuild(client, scheduler, directory, reporter, patience, estimates, task).run()
+        remove_leftovers(directory)  # temporary files of workers that have died
         return built
 
 
 @dataclass
 class _ClusterBuild:
-    """One build: gives a table whose sub-tables are finished to a worker with a thread and the memory for it.
+    """One build; assigns each table whose sub-tables are finished to a worker with a free thread and memory.
 
-    Dask could be given all tables at the start as a graph of tasks. But it does again what a dead worker has
-    finished if others wait for its result, counts a worker's death against all tasks in its queue, and leaves
-    tasks that ask for a resource in the queue of a busy worker while another one has room. Here the result is
-    in the directory, and the queues stay empty.
+    The tables are not passed to Dask as one graph of tasks, for three reasons. Dask repeats finished tasks of
+    a dead worker if other tasks wait for their results. It counts a worker's death against all tasks in its
+    queue. And it leaves tasks that need a resource in the queue of a busy worker while another one is free.
+    Here results are files in the directory, and the queues of workers stay empty.
     """
 
     client: Client
@@ -107,71 +107,75 @@ class _ClusterBuild:
     directory: Path
     reporter: BuildReporter
     patience: float
-    needs: dict[Material, Estimate]
-    """The tables to build, in build order."""
+    estimates: dict[Material, Estimate]
+    """The tables to build, in build order, with their costs."""
     task: "partial[Built]"
 
     reports: "SimpleQueue[Future | dict[str, Any]]" = field(default_factory=SimpleQueue)
     """Tasks that have ended, and messages of workers."""
     workers: dict[str, Worker] = field(default_factory=dict)
-    """The workers by address, as they were a moment ago."""
+    """The workers by address, as of the last poll."""
     tasks: dict[Material, Future] = field(default_factory=dict)
-    """The tables handed out."""
-    places: dict[Material, str] = field(default_factory=dict)
-    """The addresses of the workers that have them."""
-    begun: dict[Material, list[str]] = field(default_factory=dict)
-    """Where they were begun: once, unless the worker died."""
+    """The tasks of the tables that are assigned to workers."""
+    addresses: dict[Material, str] = field(default_factory=dict)
+    """The address of the worker to which each table was last assigned."""
+    attempts: dict[Material, list[str]] = field(default_factory=dict)
+    """For each table, the workers that have begun it; several if workers have died."""
     stuck_since: float | None = None
+    """The time since which no worker has had a table; None if one has."""
 
     def __post_init__(self) -> None:
-        schedule = BuildSchedule(list(self.needs), lambda material, _: self.needs[material])
+        schedule = BuildSchedule(list(self.estimates), lambda material, _: self.estimates[material])
         self.course = BuildCourse(schedule, self.reporter, self._limits)
 
     def _limits(self) -> Limits:
-        """What the workers offer together."""
+        """Return the sums of what the workers offer."""
         workers = self.workers.values()
         return Limits(
             max(1, sum(each.threads for each in workers)), 1, int(sum(each.memory for each in workers))
         )
 
     def run(self) -> list[Built]:
-        """Build all; return what was built in the order in which it was finished.
+        """Build all tables and return them in the order in which they were finished.
 
-        :raises TbgenError: of the first table that failed, when the others at work have ended.
+        :raises TbgenError: the error of the first table that failed, after the others at work have ended.
         """
         self.topic = f"tbgen-{secrets.token_hex(8)}"
         self.client.subscribe_topic(self.topic, lambda event: self.reports.put(event[1]))
-        look_at = time.monotonic()
+        next_poll = time.monotonic()
         try:
             while self.tasks or not (self.course.failure or self.course.is_finished):
-                if time.monotonic() >= look_at:
+                if time.monotonic() >= next_poll:
                     workers = connected_workers(self.client, self.scheduler)
                     self.workers = {each.address: each for each in workers}
-                    self._hand_out()
-                    self._check_that_some_go_on()
-                    look_at = time.monotonic() + _TICK
+                    self._assign_tables()
+                    self._check_progress()
+                    next_poll = time.monotonic() + _POLL_SECONDS
                 with contextlib.suppress(Empty):
-                    self._hear(self.reports.get(timeout=_TICK))
+                    self._handle(self.reports.get(timeout=_POLL_SECONDS))
         finally:
             if self.tasks and self.client.status == "running":
                 self.client.cancel(list(self.tasks.values()))
         return self.course.outcome()
 
-    def _hand_out(self) -> None:
-        """Give workers what they can do now, be it what a dead worker had and Dask has put into a queue."""
+    def _assign_tables(self) -> None:
+        """Assign to workers all tables that can begin now.
+
+        These include the tables of dead workers, which Dask may have put into another worker's queue.
+        """
         for material in self.course.schedule.ready(self.course.built):
-            if self.course.failure or self.places.get(material) in self.workers:
+            if self.course.failure or self.addresses.get(material) in self.workers:
                 continue
-            address = self._room(material)
+            address = self._free_worker(material)
             if address is None:
                 continue
             if material in self.tasks:
                 self.client.cancel([self.tasks.pop(material)])
             try:
-                tries = self.begun.get(material, [])
-                if len(tries) >= _TRIES:
-                    raise self._died(material, len(tries), tries[-1])
-                check_disk([self.needs[material]], self.directory, {})
+                attempts = self.attempts.get(material, [])
+                if len(attempts) >= _MAX_ATTEMPTS:
+                    raise self._died(material, len(attempts), attempts[-1])
+                check_disk([self.estimates[material]], self.directory, {})
             except TbgenError as error:
                 self._fail(material, error)
                 return
@@ -182,73 +186,74 @@ class _ClusterBuild:
                 key=f"{material}-{secrets.token_hex(4)}",
                 workers=[address],
                 allow_other_workers=True,
-                resources={MEMORY: self.needs[material].memory},
+                resources={MEMORY: self.estimates[material].memory},
                 pure=False,
             )
-            self.tasks[material], self.places[material] = future, address
+            self.tasks[material], self.addresses[material] = future, address
             future.add_done_callback(self.reports.put)
 
-    def _room(self, material: Material) -> str | None:
-        """Return the worker with most memory left among those that can do a table now."""
-        rooms = {}
+    def _free_worker(self, material: Material) -> str | None:
+        """Return the address of the worker with the most free memory, of those that can begin a table now."""
+        free_memory = {}
         for address, worker in self.workers.items():
-            at_work = [other for other in self.tasks if self.places[other] == address]
-            memory = worker.memory - sum(self.needs[other].memory for other in at_work)
-            if len(at_work) < worker.threads and memory >= self.needs[material].memory:
-                rooms[address] = memory
-        return max(rooms, key=rooms.__getitem__, default=None)
+            at_work = [other for other in self.tasks if self.addresses[other] == address]
+            memory = worker.memory - sum(self.estimates[other].memory for other in at_work)
+            if len(at_work) < worker.threads and memory >= self.estimates[material].memory:
+                free_memory[address] = memory
+        return max(free_memory, key=free_memory.__getitem__, default=None)
 
-    def _check_that_some_go_on(self) -> None:
+    def _check_progress(self) -> None:
         """Check that a table is at work.
 
-        :raises TbgenError: if none has had a worker for a while.
+        :raises TbgenError: if no worker has had a table for ``patience`` seconds.
         """
         ready = self.course.schedule.ready(self.course.built)
-        if not ready or any(self.places[material] in self.workers for material in self.tasks):
+        if not ready or any(self.addresses[material] in self.workers for material in self.tasks):
             self.stuck_since = None
         elif self.stuck_since is None:
             self.stuck_since = time.monotonic()
             self.reporter.note(f"no worker is left for {ready[0]}: waiting {self.patience:.0f} s for one")
         elif time.monotonic() - self.stuck_since > self.patience:
+            needed = mib(self.estimates[ready[0]].memory)
             raise self.course.failure or TbgenError(
-                f"no worker is left for {ready[0]}, which needs about {mib(self.needs[ready[0]].memory)} of "
-                "memory: start one and build again"
+                f"no worker is left for {ready[0]}, which needs about {needed} of memory: start one and "
+                "build again"
             )
 
-    def _hear(self, news: "Future | dict[str, Any]") -> None:
-        key = news.key if isinstance(news, Future) else news["key"]
+    def _handle(self, report: "Future | dict[str, Any]") -> None:
+        key = report.key if isinstance(report, Future) else report["key"]
         material = next((other for other, future in self.tasks.items() if future.key == key), None)
         if material is None:
-            return  # it was finished, or given to another worker
-        if isinstance(news, Future):
-            self._end(material, news)
+            return  # the table is finished, or was assigned to another worker
+        if isinstance(report, Future):
+            self._end(material, report)
             return
-        match news["kind"]:
+        match report["kind"]:
             case "begin":
-                self._begin(material, news["worker"], news["place"])
+                self._begin(material, report["worker"], report["place"])
             case "note":
-                self.reporter.note(f"{material}: {news['text']}, on the worker {news['worker']}")
+                self.reporter.note(f"{material}: {report['text']}, on the worker {report['worker']}")
             case "progress":
-                self.course.progress(material, news["stage"], news["done"], news["total"])
+                self.course.progress(material, report["stage"], report["done"], report["total"])
 
     def _begin(self, material: Material, address: str, place: str) -> None:
-        before = self.begun.setdefault(material, [])
+        before = self.attempts.setdefault(material, [])
         again = f" again: its worker {before[-1]} is gone" if before else ""
         before.append(place)
-        self.places[material] = address
+        self.addresses[material] = address
         self.reporter.note(f"{material}: begun by the worker {place}{again}")
-        self.course.begin(self.needs[material])
+        self.course.begin(self.estimates[material])
 
     def _end(self, material: Material, future: Future) -> None:
-        """Take note of a task that is finished, failed, or lost, and hand out what can be done now."""
+        """Record a task that has finished, failed or been lost, and assign the tables that can begin now."""
         if future.status == "finished":
             try:
                 built = future.result(timeout=self.patience)
-            except TimeoutError:  # the worker died with it: it is done again
+            except TimeoutError:  # the worker died before sending the result: Dask repeats the task
                 future.add_done_callback(self.reports.put)
                 return
             del self.tasks[material]
-            self.course.finish(self.needs[material], built)
+            self.course.finish(self.estimates[material], built)
         else:
             del self.tasks[material]
             self.course.drop(material)
@@ -256,10 +261,10 @@ class _ClusterBuild:
                 self._fail(material, future.exception())
             elif self.course.failure is None:
                 raise gone(self.scheduler)
-        self._hand_out()
+        self._assign_tables()
 
     def _fail(self, material: Material, error: BaseException) -> None:
-        """Remember why the build fails, and drop what has not begun."""
+        """Record the failure of a table, and cancel the tasks that have not begun."""
         if isinstance(error, KilledWorker):
             error = self._died(material, error.allowed_failures + 1, error.last_worker.address)
         if not isinstance(error, TbgenError):
@@ -269,9 +274,8 @@ class _ClusterBuild:
             self.client.cancel([self.tasks[other] for other in waiting])
         self.course.fail(material, error)
 
-    def _died(self, material: Material, tries: int, last: str) -> TbgenError:
+    def _died(self, material: Material, attempts: int, last: str) -> TbgenError:
         return TbgenError(
-            f"the worker at work on {material} died, and so did all others that tried ({tries} in all, "
-            f"the last one {last}): see their logs; it may need more memory than the estimated "
-            f"{mib(self.needs[material].memory)}"
+            f"{attempts} workers have died while building {material}, the last one {last}: see their logs; "
+            f"the table may need more memory than the estimated {mib(self.estimates[material].memory)}"
         )

@@ -1,4 +1,4 @@
-"""What runs on the workers of a cluster: a look around, and the building of one table."""
+"""Functions that run on the workers of a cluster: an inspection of the worker, and the build of one table."""
 
 import logging
 import os
@@ -20,24 +20,27 @@ from tbgen.system.files import temporary_path
 MEMORY: Final = "memory"
 """Name of the Dask resource that workers offer and tables need, in bytes."""
 
-_EVERY: Final = 0.5
-"""Seconds between two messages on how far a table has got."""
+_MESSAGE_SECONDS: Final = 0.5
+"""Minimum time between two progress messages about a table."""
 
-_APPEARANCE: Final = 90.0
-"""Seconds that a network file system may take to show one machine what another has renamed: caches of
-directories live up to a minute."""
+_VISIBLE_SECONDS: Final = 90.0
+"""Time after which a file renamed on one machine must be visible on all others: network file systems cache
+directories for up to a minute."""
 
 
 class CancelledBuildError(TbgenError):
     """The build of the table at work was cancelled."""
 
 
-def look_around(probe: str, version: str, dask_worker: Worker) -> dict[str, Any]:
-    """Return what a build has to know of this worker before it begins.
+def inspect_worker(probe: str, version: str, dask_worker: Worker) -> dict[str, Any]:
+    """Return facts about this worker that a build needs before it begins.
 
-    ``probe`` is a file that the client has made in the shared directory, ``version`` that of its tbgen; Dask
-    passes the worker. In the answer, ``place`` names the worker, ``threads`` is how many each of the tables
-    that are at work together may use, and ``problem`` the end of a sentence about the worker, or nothing.
+    In the answer, ``place`` names the worker, ``threads`` is the number of threads for each of its tables,
+    and ``problem`` is the predicate of a sentence about the worker, empty if there is no problem.
+
+    :param probe: a file that the client has made in the shared directory.
+    :param version: the version of tbgen on the client.
+    :param dask_worker: the worker, which Dask passes.
     """
     problem = problem_of(Path(probe), version)
     return {"place": place_of(dask_worker), "threads": _threads(dask_worker), "problem": problem}
@@ -46,13 +49,14 @@ def look_around(probe: str, version: str, dask_worker: Worker) -> dict[str, Any]
 def make_table(
     name: str, directory: str, *, version: str, probe: str, topic: str, threads: int | None, variant: Variant
 ) -> Built:
-    """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share.
+    """Build one table in the shared directory, as a task of Dask.
 
-    ``variant`` is that of the table and its sub-tables.
+    Events are logged under ``topic``, as dictionaries of the kinds ``begin``, ``note`` and ``progress``.
 
-    What happens on the way is told under ``topic``, in dictionaries of the kinds begin, note and progress.
-
-    :raises TbgenError: if it cannot be built; whatever else goes wrong is logged here, and becomes one too.
+    :param threads: number of threads; None for this worker's share of the processors.
+    :param variant: the variant of the table and its sub-tables.
+    :raises TbgenError: if the table cannot be built. Unexpected exceptions are logged on the worker and
+        converted.
     """
     worker, material = get_worker(), Material.parse(name)
     relay, place = _Relay(worker, name, topic), place_of(worker)
@@ -71,7 +75,7 @@ def make_table(
     except Exception as error:
         logging.getLogger("distributed.worker").exception("%s could not be built", name)
         raise TbgenError(
-            f"{name} could not be built on the worker {place}, whose log says more: "
+            f"{name} could not be built on the worker {place}, whose log has the details: "
             f"{type(error).__name__} {first_line(error)}".rstrip()
         ) from error
 
@@ -82,7 +86,7 @@ def first_line(error: BaseException) -> str:
 
 
 class _Relay:
-    """The reporter of a table on a worker: hands all on to the client."""
+    """The reporter of a table on a worker: it forwards all reports to the client."""
 
     def __init__(self, worker: Worker, name: str, topic: str) -> None:
         self._worker, self._name, self._topic = worker, name, topic
@@ -95,42 +99,42 @@ class _Relay:
         self._worker.log_event(self._topic, message)
 
     def note(self, text: str) -> None:
-        """Hand a sentence on."""
+        """Forward a note."""
         self.send("note", text=text)
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Do nothing: the client knows more about the build."""
+        """Do nothing: the client reports the beginning of tables itself."""
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Say how far the table has got, and stop if its build was cancelled.
+        """Forward the progress of the table, or end its build if it was cancelled.
 
-        :raises CancelledBuildError: if the task has been cancelled; Dask cannot stop it from outside.
+        :raises CancelledBuildError: if the task was cancelled; Dask cannot stop a running task from outside.
         """
         task = self._worker.state.tasks.get(self._key)
         if task is None or task.state == "cancelled":
             raise CancelledBuildError(f"the build of {self._name} was cancelled")
         now = time.monotonic()
-        if now - self._sent >= _EVERY:
+        if now - self._sent >= _MESSAGE_SECONDS:
             self._sent = now
             self.send("progress", stage=step, done=done, total=total)
 
 
 def _threads(worker: Worker) -> int:
-    """Return a worker's share of the processors for one table."""
+    """Return the number of the machine's processors for each table of a worker."""
     return max(1, (os.cpu_count() or 1) // int(worker.state.nthreads))
 
 
 def place_of(worker: Worker) -> str:
-    """Return where a worker is, for a reader."""
+    """Return the address and host of a worker as text."""
     return f"{worker.address} on {socket.gethostname()}"
 
 
 def problem_of(probe: Path, version: str) -> str:
-    """Return what keeps this worker from the build, as the end of a sentence."""
+    """Return the reason why this worker cannot join the build, as a predicate; empty if it can."""
     if version != __version__:
-        return f"has tbgen {__version__}, not {version}: install that there"
+        return f"has tbgen {__version__}, not {version}: install tbgen {version} there"
     if not probe.exists():
-        return f"does not see the directory {probe.parent} of the others: all must share it under this path"
+        return f"does not see the shared directory {probe.parent}: all machines must have it under this path"
     answer = temporary_path(probe)
     try:
         answer.touch()
@@ -141,9 +145,9 @@ def problem_of(probe: Path, version: str) -> str:
 
 
 def appears(path: Path) -> bool:
-    """Wait until a file that is finished is seen here too; return whether it is."""
-    deadline = time.monotonic() + _APPEARANCE
-    while path.name not in os.listdir(path.parent):  # listing asks the server, looking up a name may not
+    """Wait until a file that another machine has finished is visible here; return False after a timeout."""
+    deadline = time.monotonic() + _VISIBLE_SECONDS
+    while path.name not in os.listdir(path.parent):  # listing asks the server; looking up a name may not
         if time.monotonic() > deadline:
             return False
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""The workers of a cluster as a build meets them: connected, looked at, and found fit or refused."""
+"""Connecting to the workers of a cluster, inspecting them, and rejecting unsuitable ones."""
 
 import contextlib
 import logging
@@ -12,28 +12,28 @@ from distributed.comm import CommClosedError, get_address_host_port
 
 from tbgen import __version__
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.generator.cluster_task import MEMORY, first_line, look_around
+from tbgen.generator.cluster_task import MEMORY, first_line, inspect_worker
 from tbgen.generator.estimate import Estimate
 from tbgen.store.format import SUFFIX
 from tbgen.system.files import temporary_path
 
-_CONNECTING: Final = 10.0
-"""Seconds that the scheduler has to answer."""
+_CONNECT_TIMEOUT_SECONDS: Final = 10.0
+"""Time within which the scheduler has to answer."""
 
 
 @contextlib.contextmanager
 def connected(scheduler: str) -> Iterator[Client]:
-    """Hold a connection to the scheduler; what Dask would log about it is said by exceptions.
+    """Hold a connection to the scheduler, with the log of Dask silenced: exceptions report failures.
 
-    :raises TbgenError: if no scheduler answers at the address, or it is gone.
+    :raises TbgenError: if no scheduler answers at the address, or the connection is lost.
     """
     with contextlib.ExitStack() as stack:
         for logger in map(logging.getLogger, ("distributed", "distributed.client")):
             stack.callback(logger.setLevel, logger.level)
             logger.setLevel(logging.CRITICAL + 1)
         try:
-            get_address_host_port(scheduler)  # what has no host or port would be noticed late, and at length
-            client = Client(scheduler, timeout=_CONNECTING, set_as_default=False, name="tbgen")
+            get_address_host_port(scheduler)  # reject a malformed address; Dask would only time out
+            client = Client(scheduler, timeout=_CONNECT_TIMEOUT_SECONDS, set_as_default=False, name="tbgen")
         except ValueError as error:
             raise UsageError(
                 f"{quote(scheduler)} is not the address of a scheduler, such as tcp://host:8786"
@@ -51,20 +51,20 @@ def connected(scheduler: str) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def shared_probe(directory: Path) -> Iterator[Path]:
-    """Keep a file in the directory by which workers know that it is the same one."""
-    probe = temporary_path(directory / f"cluster{SUFFIX}")  # so that a later build removes it if need be
+    """Keep a file in the directory, by which workers check that they share it."""
+    probe = temporary_path(directory / f"cluster{SUFFIX}")  # a later build removes leftovers with such names
     probe.touch()
     try:
         yield probe
     finally:
-        for path in directory.glob(f"{probe.name}*"):  # answers of workers that were killed too
+        for path in directory.glob(f"{probe.name}*"):  # including test files of workers that were killed
             path.unlink(missing_ok=True)
 
 
 def survey(client: Client, probe: Path, patience: float) -> int:
-    """Check that workers are there and fit for the build; return how many threads a table gets at most.
+    """Check that there are workers and all are suitable; return the greatest number of threads per table.
 
-    :raises TbgenError: if not.
+    :raises TbgenError: if there is no worker, or an unsuitable one.
     """
     try:
         client.wait_for_workers(1, timeout=patience)
@@ -73,15 +73,15 @@ def survey(client: Client, probe: Path, patience: float) -> int:
             f"the scheduler has no worker: start some with: dask worker {client.scheduler.address} "
             '--nthreads 1 --memory-limit 0 --resources "memory=8e9" (docs/cluster.md)'
         ) from None
-    found: Mapping[str, Any] = client.run(look_around, str(probe), __version__, on_error="return")
+    found: Mapping[str, Any] = client.run(inspect_worker, str(probe), __version__, on_error="return")
     answers = {place: answer for place, answer in found.items() if not isinstance(answer, CommClosedError)}
-    if not answers:  # all have died just now
+    if not answers:  # all workers have died meanwhile
         return survey(client, probe, patience)
     for address, answer in sorted(answers.items()):
         if isinstance(answer, Exception):
             raise TbgenError(
-                f"the worker {address} cannot build tables, install tbgen {__version__} there: "
-                f"{first_line(answer)}"
+                f"the worker {address} cannot build tables: {first_line(answer)}; install tbgen "
+                f"{__version__} there"
             )
         if answer["problem"]:
             raise TbgenError(f"the worker {answer['place']} {answer['problem']}")
@@ -90,21 +90,21 @@ def survey(client: Client, probe: Path, patience: float) -> int:
 
 @dataclass(frozen=True)
 class Worker:
-    """What the scheduler knows of a worker."""
+    """A worker as the scheduler describes it."""
 
     address: str
     threads: int
-    """How many tables it does at once."""
+    """Number of tables that it builds at once."""
     memory: float
-    """Bytes that it offers as a resource."""
+    """Bytes of memory that it offers as a resource."""
     limit: float
-    """Bytes beyond which Dask ends it, 0 for none."""
+    """Bytes of memory beyond which Dask kills it, 0 for no limit."""
 
 
 def connected_workers(client: Client, scheduler: str) -> list[Worker]:
-    """Return the workers that are connected.
+    """Return the connected workers.
 
-    :raises TbgenError: if the scheduler is gone.
+    :raises TbgenError: if the connection to the scheduler is lost.
     """
     try:
         if client.status != "running":
@@ -124,16 +124,16 @@ def connected_workers(client: Client, scheduler: str) -> list[Worker]:
 
 
 def gone(scheduler: str) -> TbgenError:
-    """Return what to raise where the scheduler does not answer any more."""
+    """Return the error for a scheduler that no longer answers."""
     return TbgenError(
-        f"the scheduler {scheduler} is gone: what is finished is kept, start it and the command again"
+        f"the scheduler {scheduler} is gone: finished work is kept; start the scheduler and the command again"
     )
 
 
 def check_workers(workers: list[Worker], needs: Iterable[Estimate]) -> None:
-    """Check that every table fits some worker: Dask would leave it waiting without a word.
+    """Check that some worker has enough memory for each table: otherwise Dask would silently wait forever.
 
-    :raises TbgenError: if one does not.
+    :raises TbgenError: if a table fits no worker, or a worker's limits contradict each other.
     """
     largest = max((worker.memory for worker in workers), default=0)
     if not largest:
@@ -144,8 +144,8 @@ def check_workers(workers: list[Worker], needs: Iterable[Estimate]) -> None:
     for worker in workers:
         if 0 < worker.limit < worker.memory:
             raise TbgenError(
-                f"the worker {worker.address} offers {mib(worker.memory)} of memory, but Dask ends it beyond "
-                f"{mib(worker.limit)}: start it with --memory-limit 0"
+                f"the worker {worker.address} offers {mib(worker.memory)} of memory, but Dask kills it "
+                f"beyond {mib(worker.limit)}: start it with --memory-limit 0"
             )
     for need in needs:
         if need.memory > largest:
@@ -156,7 +156,7 @@ def check_workers(workers: list[Worker], needs: Iterable[Estimate]) -> None:
 
 
 def mib(size: float) -> str:
-    """Return a number of bytes for a reader.
+    """Return a number of bytes as text.
 
     >>> mib(5e9)
     '4,768 MiB'

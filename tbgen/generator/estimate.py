@@ -1,4 +1,4 @@
-"""What a build will need: time, memory and disk, before it begins."""
+"""Estimates of the time, memory and disk of a build, and checks that the machine has enough."""
 
 import shutil
 from collections.abc import Collection, Iterable, Mapping
@@ -21,30 +21,30 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one table needs; for whole sets good to about 30 %."""
+    """The estimated cost of building one table; sums over whole sets are accurate to about 30 %."""
 
     material: Material
     seconds: float
-    """Wall time, kernels compiled."""
+    """Wall time, without compiling kernels."""
     memory: int
-    """Peak memory in bytes of a process that holds nothing else."""
+    """Peak memory, in bytes, of a process that builds only this table."""
     shared: int
-    """Of these, what tables at work at once share: interpreter and kernels, and small sub-tables."""
+    """The part of ``memory`` that concurrent builds share: interpreter, kernels and small sub-tables."""
     kept: int
-    """Bytes of the finished table that the process keeps for those that rest on it."""
+    """Bytes of the finished table that the process keeps in memory for tables that depend on it."""
     disk: int
     """Size of the file in bytes."""
     threads: int
-    """How many threads work on it."""
+    """Number of threads that build the table."""
 
-    def beside(self, held: int) -> int:
-        """Return the peak in bytes of a process that already holds some bytes and uses none of them again."""
+    def peak_beside(self, held: int) -> int:
+        """Return the peak memory of a process that already uses ``held`` bytes, assuming none are reused."""
         return self.memory + max(0, held - self.shared)
 
 
 @cache
 def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate:
-    """Estimate one table of a variant."""
+    """Return the estimated cost of building one table of a variant."""
     form, shared = form_of(material), shared_memory(material)
     return Estimate(
         material,
@@ -57,24 +57,23 @@ def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate
     )
 
 
-def together(needs: Iterable[Estimate], kept: int = 0) -> int:
-    """Return the peak in bytes of a process that works on some tables at once.
+def combined_peak(estimates: Iterable[Estimate], kept: int = 0) -> int:
+    """Return the peak memory, in bytes, of a process that builds several tables at once.
 
-    :param kept: bytes of tables that it has finished before and keeps, as far as it keeps any.
+    :param kept: bytes of small tables finished before; the process keeps at most ``KEPT`` bytes of them.
     """
     own = small = 0
-    for table in needs:
+    for table in estimates:
         own += table.memory - table.shared
         small += table.shared - BASE_MEMORY
     return BASE_MEMORY + min(max(small, kept), KEPT) + own
 
 
 def copies(todo: Collection[Material], variant: Variant) -> dict[Material, int]:
-    """Return by material the bytes of the plain copies of packed tables that a build makes and keeps until it
-    ends.
+    """Return, by material, the size in bytes of the plain copies of packed tables that a build makes.
 
-    They are of those that promotions lead to. Of tables without pawns that it does not build itself it makes
-    none, since it reads each of them once.
+    The build keeps them until its end. Only tables that promotions lead to are copied. A table without pawns
+    that the build does not make itself is read once only, and so is not copied.
     """
     return {
         material: copy_size(material, variant)
@@ -84,7 +83,7 @@ def copies(todo: Collection[Material], variant: Variant) -> dict[Material, int]:
 
 
 def shared_memory(material: Material) -> int:
-    """Return the bytes of what tables that are built by one process share (:class:`Sources`)."""
+    """Return the bytes that concurrent builds of a process share, ``Estimate.shared``."""
     return BASE_MEMORY + min(KEPT, sum(map(_kept, material.successors())))
 
 
@@ -94,40 +93,42 @@ def _kept(material: Material) -> int:
 
 
 def check_memory(estimates: Iterable[Estimate], cap: int | None = None, held: int = 0) -> None:
-    """Check that no table needs more memory than the process may take: ``cap`` bytes, else what the machine
-    has.
+    """Check that no table needs more memory than the process may use.
 
-    :param held: bytes that the process holds already.
-    :raises TbgenError: if one does.
+    :param cap: bytes that the process may use; None for all memory of the machine.
+    :param held: bytes that the process uses already.
+    :raises TbgenError: if a table needs more.
     """
     limit = total_memory() if cap is None else cap
-    too_large = [needs for needs in estimates if needs.beside(held) > limit]
+    too_large = [table for table in estimates if table.peak_beside(held) > limit]
     if not too_large:
         return
     first, others = too_large[0], len(too_large) - 1
+    needed = first.peak_beside(held)
     more = f", and {others} more of the tables to build exceed it" if others else ""
-    besides = "" if first.beside(held) == first.memory else ", with what the process holds already,"
+    besides = "" if needed == first.memory else ", including what the process uses already,"
     owner, remedy = "this machine has", "build on a larger one"
     if cap is not None:
         owner, remedy = "--memory allows", "allow more, build with fewer --threads, or on a larger machine"
     raise TbgenError(
-        f"{first.material} needs about {first.beside(held) / _MIB:,.0f} MiB of memory{besides} and {owner} "
+        f"{first.material} needs about {needed / _MIB:,.0f} MiB of memory{besides} and {owner} "
         f"{limit / _MIB:,.0f} MiB{more}: {remedy}"
     )
 
 
 def check_disk(estimates: Collection[Estimate], directory: Path, copied: Mapping[Material, int]) -> None:
-    """Check that the disk has room for tables, and for those plain copies that they take.
+    """Check that the disk has space for tables and their plain copies.
 
-    :param copied: as of :func:`copies`.
-    :raises TbgenError: if it has not.
+    :param copied: sizes of the plain copies, from :func:`copies`.
+    :raises TbgenError: if the disk has too little space.
     """
-    disk = sum(needs.disk + copied.get(needs.material, 0) for needs in estimates)
+    disk = sum(table.disk + copied.get(table.material, 0) for table in estimates)
     free = shutil.disk_usage(directory).free
     if disk > free:
-        names = [needs.material.name for needs in estimates]
+        names = [table.material.name for table in estimates]
         subject = f"{names[0]} needs" if len(names) == 1 else f"the {len(names)} tables need"
         raise TbgenError(
             f"the disk is full: {subject} about {disk / _MIB:,.1f} MiB and {directory} has "
-            f"{free / _MIB:,.1f} MiB left; make room and build again, or choose another directory with --dir"
+            f"{free / _MIB:,.1f} MiB left; free some space and build again, or choose another directory with "
+            "--dir"
         )

@@ -1,4 +1,4 @@
-"""Building one table: make room in memory, read what it rests on, solve, write, check."""
+"""Building one table: check memory, read the sub-tables, solve, write, check the file."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from tbgen import __version__
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.generator.estimate import Estimate, check_memory, estimate, together
+from tbgen.generator.estimate import Estimate, check_memory, combined_peak, estimate
 from tbgen.index.layout import BLACK_TO_MOVE, layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.progress import Progress, Reporter
@@ -21,79 +21,81 @@ if TYPE_CHECKING:
     from tbgen.packed.sources import Sources
 
 
-def make_room(needs: Sequence[Estimate], cap: int | None = None) -> None:
-    """Give memory back if the process might else take more than the next tables need, or than ``cap`` bytes.
+def ensure_memory(tables: Sequence[Estimate], cap: int | None = None) -> None:
+    """Ensure that there is enough memory to build each of some tables alone.
 
-    :raises TbgenError: if it would all the same, and takes more than ``cap`` or than the machine has.
+    Unused memory of the process is returned to the system if the peak might otherwise exceed ``cap`` bytes,
+    or without ``cap`` the estimate of the largest table.
+
+    :raises TbgenError: if a table still needs more than ``cap`` bytes, or more than the machine has.
     """
-    allowed = max(table.memory for table in needs) if cap is None else cap
-    if any(table.beside(held()) > allowed for table in needs):
+    allowed = max(table.memory for table in tables) if cap is None else cap
+    if any(table.peak_beside(held()) > allowed for table in tables):
         give_back()
-    check_memory(needs, cap, held())
+    check_memory(tables, cap, held())
 
 
-def has_room(need: Estimate, at_work: Sequence[Estimate], foreseen: int, cap: int | None = None) -> bool:
-    """Whether a table may begin beside those at work, without the process taking more than ``cap`` bytes, or
-    than the machine has free.
+def fits_memory(table: Estimate, at_work: Sequence[Estimate], planned: int, cap: int | None = None) -> bool:
+    """Return whether the memory is enough to begin a table beside those at work.
 
-    :param foreseen: bytes that the build was said to take: without ``cap`` none beyond them are kept.
+    :param planned: estimated peak of the build. Without ``cap``, unused memory is returned to the system
+        rather than exceed it.
+    :param cap: bytes that the process may use; None for what :func:`available` returns.
     """
     allowed = available() if cap is None else cap
 
-    def taken() -> int:
-        return together([*at_work, need]) + max(0, held() - together(at_work))
+    def expected_peak() -> int:
+        return combined_peak([*at_work, table]) + max(0, held() - combined_peak(at_work))
 
-    if taken() > (min(foreseen, allowed) if cap is None else cap):
+    if expected_peak() > (min(planned, allowed) if cap is None else cap):
         give_back()
-    return taken() <= allowed
+    return expected_peak() <= allowed
 
 
 def available() -> int:
-    """Return the bytes that the process may take, those that it holds among them, before the machine runs
-    short: a tenth of what is free stays so. Where the system does not say, of all it has."""
+    """Return the bytes that the process may use: those that it uses now, and nine tenths of free memory."""
     return held() + free_memory() // 10 * 9
 
 
 @dataclass(frozen=True)
 class Built:
-    """What a finished table of this build is and took."""
+    """A table that this build has finished, and its cost."""
 
     info: TableInfo
     layers: int
-    """Accrued scores solved, of both holders; none in whole-game mobility."""
+    """Number of accrued scores solved, for both holders; 0 in whole-game mobility."""
     seconds: float
-    """Wall time, reading of sub-tables and writing included."""
+    """Wall time, including reading sub-tables and writing."""
     stages: Mapping[str, float]
     """Seconds per stage; stages of several threads overlap."""
     process_peak: int
-    """Most memory that the process has held at once since it began, in bytes: not for this table alone."""
+    """Peak memory of the process in bytes since its start, which other tables may have caused."""
 
 
 class BuildReporter(Reporter, Protocol):
-    """Receives the news of a build."""
+    """Receives reports on a build."""
 
     def done(self, built: Built, seconds_left: float) -> None:
-        """The table is in place; the others should take about ``seconds_left``."""
+        """Report a finished table; the remaining ones should take about ``seconds_left``."""
 
 
 def build_table(
     material: Material, directory: Path, reporter: Reporter, variant: Variant, threads: int
 ) -> Built:
-    """Build one table whose sub-tables lie in the directory; the caller sees to locks and to the disk.
+    """Build one table whose sub-tables are in the directory; the caller has locked it and checked the disk.
 
     :raises TbgenError: if there is too little memory, or something cannot be read or written.
     """
     from tbgen.packed.sources import Sources
 
     compile_kernels(reporter, [material])
-    make_room([estimate(material, variant, threads)])
+    ensure_memory([estimate(material, variant, threads)])
     with Sources(directory, variant, threads) as sources:
         return solve_and_write(material, directory, sources, reporter.progress, variant, threads)
 
 
 def compile_kernels(reporter: Reporter, materials: Collection[Material]) -> None:
-    """Compile the kernels that tables of some materials are solved by, as far as they are not in the
-    cache."""
+    """Compile the kernels that solve tables of these materials, unless they are in the cache."""
     from tbgen.packed import packed_warmup
     from tbgen.retro import described_warmup, solver_warmup
 
@@ -113,11 +115,11 @@ def solve_and_write(
     threads: int,
     copied: Collection[Material] = (),
 ) -> Built:
-    """Build one table whose sub-tables are among the sources; the caller sees to all else.
+    """Build one table from sources that contain its sub-tables; the caller checks locks, memory and disk.
 
-    A packed table that is among ``copied`` is kept plain too, until the build ends.
-    Whatever ``progress`` raises ends the work, and nothing of the table is left.
-
+    :param progress: called with the progress of the table; if it raises an exception, the work ends, and no
+        part of the table remains.
+    :param copied: packed tables of which a plain copy is kept until the end of the build.
     :raises TbgenError: if something cannot be read or written.
     """
     from tbgen.packed.encode import packed_content
@@ -127,12 +129,12 @@ def solve_and_write(
 
     begun, stages = time.perf_counter(), Stages()
     with stages.timed("sub-tables"):
-        around = sources.around(material)
+        sub_tables = sources.around(material)
     form, layout = form_of(material), layout_of(material)
     finder = NeedFinder(layout) if form is AccruedForm.FUNCTIONS else None
     table = solve(
         material,
-        around,
+        sub_tables,
         variant,
         threads=threads,
         progress=progress,

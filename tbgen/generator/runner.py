@@ -1,6 +1,6 @@
-"""Building missing tables: in order, several at once, as far as memory allows; one build at a time.
+"""Building missing tables in order, several at once as far as memory allows.
 
-One at a time per directory and variant, which a lock sees to.
+A lock ensures that only one build at a time runs per directory and variant.
 """
 
 import contextlib
@@ -24,8 +24,8 @@ from tbgen.generator.one_table import (
     Built,
     available,
     compile_kernels,
-    has_room,
-    make_room,
+    ensure_memory,
+    fits_memory,
     solve_and_write,
 )
 from tbgen.generator.schedule import BuildCourse, BuildSchedule, Limits
@@ -36,17 +36,18 @@ from tbgen.system.files import remove_leftovers, remove_own
 from tbgen.system.locks import NoLocksError, lock, try_lock
 
 LOCK_NAME: Final = ".tbgen.lock"
-"""The lock file for r-mobility; it stays, empty locks cost nothing, and the system releases it when its
-holder ends."""
+"""Name of the lock file for r-mobility. The file is never removed; the system releases the lock when the
+process that holds it ends."""
 
 
 @contextlib.contextmanager
 def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant) -> Iterator[None]:
-    """Hold the directory's build lock for a variant, waiting for another build of it to end.
+    """Hold the directory's build lock for a variant, after waiting for any other build to end.
 
-    ``on_wait`` is told once, in a sentence, if there is something to wait for, or if the file system has no
-    locks: then two builds would do the same work twice and harm nothing, since tables appear by renaming.
+    A file system without locks is accepted: two builds would do the same work twice, but harm nothing, since
+    finished tables are renamed into place.
 
+    :param on_wait: called once with a sentence if another build is at work, or the file system has no locks.
     :raises TbgenError: if the directory cannot be written.
     """
     path = directory / (LOCK_NAME if variant is Variant.R_MOBILITY else f".tbgen.{variant}.lock")
@@ -55,7 +56,9 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise TbgenError(f"the disk is full: nothing can be written to {directory}; make room") from error
+            raise TbgenError(
+                f"the disk is full: nothing can be written to {directory}; free some space"
+            ) from error
         raise TbgenError(
             f"no tables can be written to {directory} ({os.strerror(error.errno or 0)}); "
             "choose another directory with --dir"
@@ -69,7 +72,7 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
                 )
                 lock(descriptor)
         except NoLocksError:
-            on_wait(f"{directory} has no file locks: see to it that no other build is at work there")
+            on_wait(f"{directory} has no file locks: make sure that no other build is at work there")
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.lseek(descriptor, 0, os.SEEK_SET)
@@ -82,13 +85,13 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
 def missing(
     materials: Iterable[Material], directory: Path, variant: Variant, *, force: Iterable[Material] = ()
 ) -> list[Material]:
-    """Return what a build of these materials in a variant has to make, in build order.
+    """Return the tables that a build of these materials in a variant has to make, in build order.
 
-    :param force: materials to make even if their table is there.
-    :raises DamagedTableError: if a table that is there cannot be used.
+    :param force: materials to build even if their tables exist.
+    :raises DamagedTableError: if an existing table cannot be used.
     """
     forced = set(force)
-    return [m for m in closure(materials) if m in forced or not _is_there(m, directory, variant)]
+    return [m for m in closure(materials) if m in forced or not _exists(m, directory, variant)]
 
 
 def build(
@@ -102,21 +105,20 @@ def build(
     threads: int = 2,
     memory: int | None = None,
 ) -> list[Built]:
-    """Build tables and whatever sub-tables they need; finished ones are skipped.
+    """Build tables and all missing sub-tables; tables that exist are skipped.
 
-    An interrupted build loses the tables at work and nothing else: the next build goes on from there.
+    An interrupted build loses only the tables at work: the next build resumes from the finished ones.
 
-    :param variant: what the tables and their sub-tables are for.
-    :param force: build the named materials anew even if their tables are there.
-    :param jobs: how many tables may be at work at once. One that would not fit into memory beside the others
-        waits for them.
-    :param threads: how many the tables at work share.
-    :param memory: bytes that the process may take, which between tables keeps what it has had within them;
-        None for what its largest table needs, if the machine has as much, and with several at once for what
-        they were foreseen to take together.
+    :param variant: the variant of the tables and their sub-tables.
+    :param force: rebuild the named materials even if their tables exist.
+    :param jobs: maximum number of tables at work at once. A table that would not fit into memory beside the
+        others waits for them.
+    :param threads: number of threads that the tables at work share.
+    :param memory: bytes that the process may use; up to this limit, it need not return unused memory to the
+        system. None for the estimated peak of the build, if the machine has as much.
     :returns: the tables in the order in which they were finished.
-    :raises TbgenError: if there is too little memory or room on the disk, or something cannot be read or
-        written; tables finished before are kept, and those at work are finished first.
+    :raises TbgenError: if there is too little memory or disk space, or something cannot be read or written;
+        tables finished before are kept, and those at work are finished first.
     """
     wanted = list(materials)
     if not force and is_done(wanted, directory, reporter, variant):
@@ -125,9 +127,9 @@ def build(
         if not todo:
             return []
         schedule = schedule_of(todo, variant)
-        needs = [schedule.estimate(material, threads) for material in todo]
-        make_room(needs, memory)
-        check_disk(needs, directory, schedule.copies)
+        estimates = [schedule.estimate(material, threads) for material in todo]
+        ensure_memory(estimates, memory)
+        check_disk(estimates, directory, schedule.copies)
         compile_kernels(reporter, todo)
         from tbgen.packed.sources import Sources
 
@@ -140,7 +142,7 @@ def build(
 
 
 def is_done(wanted: list[Material], directory: Path, reporter: Reporter, variant: Variant) -> bool:
-    """Return whether all tables are there, even where nothing can be written; then tidy the directory."""
+    """Return whether all tables exist; if so, remove leftovers. The directory may be read-only."""
     if missing(wanted, directory, variant):
         return False
     _tidy(directory, reporter)
@@ -151,9 +153,9 @@ def is_done(wanted: list[Material], directory: Path, reporter: Reporter, variant
 def locked(
     wanted: list[Material], directory: Path, reporter: Reporter, variant: Variant, force: bool
 ) -> Iterator[list[Material]]:
-    """Give what is to be built, with the directory locked and tidied; plain copies are removed at the end.
+    """Lock the directory, remove leftovers, and yield the tables to build; remove plain copies at the end.
 
-    :param force: build the named materials anew even if their tables are there.
+    :param force: rebuild the named materials even if their tables exist.
     """
     with build_lock(directory, reporter.note, variant):
         _tidy(directory, reporter)
@@ -168,36 +170,36 @@ def locked(
 
 
 def schedule_of(todo: list[Material], variant: Variant) -> BuildSchedule:
-    """Return the order in which to build what is missing, on one machine."""
+    """Return the schedule of a build on one machine."""
     return BuildSchedule(
         todo, lambda material, threads: estimate(material, variant, threads), copies(todo, variant)
     )
 
 
 def limits_of(jobs: int, threads: int, memory: int | None) -> Limits:
-    """Return what the tables of a build may take together at present.
+    """Return the present limits of a build.
 
-    :param memory: bytes that the process may take; None for what the machine has free.
+    :param memory: bytes that the process may use; None for what :func:`available` returns.
     """
     return Limits(jobs, threads, available() if memory is None else memory)
 
 
 def _tidy(directory: Path, reporter: Reporter) -> None:
-    """Remove what killed writers of tables and layers have left, as far as that is allowed."""
+    """Remove the temporary files of killed writers of tables and layers, as far as permissions allow."""
     for path in remove_leftovers(directory):
         reporter.note(f"removed {path.name}, left by an interrupted build")
 
 
 class _BuildStoppedError(Exception):
-    """The build has ended before the table at work."""
+    """The build ended before this table was finished."""
 
 
 @dataclass
 class _LocalBuild:
-    """One build: begins each table on a thread of a pool when its turn has come.
+    """One build; each table is built on a thread of a thread pool.
 
-    Threads and not processes: the kernels and all that takes long run without the interpreter lock, small
-    sub-tables are read once for all, and nothing is left when the process ends, however it ends.
+    Threads rather than processes are used for three reasons: kernels and all other long steps run without the
+    interpreter lock; small sub-tables are read once and shared; and no child process can outlive the build.
     """
 
     schedule: BuildSchedule
@@ -210,74 +212,79 @@ class _LocalBuild:
 
     def __post_init__(self) -> None:
         limits = self.limits()
-        self._foreseen = self.schedule.outlook(limits).memory
+        self._planned_memory = self.schedule.outlook(limits).memory
         self._course = BuildCourse(self.schedule, self.reporter, self.limits)
         self._pool = ThreadPoolExecutor(limits.jobs)
-        self._news: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        """What tables at work have to tell, to be called on the thread of the build."""
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        """Calls that report on tables at work, to be made on the thread of the build."""
         self._stopped = False
 
     def run(self) -> list[Built]:
-        """Build all; return it in the order in which it was finished.
+        """Build all tables and return them in the order in which they were finished.
 
-        :raises TbgenError: of the first table that failed, when the others at work have ended.
+        :raises TbgenError: the error of the first table that failed, after the others at work have ended.
         """
         try:
-            self._begin_what_can()
+            self._begin_tables()
             while self._course.at_work:
-                self._news.get()()
+                self._calls.get()()
         finally:
             self._stop()
         return self._course.outcome()
 
-    def _begin_what_can(self) -> None:
+    def _begin_tables(self) -> None:
+        """Begin the tables that can be built now."""
         course = self._course
-        for need in self.schedule.to_begin(course.built, course.at_work, self.limits()):
+        for table in self.schedule.to_begin(course.built, course.at_work, self.limits()):
             at_work = list(course.at_work.values())
             try:
-                check_disk([*at_work, need], self.directory, self.schedule.copies)  # others use it too
+                # Other programs use the disk too, so its free space may have changed.
+                check_disk([*at_work, table], self.directory, self.schedule.copies)
                 if not at_work:
-                    make_room([need], self.memory)
-                elif not has_room(need, at_work, self._foreseen, self.memory):
-                    return  # it waits for them
+                    ensure_memory([table], self.memory)
+                elif not fits_memory(table, at_work, self._planned_memory, self.memory):
+                    return  # the table waits until one at work has finished
             except TbgenError as error:
-                self._fail(need.material, error)
+                self._fail(table.material, error)
                 return
-            course.begin(need)
-            progress = partial(self._progress, need.material)
-            future = self._pool.submit(self.task, need.material, threads=need.threads, progress=progress)
-            future.add_done_callback(partial(self._hear_end, need))
+            course.begin(table)
+            progress = partial(self._progress, table.material)
+            future = self._pool.submit(self.task, table.material, threads=table.threads, progress=progress)
+            future.add_done_callback(partial(self._queue_end, table))
 
     def _progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
-        """Hand on how far a table has got, on a thread of its own, and end it there after a stop."""
+        """Queue a progress report, on the thread of the table; after a stop, end that thread."""
         if self._stopped:
             raise _BuildStoppedError
-        self._news.put(partial(self._course.progress, material, stage, done, total))
+        self._calls.put(partial(self._course.progress, material, stage, done, total))
 
-    def _hear_end(self, need: Estimate, future: "Future[Built]") -> None:
-        """Hand on that a table has ended, on a thread of its own."""
-        self._news.put(partial(self._end, need, future))
+    def _queue_end(self, table: Estimate, future: "Future[Built]") -> None:
+        """Queue the report that a table has ended, on the thread of the table."""
+        self._calls.put(partial(self._end, table, future))
 
-    def _end(self, need: Estimate, future: "Future[Built]") -> None:
-        """Take note of a table that is finished or failed, and begin what can be done now."""
+    def _end(self, table: Estimate, future: "Future[Built]") -> None:
+        """Record a table that is finished or has failed, and begin the tables that can be built now."""
         error = future.exception()
         if error is None:
-            self._course.finish(need, future.result())
+            self._course.finish(table, future.result())
         else:
-            self._course.drop(need.material)
-            self._fail(need.material, error)
+            self._course.drop(table.material)
+            self._fail(table.material, error)
         if not self._course.failure:
-            self._begin_what_can()
+            self._begin_tables()
 
     def _fail(self, material: Material, error: BaseException) -> None:
-        """Remember why the build fails; the tables at work are finished, and no other begins."""
+        """Record the failure of a table; those at work are finished, and no other begins."""
         if isinstance(error, MemoryError):
             remedy = "build with fewer --jobs" if self._course.at_work else "build on a larger machine"
             error = TbgenError(f"not enough memory for {material}: {remedy}")
         self._course.fail(material, error)
 
     def _stop(self) -> None:
-        """Leave nothing at work, and nothing of it on the disk; kernels that run cannot be interrupted."""
+        """Stop the tables at work and remove their temporary files.
+
+        Running kernels cannot be interrupted, so threads are not waited for if any table is still at work.
+        """
         self._stopped = True
         at_work = self._course.at_work
         self._pool.shutdown(wait=not at_work, cancel_futures=True)
@@ -285,7 +292,7 @@ class _LocalBuild:
             remove_own(table_path(self.directory, material.name, self.variant))
 
 
-def _is_there(material: Material, directory: Path, variant: Variant) -> bool:
+def _exists(material: Material, directory: Path, variant: Variant) -> bool:
     try:
         with StoredFile(table_path(directory, material.name, variant), material=material):
             return True

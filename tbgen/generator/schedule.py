@@ -1,6 +1,6 @@
-"""Which table of a build begins next, and the course of the build: what is finished, what is at work.
+"""The schedule of a build, and its course: the tables finished and those at work.
 
-One begins whose sub-tables are finished, if there is memory for it.
+A table begins when its sub-tables are finished and there is enough memory.
 """
 
 import time
@@ -11,57 +11,57 @@ from heapq import heappop, heappush
 from typing import Final
 
 from tbgen.board.material import Material
-from tbgen.generator.estimate import Estimate, together
+from tbgen.generator.estimate import Estimate, combined_peak
 from tbgen.generator.one_table import BuildReporter, Built
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the tables that are at work at one time may take together."""
+    """The limits that all tables at work share."""
 
     jobs: int
-    """How many tables."""
+    """Maximum number of tables at work."""
     threads: int
-    """Threads, which the tables share evenly; each has at least one."""
+    """Number of threads, which the tables share evenly; each has at least one."""
     memory: int
-    """Bytes; a table alone may take more, for what it needs is checked before a build begins."""
+    """Memory in bytes. A single table may exceed it, since its memory is checked before the build begins."""
 
 
 @dataclass(frozen=True)
 class BuildSchedule:
-    """The order of a build. Nothing in here changes: what is finished and what is at work is passed in."""
+    """The order of a build. It is immutable: finished tables and those at work are arguments."""
 
     todo: Sequence[Material]
     """The tables to build, in build order."""
     estimate: Callable[[Material, int], Estimate]
-    """What a table needs on some number of threads."""
+    """Returns the cost of a table for a number of threads."""
     copies: Mapping[Material, int] = field(default_factory=dict)
-    """Bytes of the plain copies that the build keeps until it ends, by material."""
+    """Sizes in bytes of the plain copies that the build keeps until its end, by material."""
 
     def ready(self, finished: Iterable[Material]) -> list[Material]:
-        """Return the tables that are not finished and whose sub-tables are, those at work among them."""
-        left = set(self.todo).difference(finished)
-        return [material for material in self.todo if material in left and not left & self._needed[material]]
+        """Return the unfinished tables whose sub-tables are finished, including tables at work."""
+        open_ = set(self.todo).difference(finished)
+        return [each for each in self.todo if each in open_ and not open_ & self._needed[each]]
 
     def to_begin(
         self, finished: Iterable[Material], at_work: Mapping[Material, Estimate], limits: Limits
     ) -> list[Estimate]:
-        """Return what is to begin now beside the tables at work, with its number of threads.
+        """Return the tables to begin now beside those at work, with their number of threads.
 
-        As many tables as there can be, and the threads are shared among so many; where nothing is at work
-        and nothing would fit, the first table begins alone.
+        As many tables as possible begin, and share the threads. If nothing is at work, the first table begins
+        even if the limit of memory is too small for it.
         """
         ready = [material for material in self.ready(finished) if material not in at_work]
         kept = self._kept(finished)
         for at_once in range(min(limits.jobs, len(at_work) + len(ready)), len(at_work), -1):
             threads = max(1, limits.threads // at_once)
-            needs = list(at_work.values())
+            tables = list(at_work.values())
             for material in ready:
-                need = self.estimate(material, threads)
-                if not needs or together([*needs, need], kept) <= limits.memory:
-                    needs.append(need)
-                if len(needs) == at_once:
-                    return needs[len(at_work) :]
+                table = self.estimate(material, threads)
+                if not tables or combined_peak([*tables, table], kept) <= limits.memory:
+                    tables.append(table)
+                if len(tables) == at_once:
+                    return tables[len(at_work) :]
         return []
 
     def outlook(
@@ -71,50 +71,50 @@ class BuildSchedule:
         at_work: Mapping[Material, tuple[Estimate, float]] | None = None,
         pace: float = 1.0,
     ) -> "Outlook":
-        """Foresee the rest of a build by the estimates of its tables.
+        """Simulate the rest of a build with the estimates of its tables.
 
-        :param at_work: with the seconds since each began.
-        :param pace: how many times its estimate a table takes.
+        :param at_work: the tables at work, each with the seconds since it began.
+        :param pace: ratio of actual to estimated time.
         """
         done, working = set(finished), dict[Material, Estimate]()
-        now, memory, most = 0.0, 0, 0
+        now, memory, most_jobs = 0.0, 0, 0
         ends: list[tuple[float, Material]] = []
-        for material, (need, spent) in (at_work or {}).items():
-            working[material] = need
-            heappush(ends, (max(0.0, need.seconds * pace - spent), material))
+        for material, (table, spent) in (at_work or {}).items():
+            working[material] = table
+            heappush(ends, (max(0.0, table.seconds * pace - spent), material))
         while len(done) < len(self.todo):
-            for need in self.to_begin(done, working, limits):
-                working[need.material] = need
-                heappush(ends, (now + need.seconds * pace, need.material))
-            memory = max(memory, together(working.values(), self._kept(done)))
-            most = max(most, len(working))
+            for table in self.to_begin(done, working, limits):
+                working[table.material] = table
+                heappush(ends, (now + table.seconds * pace, table.material))
+            memory = max(memory, combined_peak(working.values(), self._kept(done)))
+            most_jobs = max(most_jobs, len(working))
             now, material = heappop(ends)
             del working[material]
             done.add(material)
-        return Outlook(now, memory, most)
+        return Outlook(now, memory, most_jobs)
 
     def _kept(self, finished: Iterable[Material]) -> int:
         return sum(self.estimate(material, 1).kept for material in finished)
 
     @cached_property
     def _needed(self) -> dict[Material, set[Material]]:
-        """Of every table to build the sub-tables that are to be built too."""
+        """For each table to build, those of its sub-tables that also have to be built."""
         return {material: material.successors() & set(self.todo) for material in self.todo}
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What the rest of a build takes, as far as can be foreseen."""
+    """The estimated cost of the rest of a build."""
 
     seconds: float
     memory: int
-    """The most bytes at one time."""
+    """Peak memory in bytes."""
     jobs: int
-    """The most tables at one time."""
+    """Greatest number of tables at work at once."""
 
 
-_SURE: Final = 60.0
-"""Seconds of tables that are done from which on they tell how fast this machine is."""
+_PRIOR_SECONDS: Final = 60.0
+"""Weight of the assumption that estimates are correct, as seconds of finished tables."""
 
 
 class BuildCourse:
@@ -126,64 +126,67 @@ class BuildCourse:
     def __init__(
         self, schedule: BuildSchedule, reporter: BuildReporter, limits: Callable[[], Limits]
     ) -> None:
-        """``limits`` says what the tables at work may take together, now and, as far as one knows, later."""
+        """Begin to track a build.
+
+        :param limits: returns the present limits, which are assumed for the rest of the build too.
+        """
         self.schedule = schedule
         self.built: dict[Material, Built] = {}
         """The finished tables, in the order in which they were finished."""
         self.at_work: dict[Material, Estimate] = {}
-        """The tables begun and not finished."""
+        """The tables that have begun and are not finished."""
         self.failure: BaseException | None = None
-        """Why the build fails: no other table begins."""
+        """The first failure of a table; after it, no other table begins."""
         self._reporter, self._limits = reporter, limits
-        self._foreseen = self._taken = _SURE
+        self._estimated_seconds = self._actual_seconds = _PRIOR_SECONDS
         self._begun: dict[Material, float] = {}
-        """When tables were begun, in the order in which they were first."""
+        """The times at which tables last began, in the order in which they first began."""
         self._shown: Material | None = None
 
     @property
     def is_finished(self) -> bool:
-        """Whether all tables are."""
+        """Whether all tables are finished."""
         return len(self.built) == len(self.schedule.todo)
 
     def outcome(self) -> list[Built]:
         """Return the finished tables, in the order in which they were finished.
 
-        :raises BaseException: of the first table that failed, if one did.
+        :raises BaseException: the failure of the first table that failed, if any.
         """
         if self.failure:
             raise self.failure
         return list(self.built.values())
 
     def fail(self, material: Material, error: BaseException) -> None:
-        """A table cannot be built: the first one ends the build, when the others at work are finished."""
+        """Record that a table cannot be built; the first failure ends the build once those at work finish."""
         if self.failure is None:
             self.failure = error
             if others := len(self.at_work.keys() - {material}):
-                self._reporter.note(f"{material} has failed; tables at work, to be finished: {others}")
+                self._reporter.note(f"{material} has failed; tables still at work: {others}")
 
-    def begin(self, need: Estimate) -> None:
-        """A table begins, or begins anew."""
-        self.at_work[need.material], self._begun[need.material] = need, time.monotonic()
-        self._show(need.material)
+    def begin(self, table: Estimate) -> None:
+        """Record that a table begins, or begins again."""
+        self.at_work[table.material], self._begun[table.material] = table, time.monotonic()
+        self._show(table.material)
 
     def progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
-        """A table has got so far (:meth:`Reporter.progress`)."""
+        """Report the progress of a table if it is the one shown (:meth:`Reporter.progress`)."""
         if material == self._shown:
             others = [other.name for other in self.at_work if other != material]
             beside = f"beside {', '.join(others)}, " if others else ""
             self._reporter.progress(beside + stage, done, total)
 
-    def finish(self, need: Estimate, built: Built) -> None:
-        """A table is in place."""
-        self.at_work.pop(need.material, None)
-        self.built[need.material] = built
-        self._foreseen += need.seconds
-        self._taken += built.seconds
+    def finish(self, table: Estimate, built: Built) -> None:
+        """Record and report a finished table."""
+        self.at_work.pop(table.material, None)
+        self.built[table.material] = built
+        self._estimated_seconds += table.seconds
+        self._actual_seconds += built.seconds
         self._reporter.done(built, self._seconds_left())
-        self.drop(need.material)
+        self.drop(table.material)
 
     def drop(self, material: Material) -> None:
-        """A table is at work no more."""
+        """Record that a table is no longer at work, and show another one."""
         self.at_work.pop(material, None)
         if self._shown == material:
             self._shown = None
@@ -197,6 +200,6 @@ class BuildCourse:
 
     def _seconds_left(self) -> float:
         now = time.monotonic()
-        at_work = {material: (need, now - self._begun[material]) for material, need in self.at_work.items()}
-        pace = self._taken / self._foreseen
+        at_work = {material: (table, now - self._begun[material]) for material, table in self.at_work.items()}
+        pace = self._actual_seconds / self._estimated_seconds
         return self.schedule.outlook(self._limits(), self.built, at_work, pace).seconds

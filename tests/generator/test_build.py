@@ -159,4 +159,4 @@ def test_a_file_system_without_locks(own: Path, monkeypatch: pytest.MonkeyPatch)
     diary = Diary()
     build([KBVK], own, diary, variant=R)
     assert diary.finished == ["KBvK"]
-    assert diary.notes == [f"{own} has no file locks: see to it that no other build is at work there"]
+    assert diary.notes == [f"{own} has no file locks: make sure that no other build is at work there"]

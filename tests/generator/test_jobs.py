@@ -18,7 +18,7 @@ from tbgen.cli.build import Journal
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
 from tbgen.generator import Built, build, estimate, one_table
-from tbgen.generator.estimate import together
+from tbgen.generator.estimate import combined_peak
 from tbgen.generator.runner import LOCK_NAME
 from tbgen.index.table import AccruedForm
 from tbgen.retro import solver
@@ -121,7 +121,7 @@ def test_no_copies_are_left_by_a_build_that_fails(tmp_path: Path, monkeypatch: p
     assert sorted(os.listdir(tmp_path)) == sorted({*FILES} - {"KPvK.r.h5"})
 
 
-def test_tables_are_at_work_together(empty: Path) -> None:
+def test_tables_are_at_work_combined_peak(empty: Path) -> None:
     """As many as there may be; the reporter follows one after the other."""
     diary = Events()
     build(ALL, empty, diary, variant=R, jobs=3, threads=3)
@@ -136,7 +136,7 @@ def test_memory_decides_how_many(empty: Path, monkeypatch: pytest.MonkeyPatch) -
     """Not more than --memory allows, nor more than the machine has free."""
     monkeypatch.setattr(one_table, "held", lambda: 0)
     one = max(estimate(Material.parse(name), R, 4).memory for name in PIECES)
-    two = together([estimate(Material.parse(name), R, 2) for name in PIECES[:2]])
+    two = combined_peak([estimate(Material.parse(name), R, 2) for name in PIECES[:2]])
     assert two > one
     for cap, free, at_once in ((one, 1 << 40, 1), (two, 0, 2), (None, one, 1), (None, 1 << 40, 4)):
         diary = Events()
@@ -152,15 +152,15 @@ def test_what_the_process_holds_besides_counts(empty: Path, monkeypatch: pytest.
     needs = [estimate(Material.parse(name), R, 2) for name in PIECES[:2]]
     given: list[str] = []
     monkeypatch.setattr(one_table, "give_back", lambda: given.append("back"))
-    for held, room in ((0, True), (together(needs[:1]), True), (together(needs[:1]) + 1, False)):
+    for held, room in ((0, True), (combined_peak(needs[:1]), True), (combined_peak(needs[:1]) + 1, False)):
         monkeypatch.setattr(one_table, "held", lambda held=held: held)
-        assert one_table.has_room(needs[1], needs[:1], 0, together(needs)) == room
+        assert one_table.fits_memory(needs[1], needs[:1], 0, combined_peak(needs)) == room
     assert given == ["back"]
-    monkeypatch.setattr(one_table, "available", lambda: 2 * together(needs))
-    for foreseen, back in ((together(needs) + 1, 1), (together(needs), 2)):
-        assert one_table.has_room(needs[1], needs[:1], foreseen)  # the machine has as much
+    monkeypatch.setattr(one_table, "available", lambda: 2 * combined_peak(needs))
+    for foreseen, back in ((combined_peak(needs) + 1, 1), (combined_peak(needs), 2)):
+        assert one_table.fits_memory(needs[1], needs[:1], foreseen)  # the machine has as much
         assert len(given) == back
-    monkeypatch.setattr("tbgen.generator.runner.has_room", lambda *_: False)
+    monkeypatch.setattr("tbgen.generator.runner.fits_memory", lambda *_: False)
     diary = Events()
     build(FOUR, empty, diary, variant=R, jobs=4)
     assert diary.events == [f"{name} {what}" for name in PIECES for what in ("begins", "ends")]
@@ -172,7 +172,7 @@ def test_a_failing_table_does_not_lose_the_others(empty: Path, monkeypatch: pyte
     with pytest.raises(TbgenError, match="something is wrong"):
         build(ALL, empty, diary, variant=R, jobs=3)
     assert sorted(diary.finished) == ["KBvK", "KRvK"]
-    assert diary.notes == ["KQvK has failed; tables at work, to be finished: 2"] or len(diary.notes) == 0
+    assert diary.notes == ["KQvK has failed; tables still at work: 2"] or len(diary.notes) == 0
     assert {material.name for material in tables_in(empty, R)} == {"KvK", "KBvK", "KRvK"}
     monkeypatch.undo()
     build(ALL, empty, diary, variant=R, jobs=3)
@@ -203,7 +203,7 @@ def test_disk_is_checked_for_all_at_work(empty: Path, monkeypatch: pytest.Monkey
     with pytest.raises(TbgenError, match="the disk is full: the 2 tables need about"):
         build(FOUR, empty, diary, variant=R, jobs=2)
     assert diary.events == ["KQvK begins", "KQvK ends"]
-    assert diary.notes == ["KRvK has failed; tables at work, to be finished: 1"]
+    assert diary.notes == ["KRvK has failed; tables still at work: 1"]
 
 
 def test_an_interruption_in_python(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,9 @@ def test_a_disk_that_others_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """It has room for all tables at the start, and none when the second is to begin."""
     with_free(monkeypatch, 10**9, 10**9, 10_000)
     diary = Diary()
-    with pytest.raises(TbgenError, match=r"the disk is full: KBvK needs about .* make room and build again"):
+    with pytest.raises(
+        TbgenError, match=r"the disk is full: KBvK needs about .* free some space and build again"
+    ):
         build([KBVK], tmp_path, diary, variant=R)
     assert (diary.begun, diary.finished) == ([("KvK", 1, 2)], ["KvK"])
     assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
@@ -79,7 +81,7 @@ def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pyte
             super().done(built, seconds_left)
             holding = 1 << 30
 
-    hog, words = Hog(), "of memory, with what the process holds already, and --memory allows"
+    hog, words = Hog(), "of memory, including what the process uses already, and --memory allows"
     for _ in range(2):  # before the second table, then at the start
         with pytest.raises(TbgenError, match=rf"^KBvK needs about [\d,]+ MiB {words}"):
             build([KBVK], tmp_path, hog, variant=R, memory=need)

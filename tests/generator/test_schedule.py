@@ -6,12 +6,12 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
-from tbgen.generator.estimate import Estimate, estimate, together
+from tbgen.generator.estimate import Estimate, combined_peak, estimate
 from tbgen.generator.schedule import BuildSchedule, Limits
 from tbgen.index.table import KEPT
 from tests.support.exhaustive import exhaustive
 
-BASE = together([])
+BASE = combined_peak([])
 KVK, KQVK, KRVK, KBVK, KNVK, KPVK = all_materials(3)
 
 
@@ -72,9 +72,9 @@ def test_finished_tables_that_are_kept() -> None:
     largest = max(schedule.estimate(material, 1).memory for material in all_materials(4))
     assert largest < schedule.outlook(limits).memory <= largest + KEPT
     lone = schedule.estimate(KPVK, 1)
-    assert together([lone]) == lone.memory
-    assert together([lone], 100 << 20) == lone.memory - lone.shared + BASE + (100 << 20)
-    assert together([lone], 1 << 40) == lone.memory - lone.shared + BASE + KEPT
+    assert combined_peak([lone]) == lone.memory
+    assert combined_peak([lone], 100 << 20) == lone.memory - lone.shared + BASE + (100 << 20)
+    assert combined_peak([lone], 1 << 40) == lone.memory - lone.shared + BASE + KEPT
     assert estimate(Material.parse("KQRvKR"), Variant.R_MOBILITY).kept == 0
 
 
@@ -108,7 +108,7 @@ def test_no_order_breaks_the_rules(seed: int) -> None:
             assert need.material.successors() <= {*finished}
             at_work[need.material] = need
         assert 0 < len(at_work) <= limits.jobs
-        assert len(at_work) == 1 or together(at_work.values()) <= limits.memory
+        assert len(at_work) == 1 or combined_peak(at_work.values()) <= limits.memory
         assert sum(need.threads for need in at_work.values()) <= limits.threads or all(
             need.threads == 1 for need in at_work.values()
         )

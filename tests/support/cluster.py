@@ -57,7 +57,7 @@ def cluster_of_threads() -> Iterator["LocalCluster"]:
             silence_logs=50,
         ) as local,
     ):
-        patient.setattr(cluster_workers, "_CONNECTING", 300.0)
+        patient.setattr(cluster_workers, "_CONNECT_TIMEOUT_SECONDS", 300.0)
         yield local
 
 

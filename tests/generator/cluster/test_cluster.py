@@ -93,7 +93,9 @@ def test_a_disk_that_others_fill(
 ) -> None:
     """It has room for all tables at the start, and none when the second is to begin."""
     with_free(monkeypatch, 10**9, 10**9, 10_000)
-    with pytest.raises(TbgenError, match=r"the disk is full: KBvK needs about .* make room and build again"):
+    with pytest.raises(
+        TbgenError, match=r"the disk is full: KBvK needs about .* free some space and build again"
+    ):
         build_on_cluster([KBVK], tmp_path, Diary(), cluster.scheduler_address, variant=R)
     assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
 
@@ -127,19 +129,19 @@ def test_clusters_that_cannot_do_the_build(
     assert "MiB of memory and --memory allows 1 MiB, and 1 more" in refused(cluster, tmp_path, memory=1 << 20)
     with monkeypatch.context() as patch:
         patch.setattr(cluster_workers, "__version__", "9.9")
-        assert "install that there" in refused(cluster, tmp_path)
+        assert "install tbgen " in refused(cluster, tmp_path)
     with monkeypatch.context() as patch:  # a worker that joins later
         patch.setattr(cluster_build, "__version__", "9.9")
         assert ", which has joined the build, has tbgen " in refused(cluster, tmp_path)
     with monkeypatch.context() as patch:
         elsewhere = tmp_path.parent / "elsewhere" / "probe"
         patch.setattr(cluster_build, "shared_probe", lambda _: contextlib.nullcontext(elsewhere))
-        assert f"does not see the directory {elsewhere.parent} of the others" in refused(cluster, tmp_path)
+        assert f"does not see the shared directory {elsewhere.parent}: " in refused(cluster, tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(cluster_workers, "look_around", NotInstalled())
+        patch.setattr(cluster_workers, "inspect_worker", NotInstalled())
         sentence = refused(cluster, tmp_path)
-        assert f"cannot build tables, install tbgen {cluster_workers.__version__} there: " in sentence
-        assert "No module named 'only_here'" in sentence
+        assert "cannot build tables: " in sentence
+        assert f"No module named 'only_here'; install tbgen {cluster_workers.__version__} there" in sentence
 
 
 class NotInstalled:
@@ -158,7 +160,7 @@ def test_workers_must_say_how_much_memory_they_have() -> None:
     check_workers([worker, replace(worker, memory=0)], needs)
     with pytest.raises(TbgenError, match="no worker says how much memory it has for tables"):
         check_workers([replace(worker, memory=0)], needs)
-    with pytest.raises(TbgenError, match="Dask ends it beyond 3,815 MiB: start it with --memory-limit 0"):
+    with pytest.raises(TbgenError, match="Dask kills it beyond 3,815 MiB: start it with --memory-limit 0"):
         check_workers([worker, replace(worker, limit=4e9)], needs)
 
 
@@ -177,7 +179,7 @@ def test_addresses_where_no_scheduler_is(
     for address in ("", "8786", "nonsense://host:8786", "tcp://host"):
         sentence = failure(capsys, 2, *words, address)
         assert "is not the address of a scheduler, such as tcp://host:8786\n" in sentence
-    monkeypatch.setattr(cluster_workers, "_CONNECTING", 0.3)
+    monkeypatch.setattr(cluster_workers, "_CONNECT_TIMEOUT_SECONDS", 0.3)
     sentence = failure(capsys, 1, *words, "tcp://127.0.0.1:1")
     assert sentence.startswith("tbgen: no scheduler answers at tcp://127.0.0.1:1: start one with: ")
     assert os.listdir(tmp_path) == []
@@ -220,27 +222,25 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     run.topic = ""
     small, large = Worker("small", 1, 5, 0), Worker("large", 2, 9, 0)
     run.workers = {"small": small, "large": large}
-    run._hand_out()
+    run._assign_tables()
     assert paper.given == [("KvK", "large")]  # all others rest on it
     run.tasks.clear()
     run.course.built[Material.parse("KvK")] = SimpleNamespace(seconds=1.0)
-    run._hand_out()
+    run._assign_tables()
     assert paper.given[1:] == [("KQvK", "large"), ("KRvK", "small"), ("KBvK", "large")]
-    run._hand_out()
+    run._assign_tables()
     assert len(paper.given) == 4
     del run.workers["small"]
-    run._hand_out()
+    run._assign_tables()
     assert paper.cancelled == []  # as long as nobody has room for it
     for tries in range(4):
         run.workers[f"new{tries}"] = small
-        run._hand_out()
+        run._assign_tables()
         assert paper.given[-1] == ("KRvK", f"new{tries}")
         run._begin(Material.parse("KRvK"), f"new{tries}", f"new{tries} on host")
         del run.workers[f"new{tries}"]
     assert paper.cancelled == ["KRvK"] * 4
     run.workers["last"] = small
-    run._hand_out()
+    run._assign_tables()
     assert len(paper.given) == 8
-    assert "the worker at work on KRvK died, and so did all others that tried (4 in all" in str(
-        run.course.failure
-    )
+    assert "4 workers have died while building KRvK, the last one new3 on host: " in str(run.course.failure)

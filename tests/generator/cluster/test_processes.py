@@ -23,7 +23,7 @@ R = Variant.R_MOBILITY
 
 @pytest.fixture
 def scratch(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("tbgen.generator.cluster_workers._CONNECTING", 300.0)
+    monkeypatch.setattr("tbgen.generator.cluster_workers._CONNECT_TIMEOUT_SECONDS", 300.0)
     return tmp_path_factory.mktemp("scratch")
 
 
@@ -86,7 +86,7 @@ def test_the_only_worker_or_the_scheduler_is_gone(
         murderer = Murderer()
         sentence = {
             "worker": r"no worker is left for KBvK, which needs about .* MiB",
-            "scheduler": f"the scheduler {address} is gone: what is finished is kept, start it and the",
+            "scheduler": f"the scheduler {address} is gone: finished work is kept; start the scheduler",
         }[dies]
         with pytest.raises(TbgenError, match=sentence):
             build_kbvk(with_kvk(three_men, tmp_path), murderer, address, patience=1)
