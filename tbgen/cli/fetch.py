@@ -107,14 +107,14 @@ class _FetchReport:
     def summary(self) -> str:
         """Say beforehand what there is to do."""
         parts = [f"{self._to_fetch} to fetch, {size_text(self._plan.bytes)}"]
-        if self._plan.there:
-            parts.append(f"{len(self._plan.there)} in {self._plan.directory} already")
-        if others := self._plan.others:
-            names = listed([each.file for each in others])
-            parts.append(f"{len(others)} there with another content, which stays: {names}")
+        if self._plan.present:
+            parts.append(f"{len(self._plan.present)} in {self._plan.directory} already")
+        if different := self._plan.different:
+            names = listed([each.file for each in different])
+            parts.append(f"{len(different)} there with another content, which stays: {names}")
         return "; ".join(parts)
 
-    def came(self, size: int) -> None:
+    def received(self, size: int) -> None:
         """Count bytes."""
         with self._lock:
             self._bytes += size
@@ -139,8 +139,8 @@ class _FetchReport:
 def _document(to_do: FetchPlan, report: _FetchReport, error: TbgenError | None) -> dict[str, Any]:
     return {
         "fetched": [msgspec.to_builtins(file) for file in report.fetched],
-        "there": [file.file for file in to_do.there],
-        "other_content": [file.file for file in to_do.others],
+        "there": [file.file for file in to_do.present],
+        "other_content": [file.file for file in to_do.different],
         "missing": [file.file for file in to_do.wanted if file not in report.fetched],
         "error": None if error is None else {"code": error.code, "sentence": str(error)},
     }

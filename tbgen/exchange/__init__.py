@@ -1,1 +1,1 @@
-"""Tables between people: publishing a set for a web server, and fetching tables of one."""
+"""Publishing tables and cells for a web server, fetching published ones, and exporting flat files."""

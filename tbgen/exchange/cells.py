@@ -1,4 +1,4 @@
-"""Publishing and fetching solved cells, as ``--cells`` keeps them, which spares others the work."""
+"""Publishing and fetching the solved cells that ``--cells`` keeps."""
 
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
@@ -20,17 +20,18 @@ from tbgen.system.files import make_directory
 
 
 class MissingCellsError(TbgenError):
-    """There are no cells of some men, or none at all."""
+    """There are no cells of the requested men, or none at all."""
 
     exit_code = MissingTableError.exit_code
     code = "missing_cells"
 
 
 class MenOfCells:
-    """The men that cells are chosen by: of each name both sides, in either order; all cells if none is named.
+    """A filter of cells by their men.
 
-    :param names: names such as ``KRPvKRP``, of any number of men.
-    :raises UsageError: if one means nothing.
+    :param names: names such as ``KRPvKRP``, of any number of men, with the sides in either order; all cells
+        are chosen if there are no names.
+    :raises UsageError: if a name is malformed.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -38,20 +39,20 @@ class MenOfCells:
         self._chosen = {name: _sides_of(name) for name in self.names}
 
     def __contains__(self, file: str) -> bool:
-        """Whether the file of a cell is of such men."""
+        """Whether the men of the cell in a file are chosen."""
         return not self.names or _sides_of(file.split(".")[0]) in self._chosen.values()
 
     def without(self, files: Collection[str]) -> list[str]:
-        """Return the names of which there is no cell among some files."""
+        """Return the names that match none of the files."""
         found = {_sides_of(file.split(".")[0]) for file in files}
         return [name for name, sides in self._chosen.items() if sides not in found]
 
 
 def _sides_of(name: str) -> frozenset[tuple[str, ...]]:
-    """Return the men of both sides, whichever is which."""
+    """Return the men of both sides, regardless of colour and order."""
     sides = name.upper().split("V")
     if len(sides) != 2 or any(side.count("K") != 1 or not set(side) <= set("KQRBNP") for side in sides):
-        raise UsageError(f"{quote(name)} names no men of cells: expected both sides, such as KRPvKRP")
+        raise UsageError(f"{quote(name)} is not a name of men of cells, such as KRPvKRP: name both sides")
     return frozenset(tuple(sorted(side)) for side in sides)
 
 
@@ -62,13 +63,15 @@ def publish_cells(
     *,
     done: Callable[[PublishedFile, int, int], None] = lambda *_: None,
 ) -> PublishedSet:
-    """Lay out the cells of a directory with their list in another one, or in the same one, as
-    :func:`tbgen.exchange.publish.publish` does with tables. Others may add and remove cells meanwhile.
+    """Publish the cells of a directory in ``target``, which may be the same directory.
 
-    :param done: called with every cell, its number, and how many there are.
-    :raises MissingCellsError: if there are none, or none of some of the men.
-    :raises TbgenError: after all others are laid out, if some cannot be used; at once, if nothing can be
-        written.
+    This is like :func:`tbgen.exchange.publish.publish` for tables. Other processes may add and remove cells
+    meanwhile.
+
+    :param done: called with each cell, its number, and the number of cells.
+    :raises MissingCellsError: if there are no cells, or none that match one of the names.
+    :raises TbgenError: if some cells cannot be used, after all others are published; immediately if nothing
+        can be written.
     """
     paths = [path for path in sorted(directory.glob(f"*{SUFFIX}")) if is_file_name(path.name)]
     wanted = [path for path in paths if path.name in men]
@@ -109,14 +112,13 @@ def plan_cells(
     place: str,
     check: Callable[[str, int, int], None] | None = None,
 ) -> FetchPlan:
-    """Compare the cells of a set with those of a directory, as :func:`tbgen.exchange.fetch.plan` does with
-    tables.
+    """Compare the cells of a set with those of a directory, as :func:`tbgen.exchange.fetch.plan` does tables.
 
-    :param place: where the set is, for the sentence.
-    :param check: if given, all of every cell that is there is read, and this is called before; else only what
-        a cell says of itself is read.
-    :raises UsageError: if the directory is something else.
-    :raises MissingCellsError: if the set has none, or none of some of the men.
+    :param place: address or directory of the set, for messages.
+    :param check: called before each existing cell is read in full, with its file name, its number, and the
+        number of cells; None to read only the digests that the files state.
+    :raises UsageError: if the directory is not a directory of cells.
+    :raises MissingCellsError: if the set has no cells, or none that match one of the names.
     """
     check_directory(directory)
     chosen = [cell for cell in published.cells if cell.file in men]
@@ -125,8 +127,8 @@ def plan_cells(
     if not chosen:
         raise MissingCellsError(f"the set of {place} has no cells: choose another")
     wanted: list[PublishedCell] = []
-    there: list[PublishedCell] = []
-    others: list[PublishedCell] = []
+    present: list[PublishedCell] = []
+    different: list[PublishedCell] = []
     for number, cell in enumerate(chosen, 1):
         if check is not None:
             check(cell.file, number, len(chosen))
@@ -135,12 +137,15 @@ def plan_cells(
         if digest is None or (digest == cell.digest and size_of(path) != cell.bytes):
             wanted.append(cell)
         else:
-            (there if digest == cell.digest else others).append(cell)
-    return FetchPlan(directory, tuple(wanted), tuple(there), tuple(others))
+            (present if digest == cell.digest else different).append(cell)
+    return FetchPlan(directory, tuple(wanted), tuple(present), tuple(different))
 
 
 def _digest(path: Path, *, whole: bool) -> str | None:
-    """Return the digest that a cell states, None if it is missing or cannot be used, as far as is checked."""
+    """Return the digest that a cell states, None if the cell is missing or found damaged.
+
+    :param whole: read and check the whole file, not only what it states.
+    """
     try:
         return (check_cell if whole else stated_digest)(path)
     except (OSError, CellFileError):

@@ -1,6 +1,6 @@
 """Exporting tables as flat files, which programs such as the C library map into memory (docs/native.md).
 
-A header, sections one after the other, and a checksum for every page of :data:`PAGE` bytes.
+A flat file consists of a header, the sections, and a checksum for every page of :data:`PAGE` bytes.
 """
 
 import mmap
@@ -26,9 +26,9 @@ from tbgen.store.table_file import StoredFile
 from tbgen.system.files import make_directory, write_errors, written_aside
 
 VERSION: Final = 1
-"""Raised by every change that an older reader would misread."""
+"""Version of the format, incremented by every change that an older reader would misread."""
 PAGE: Final = 4096
-"""Bytes that one checksum is taken of."""
+"""Number of bytes that each checksum covers."""
 SUFFIX: Final = ".flat"
 
 SECTIONS: Final = (
@@ -46,31 +46,32 @@ _HEAD: Final = struct.Struct("<8sIIQ16sBBBx32s4x")
 _PLACE: Final = struct.Struct("<QQ")
 """Offset and length in bytes of a section."""
 _MAGIC: Final = b"tbgflat\0"
-_CHECKSUM_AT: Final = 12
-_ALIGNED: Final = 64
-"""Sections begin at a multiple of this."""
-_WIDE: Final = 16
-"""Symbols of a context that a decoder compares at once."""
+_CHECKSUM_OFFSET: Final = 12
+"""Offset of the checksum in the header, in bytes."""
+_ALIGNMENT: Final = 64
+"""Alignment of sections in bytes."""
+_STEP_SYMBOLS: Final = 16
+"""Number of symbols of a context that a decoder compares at once."""
 _STEP: Final = np.dtype(
     {
         "names": ["edge", "symbol"],
-        "formats": [("<u2", _WIDE + 1), ("u1", _WIDE)],
-        "offsets": [0, 2 * _WIDE + 2],
+        "formats": [("<u2", _STEP_SYMBOLS + 1), ("u1", _STEP_SYMBOLS)],
+        "offsets": [0, 2 * _STEP_SYMBOLS + 2],
         "itemsize": 64,
     }
 )
-"""So many symbols of a context: the interval of number n is from ``edge[n]`` to ``edge[n + 1]`` - 1."""
-_TOTAL: Final = 4096
-"""What the shares of a context sum up to."""
+"""A group of symbols of a context; the half-open interval of symbol n is ``edge[n]`` to ``edge[n + 1]``."""
+_SHARES_TOTAL: Final = 4096
+"""Sum of the shares of a context."""
 _EXCEPTION_BITS: Final = 16
-"""Low bits of a slot, those that the list of exceptions has."""
+"""Number of low bits of a slot that the list of exceptions stores."""
 _NOWHERE: Final = 0xFFFFFFFF
 
 Sections = Mapping[str, NDArray[Any]]
 
 
 def flat_path(directory: Path, material: str, variant: Variant) -> Path:
-    """Return where the flat file of a table lies in a directory.
+    """Return the path of the flat file of a table in a directory.
 
     >>> flat_path(Path("flat"), "KBvK", Variant.R_MOBILITY).as_posix()
     'flat/KBvK.r.flat'
@@ -79,7 +80,7 @@ def flat_path(directory: Path, material: str, variant: Variant) -> Path:
 
 
 def is_flat_file_of(path: Path, table: StoredFile) -> bool:
-    """Tell whether a file is the flat file of a table, as it was written: by header, size and checksums."""
+    """Return whether a file is the undamaged flat file of a table, by its header, size and checksums."""
     try:
         with path.open("rb") as file:
             head, size = file.read(PAGE), path.stat().st_size
@@ -94,11 +95,11 @@ def is_flat_file_of(path: Path, table: StoredFile) -> bool:
 
 
 def write_flat(table: StoredFile, path: Path) -> int:
-    """Write the flat file of a table under its final name, which exists only once it is complete and checked.
+    """Write the flat file of a table; it gets its final name once it is complete and checked.
 
-    :returns: bytes of the file.
+    :returns: size of the file in bytes.
     :raises DamagedTableError: if the table cannot be used.
-    :raises TbgenError: if the file cannot be written; nothing is left behind then.
+    :raises TbgenError: if the file cannot be written; no temporary file remains.
     """
     if table.info.variant.layered and not table.info.stores_accrued:
         raise table.damaged("it was built without accrued scores")
@@ -108,7 +109,7 @@ def write_flat(table: StoredFile, path: Path) -> int:
             file.write(bytes(PAGE))
             places = []
             for name in SECTIONS:
-                file.write(bytes(-file.tell() % _ALIGNED))
+                file.write(bytes(-file.tell() % _ALIGNMENT))
                 data = np.ascontiguousarray(sections.get(name, np.zeros(0, np.uint8)))
                 places.append((file.tell(), data.nbytes))
                 file.write(data.data)
@@ -135,12 +136,12 @@ def _header(table: StoredFile, size: int, places: list[tuple[int, int]]) -> byte
     facts = (_number_of(info.variant), int(info.packed), side)
     head = _HEAD.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *facts, _digest(table))
     header = bytearray((head + b"".join(_PLACE.pack(*place) for place in places)).ljust(PAGE, b"\0"))
-    struct.pack_into("<I", header, _CHECKSUM_AT, _header_checksum(header))
+    struct.pack_into("<I", header, _CHECKSUM_OFFSET, _header_checksum(header))
     return bytes(header)
 
 
 def _number_of(variant: Variant) -> int:
-    """Return the number of a variant in the header, which the C library knows."""
+    """Return the number that stands for a variant in the header."""
     match variant:
         case Variant.R_MOBILITY:
             return 0
@@ -151,26 +152,26 @@ def _number_of(variant: Variant) -> int:
 
 
 def _header_checksum(header: bytes | bytearray) -> int:
-    """Return the CRC-32 of a header whose checksum is taken for 0."""
-    return zlib.crc32(header[:_CHECKSUM_AT] + bytes(4) + header[_CHECKSUM_AT + 4 :])
+    """Return the CRC-32 of a header, computed with 0 in place of its checksum."""
+    return zlib.crc32(header[:_CHECKSUM_OFFSET] + bytes(4) + header[_CHECKSUM_OFFSET + 4 :])
 
 
 def _page_checksums(path: Path, end: int) -> Iterator[int]:
-    """Yield the CRC-32 of every page after the header."""
+    """Yield the CRC-32 of every page between the header and the offset ``end``."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for start in range(PAGE, end, PAGE):
             yield zlib.crc32(data[start : start + PAGE])
 
 
 def _compare(path: Path, sections: Sections, places: list[tuple[int, int]]) -> None:
-    """Read a file back, before it gets its name.
+    """Read a file back and compare it with the sections that were written.
 
-    :raises DamagedTableError: if it is not what was written.
+    :raises DamagedTableError: if it differs.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for name, (start, size) in zip(SECTIONS, places, strict=False):
             if size and data[start : start + size] != np.ascontiguousarray(sections[name]).tobytes():
-                raise DamagedTableError(f"{path} was not written as it should be: check the disk, try again")
+                raise DamagedTableError(f"{path} differs from what was written: check the disk, try again")
 
 
 def _plain(table: StoredFile) -> dict[str, NDArray[Any]]:
@@ -189,10 +190,10 @@ def _plain(table: StoredFile) -> dict[str, NDArray[Any]]:
 
 
 def _before(slots: NDArray[np.uint8], rank: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """Return how many runs come before those of each word of a mask.
+    """Return, for each word of a mask, the number of runs before its first one.
 
-    :param slots: uint8 (words,): how many slots of the word have runs.
-    :param rank: uint8 (runs,): the last run of a slot has its highest bit set.
+    :param slots: uint8 (words,): number of slots of the word that have runs.
+    :param rank: uint8 (runs,): rank of each run; the highest bit marks the last run of a slot.
     """
     ends = np.concatenate([[0], np.flatnonzero(rank >> 7) + 1])
     return np.asarray(ends[np.cumsum(slots, dtype=np.int64) - slots], "<u4")
@@ -212,10 +213,13 @@ def _shared(table: StoredFile) -> dict[str, NDArray[Any]]:
 
 
 def _phases(layout: Layout) -> NDArray[np.uint32]:
-    """Return the phases of pawns on all squares, in any order: 4 times the phase, plus 1 if the position is
-    mirrored, 2 if its mirror image is of the same phase; NOWHERE where two pawns stand on one square.
+    """Return the entry of the phase of every tuple of pawn squares.
 
-    :returns: uint32 (48 ** pawns,), empty without pawns; the squares, less 8, are digits with the radix 48.
+    An entry is 4 times the phase, plus 1 if the placement has to be mirrored, plus 2 if its mirror image
+    belongs to the same phase; it is ``_NOWHERE`` if no phase has these squares.
+
+    :returns: uint32 (48 ** pawns,), empty without pawns; its index has the squares, less 8, as digits to base
+        48.
     """
     if not layout.pawns:
         return np.zeros(0, np.uint32)
@@ -258,19 +262,20 @@ def _packed(table: StoredFile) -> dict[str, NDArray[Any]]:
 
 
 def _starts(length: NDArray[np.uint16]) -> NDArray[np.uint32]:
-    """Return where blocks of these lengths begin, and where the last one ends."""
+    """Return the offsets of consecutive blocks, with the end of the last one appended."""
     return np.concatenate([[0], np.cumsum(length, dtype=np.int64)]).astype("<u4")
 
 
 def _model(name: str, share: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
-    """Return the sections of a model: of each context, the symbols that occur in it, by falling share, in
-    steps of 16. Contexts that do not occur share the first step.
+    """Return the sections of a model: for each context, its symbols by descending share, in steps of 16.
+
+    Contexts without symbols share the first step.
 
     :param share: uint16 (contexts, symbols).
     """
     wide = share.astype(np.int64)
     found = np.count_nonzero(wide, axis=1)
-    count = -(-found // _WIDE)
+    count = -(-found // _STEP_SYMBOLS)
     start = np.where(found, np.cumsum(count) - count + 1, 0)
     context = np.repeat(np.arange(len(wide)), found)
     within = np.arange(len(context)) - np.repeat(np.cumsum(found) - found, found)
@@ -278,20 +283,20 @@ def _model(name: str, share: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
     total = wide.sum(axis=1)
     ends = np.cumsum(wide[context, symbols]) - (np.cumsum(total) - total)[context]
     step = np.zeros(1 + count.sum() if len(wide) else 0, _STEP)
-    step["edge"][:, 1:] = _TOTAL
-    place = start[context] + within // _WIDE, within % _WIDE
+    step["edge"][:, 1:] = _SHARES_TOTAL
+    place = start[context] + within // _STEP_SYMBOLS, within % _STEP_SYMBOLS
     step["edge"][place[0], place[1] + 1], step["symbol"][place] = ends, symbols
-    later = place[0][(within > 0) & (within % _WIDE == 0)]
-    step["edge"][later, 0] = step["edge"][later - 1, _WIDE]
+    later = place[0][(within > 0) & (within % _STEP_SYMBOLS == 0)]
+    step["edge"][later, 0] = step["edge"][later - 1, _STEP_SYMBOLS]
     return {f"{name}_start": start.astype("<u4"), f"{name}_step": step.view(np.uint8)}
 
 
 class ExportedTable(NamedTuple):
-    """A flat file that is there.
+    """A flat file in the target directory.
 
     :ivar file: its name.
     :ivar bytes: its size.
-    :ivar written: whether it was not there before.
+    :ivar written: True if it was written, False if it existed before.
     """
 
     file: str
@@ -311,18 +316,18 @@ def export(
 ) -> list[ExportedTable]:
     """Write tables as flat files (docs/native.md) to a directory, and return them in build order.
 
-    A flat file that is there and sound is left as it is. Before any other is written, its table is read and
-    compared with its digest.
+    An undamaged flat file that exists is kept. Before a file is written, its table is read and compared with
+    its digest.
 
-    :param materials: which tables, and with them those that they rest on; all if None.
-    :param done: called with every table, its number, and how many there are.
-    :raises NoTablesError: if there are none.
-    :raises MissingTableError: if one of them is missing; nothing is written then.
-    :raises DamagedTableError: if one cannot be used.
+    :param materials: the tables to export with their sub-tables; None for all.
+    :param done: called with each table, its number, and the number of tables.
+    :raises NoTablesError: if there are no tables.
+    :raises MissingTableError: if a table is missing, before anything is written.
+    :raises DamagedTableError: if a table cannot be used.
     :raises TbgenError: if a file cannot be written.
     """
     wanted = chosen_tables(directory, tuple(variants), materials)
-    for material, variant in reversed(wanted):  # building the largest one builds what it rests on
+    for material, variant in reversed(wanted):  # report the largest: building it builds the others too
         if not table_path(directory, material.name, variant).exists():
             raise MissingTableError(material.name, directory, variant)
     make_directory(target)

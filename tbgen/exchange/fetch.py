@@ -1,7 +1,7 @@
-"""Fetching files of a published set: which tables are missing, and getting all whole or not at all.
+"""Fetching files of a published set: the comparison with a directory, and the transfer of missing files.
 
-What has come of a file lies beside its place, with ``.part`` at the end of its name, until all of it is there
-and checked: so a transfer that broke off goes on where it was, with the next try or the next command.
+Data are received into a partial file, whose name ends in ``.part``; it is renamed once it is complete and
+checked. An interrupted transfer resumes from the partial file, at the next attempt or with the next command.
 """
 
 import os
@@ -21,7 +21,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.exchange.published import (
     LIST_NAME,
-    MOST_LIST_BYTES,
+    MAX_LIST_BYTES,
     PublishedFile,
     PublishedSet,
     UnusableFileError,
@@ -29,7 +29,7 @@ from tbgen.exchange.published import (
     sha256_of,
     size_of,
 )
-from tbgen.exchange.sources import FileSource, InterruptedTransferError, NotTakenError, persistent
+from tbgen.exchange.sources import FileSource, InterruptedTransferError, RejectedFileError, retried
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import let_go, make_directory, put_in_place, without_links, write_errors
@@ -37,64 +37,64 @@ from tbgen.system.locks import try_lock
 from tbgen.text import size_text
 
 PARTIAL: Final = ".part"
-_REFUSED: Final = "it was not taken"
-"""The end of sentences about files that are not what their set says."""
-_NAMED: Final = 5
-"""Files that a sentence names at the most."""
-_LIST_BYTES: Final = 1 << 20
-"""By which the time for a list is limited: more than that of all tables of five men has."""
-_PATIENCE: Final = 0.5
-"""Seconds that a thread which has to stop is waited for."""
+_REJECTED: Final = "it was rejected"
+"""End of messages about files that differ from their entries in the list."""
+_MAX_NAMES: Final = 5
+"""Maximum number of files that a message names."""
+_EXPECTED_LIST_BYTES: Final = 1 << 20
+"""Size from which the time limit for a list is computed; the list of all tables of five men is smaller."""
+_STOP_SECONDS: Final = 0.5
+"""Time to wait for a thread that has to stop."""
 
 
 @dataclass(frozen=True)
 class FetchPlan:
-    """What is to be done.
+    """The comparison of a set with a directory: the files to fetch and those that exist.
 
-    :param directory: where the files are to lie.
+    :param directory: destination of the files.
     """
 
     directory: Path
     wanted: tuple[PublishedFile, ...]
-    """To be fetched, in their order."""
-    there: tuple[PublishedFile, ...]
-    """There already, with the same content."""
-    others: tuple[PublishedFile, ...]
-    """There already with another content, which stays: tables in the other form or without accrued scores,
-    cells with other bounds."""
+    """The files to fetch, in this order."""
+    present: tuple[PublishedFile, ...]
+    """The files that exist with the same content."""
+    different: tuple[PublishedFile, ...]
+    """The files that exist with another content, and are kept: tables in the other form or without accrued
+    scores, cells with other bounds."""
 
     @cached_property
     def bytes(self) -> int:
-        """What was left to come when this was first asked."""
+        """Number of bytes to receive, computed at the first access."""
         return sum(_bytes_left(each, self.directory) for each in self.wanted)
 
 
 class FetchReporter(Protocol):
-    """Told what happens while files are fetched, by several threads."""
+    """Receives reports while files are fetched, from several threads."""
 
-    def came(self, size: int) -> None:
-        """So many bytes more have come; fewer than none if they have to come again."""
+    def received(self, size: int) -> None:
+        """Report the number of bytes received; it is negative if data are dropped, to be received again."""
 
     def done(self, file: PublishedFile) -> None:
-        """A file is in its place."""
+        """Report a file that is complete and has its final name."""
 
 
 def read_list(source: FileSource) -> PublishedSet:
     """Read the list of a set.
 
-    :raises TbgenError: if there is none, or it cannot be used.
+    :raises TbgenError: if there is no list, or it cannot be used.
     """
 
     def read() -> bytes:
         text = bytearray()
-        with source.open(LIST_NAME, 0, _LIST_BYTES) as (_, stream):
+        with source.open(LIST_NAME, 0, _EXPECTED_LIST_BYTES) as (_, stream):
             for data in stream:
                 text += data
-                if len(text) > MOST_LIST_BYTES:
+                if len(text) > MAX_LIST_BYTES:
                     raise TbgenError(f"{source.place(LIST_NAME)} is too long to be a list of tables")
         return bytes(text)
 
-    return PublishedSet.parse(persistent(read), source.place(LIST_NAME))
+    return PublishedSet.parse(retried(read), source.place(LIST_NAME))
 
 
 def plan(
@@ -106,19 +106,18 @@ def plan(
     place: str,
     check: Callable[[str, int, int], None] | None = None,
 ) -> FetchPlan:
-    """Compare a set with what a directory has.
+    """Compare the tables of a set with those of a directory.
 
-    :param materials: the tables that are wanted, and with them those that they rest on; all if none is named.
-    :param place: where the set is, for the sentence.
-    :param check: if given, all of every table that is there is read, to find those that are damaged, and this
-        is called before with the name of its file, its number, and how many there are; else only what a table
-        says of itself is read.
-    :raises NotPublishedError: if the set lacks a table that is wanted, or has none for the rules.
+    :param materials: the tables to fetch with their sub-tables; None for all.
+    :param place: address or directory of the set, for messages.
+    :param check: called before each existing table is read in full to find damage, with its file name, its
+        number, and the number of tables; None to read only the digests that the files state.
+    :raises NotPublishedError: if the set lacks a requested table, or has no tables for the rules.
     """
     named = None if materials is None else closure(materials)
     wanted: list[PublishedFile] = []
-    there: list[PublishedFile] = []
-    others: list[PublishedFile] = []
+    present: list[PublishedFile] = []
+    different: list[PublishedFile] = []
     for variant in variants:
         missing = []
         expected = named or [table.men for table in published.tables if table.rules is variant]
@@ -129,18 +128,18 @@ def plan(
             table = published.find(material, variant)
             digest = _digest(path, material, variant, check=check is not None)
             if table is not None:
-                (wanted if digest is None else there if digest == table.digest else others).append(table)
+                (wanted if digest is None else present if digest == table.digest else different).append(table)
             elif digest is None:
                 missing.append(f"{material} (damaged in {directory})" if path.exists() else material.name)
         if missing:
             raise NotPublishedError(place, [variant], missing)
-    if not (named or wanted or there or others):
+    if not (named or wanted or present or different):
         raise NotPublishedError(place, variants, [])
-    return FetchPlan(directory, tuple(wanted), tuple(there), tuple(others))
+    return FetchPlan(directory, tuple(wanted), tuple(present), tuple(different))
 
 
 class NotPublishedError(TbgenError):
-    """Tables that are wanted, or that wanted ones rest on, and that are not part of the set."""
+    """The set lacks requested tables, or sub-tables of these."""
 
     exit_code = MissingTableError.exit_code
     code = MissingTableError.code
@@ -153,17 +152,17 @@ class NotPublishedError(TbgenError):
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return some names for a sentence, the first ones of many."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    """Return a list of names for a sentence, shortened to the first few."""
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more
 
 
 def fetch(to_do: FetchPlan, source: FileSource, *, jobs: int = 4, report: FetchReporter) -> None:
-    """Fetch the files of a plan into its directory, several at once, and check each before it gets its name.
+    """Fetch the files of a plan, several at once; check each before it gets its final name.
 
-    :raises NotTakenError: after all others have come, if files cannot be had or are not what the set says.
-    :raises TbgenError: at once, if the source cannot be reached or the directory not be written. Files that
-        are done stay, and what has come of others is gone on with the next time.
+    :raises RejectedFileError: if files are unavailable or differ from the list, after all others are fetched.
+    :raises TbgenError: immediately, if the source cannot be reached, or the directory cannot be written.
+        Finished files are kept, and the next command resumes the others.
     """
     directory = to_do.directory
     make_directory(directory)
@@ -171,15 +170,15 @@ def fetch(to_do: FetchPlan, source: FileSource, *, jobs: int = 4, report: FetchR
     if to_do.bytes > free:
         raise TbgenError(
             f"the files take {size_text(to_do.bytes)}, and the disk of {directory} has {size_text(free)} "
-            "free: make room, or choose another directory"
+            "free: free some space, or choose another directory"
         )
     stop = Event()
 
-    def attempt(file: PublishedFile) -> tuple[str, NotTakenError] | None:
+    def attempt(file: PublishedFile) -> tuple[str, RejectedFileError] | None:
         try:
             if not stop.is_set():
                 _fetch_file(file, source, directory, report, stop)
-        except NotTakenError as error:
+        except RejectedFileError as error:
             return file.file, error
         except _FetchStoppedError:
             pass
@@ -188,27 +187,27 @@ def fetch(to_do: FetchPlan, source: FileSource, *, jobs: int = 4, report: FetchR
             raise
         return None
 
-    with ThreadPool(jobs) as pool:  # of daemons: the process can end while a server is silent
+    with ThreadPool(jobs) as pool:  # daemon threads, so the process can end while a server is silent
         attempts = pool.imap_unordered(attempt, to_do.wanted)
         try:
-            refused = dict(filter(None, attempts))
+            rejected = dict(filter(None, attempts))
         finally:
             stop.set()
-            with suppress(Exception):  # none is left, or one has failed too, or a server is silent
+            with suppress(Exception):  # all attempts have ended, another one failed, or a server is silent
                 while True:
-                    attempts.next(_PATIENCE)
-    for first in refused.values():
-        if len(refused) == 1:
+                    attempts.next(_STOP_SECONDS)
+    for first in rejected.values():
+        if len(rejected) == 1:
             raise first
-        raise NotTakenError(f"{listed([*refused])} could not be fetched; the first: {first}")
+        raise RejectedFileError(f"{listed([*rejected])} could not be fetched; the first: {first}")
 
 
-class _TooShortError(InterruptedTransferError, NotTakenError):
-    """A file that has ended too early, without a sign that the transfer broke off."""
+class _TooShortError(InterruptedTransferError, RejectedFileError):
+    """A file ended too early, without a sign that the connection was lost."""
 
 
 class _FetchStoppedError(Exception):
-    """The source has failed, or the directory, or the user has stopped the command."""
+    """The transfer was stopped because of another failure, or by the user."""
 
 
 def _fetch_file(
@@ -217,16 +216,16 @@ def _fetch_file(
     place, path = source.place(published.file), directory / published.file
     part = _partial(path)
     with write_errors(part), _locked(part) as file:
-        start = persistent(lambda: _append(published, source, file, report, stop))
-        right = sha256_of(file) == published.sha256
-        if start and not right:  # what came before may have been wrong
+        start = retried(lambda: _append(published, source, file, report, stop))
+        correct = sha256_of(file) == published.sha256
+        if start and not correct:  # the data of an earlier transfer may be wrong
             _start_over(file, report)
-            persistent(lambda: _append(published, source, file, report, stop))
-            right = sha256_of(file) == published.sha256
-        if not right:
+            retried(lambda: _append(published, source, file, report, stop))
+            correct = sha256_of(file) == published.sha256
+        if not correct:
             _start_over(file, report)
-            raise NotTakenError(
-                f"{place} is not the file that its set names (its SHA-256 differs): {_REFUSED}"
+            raise RejectedFileError(
+                f"{place} is not the file that its set names (its SHA-256 differs): {_REJECTED}"
             )
         file.flush()
         try:
@@ -235,7 +234,7 @@ def _fetch_file(
         except UnusableFileError as error:
             let_go(file)
             part.unlink()
-            raise NotTakenError(f"{place} {error}: {_REFUSED}") from None
+            raise RejectedFileError(f"{place} {error}: {_REJECTED}") from None
         let_go(file)
         put_in_place(part, path)
     report.done(published)
@@ -244,7 +243,11 @@ def _fetch_file(
 def _append(
     published: PublishedFile, source: FileSource, file: BufferedRandom, report: FetchReporter, stop: Event
 ) -> int:
-    """Append what is missing of a file, and return from which byte on; what is too long is dropped first."""
+    """Append the missing data to a partial file, and return the offset of the first byte received.
+
+    A partial file that is too long is emptied first. If the source cannot start at the requested byte, the
+    file is received from its beginning.
+    """
     size, place = file.seek(0, os.SEEK_END), source.place(published.file)
     if size > published.bytes:
         file.truncate(0)
@@ -259,25 +262,25 @@ def _append(
                 raise _FetchStoppedError
             if file.tell() + len(data) > published.bytes:
                 _start_over(file, report)
-                raise NotTakenError(f"{place} is longer than its set says: {_REFUSED}")
+                raise RejectedFileError(f"{place} is longer than its set says: {_REJECTED}")
             file.write(data)
-            report.came(len(data))
+            report.received(len(data))
     if file.tell() < published.bytes:
         raise _TooShortError(f"{place} ended after {size_text(file.tell())} of {size_text(published.bytes)}")
     return start
 
 
 def _start_over(file: BufferedRandom, report: FetchReporter) -> None:
-    report.came(-file.seek(0, os.SEEK_END))
+    report.received(-file.seek(0, os.SEEK_END))
     file.truncate(0)
     file.seek(0)
 
 
 @contextmanager
 def _locked(part: Path) -> Iterator[BufferedRandom]:
-    """Open a partial file for this process alone; one that is empty in the end is removed.
+    """Open and lock a partial file; after an exception, it is removed if it is empty.
 
-    :raises NotTakenError: if another one is at work on it, or if it is a link, for that leads elsewhere.
+    :raises RejectedFileError: if another process is fetching the file, or the partial file is a link.
     """
     with _opened(part) as file:
         try:
@@ -293,12 +296,12 @@ def _opened(part: Path) -> BufferedRandom:
     """Return a partial file, opened and locked."""
     while True:
         if part.is_symlink():
-            raise NotTakenError(f"{part} is a link, which is not followed: remove it")
+            raise RejectedFileError(f"{part} is a link, which is not followed: remove it")
         file = open(part, "a+b", opener=without_links)  # noqa: SIM115
         if not try_lock(file.fileno()):
             file.close()
-            raise NotTakenError(f"{part.name} is being fetched by another process: wait for it")
-        # Until it was locked, another process may have put it in place, or removed it.
+            raise RejectedFileError(f"{part.name} is being fetched by another process: wait for it")
+        # Before the lock was acquired, another process may have renamed or removed the file.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), part.lstat()):
                 return file
@@ -306,9 +309,9 @@ def _opened(part: Path) -> BufferedRandom:
 
 
 def _bytes_left(published: PublishedFile, directory: Path) -> int:
-    """Return how many bytes of a file have not come yet."""
-    there = size_of(_partial(directory / published.file))
-    return published.bytes - there if there <= published.bytes else published.bytes
+    """Return the number of bytes of a file that remain to be received."""
+    received = size_of(_partial(directory / published.file))
+    return published.bytes - received if received <= published.bytes else published.bytes
 
 
 def _partial(path: Path) -> Path:
@@ -316,7 +319,10 @@ def _partial(path: Path) -> Path:
 
 
 def _digest(path: Path, material: Material, variant: Variant, *, check: bool) -> str | None:
-    """Return the digest that a table states, None if it is missing or damaged, as far as that is checked."""
+    """Return the digest that a table states, None if the table is missing or found damaged.
+
+    :param check: read and check the whole file, not only what it states.
+    """
     try:
         if check:
             return check_table(path, material, variant)

@@ -1,4 +1,4 @@
-"""Publishing tables: which, a directory that any web server can hand out, and the list of what is in it."""
+"""Publishing tables: the choice of tables, and a directory with a list that any web server can serve."""
 
 import os
 import shutil
@@ -27,12 +27,12 @@ from tbgen.system.files import make_directory, write_errors, write_file, written
 def chosen_tables(
     directory: Path, variants: Sequence[Variant], materials: Iterable[Material] | None
 ) -> list[tuple[Material, Variant]]:
-    """Return tables in build order, variant by variant; those with described men stay where they are.
+    """Return tables in build order, variant by variant, without those that have described men.
 
-    :param materials: which tables, and with them those that they rest on, which may be missing; all of the
-        directory if None.
-    :raises NoTablesError: if there are none.
-    :raises UsageError: if one is named that has described men.
+    :param materials: the tables, to which their sub-tables are added even if missing; None for all tables of
+        the directory.
+    :raises NoTablesError: if there are no tables.
+    :raises UsageError: if a named table has described men.
     """
     named = None if materials is None else closure(materials)
     described = [material.name for material in named or () if material.is_described]
@@ -50,7 +50,7 @@ def chosen_tables(
 
 
 SUMS_NAME: Final = "SHA256SUMS"
-"""The same in the form that ``sha256sum -c`` reads."""
+"""Name of the file of checksums that ``sha256sum -c`` reads."""
 
 
 def publish(
@@ -61,20 +61,20 @@ def publish(
     *,
     done: Callable[[PublishedFile, int, int], None] = lambda *_: None,
 ) -> PublishedSet:
-    """Lay out tables with their list in a directory, which may be that of the tables.
+    """Publish tables and their list in ``target``, which may be the directory of the tables.
 
-    Tables are linked where the file system can, else copied, and all of each is read and checked. What was
-    published there before stays, and is not read again where it has not changed.
+    Tables are linked if the file system supports it, else copied. Each is read and checked in full. Files
+    published before remain, and are not read again unless they have changed.
 
-    :param materials: which tables, and with them those that they rest on; all if None.
-    :param done: called with every table, its number, and how many there are.
-    :raises NoTablesError: if there are none.
-    :raises MissingTableError: if one of them is missing, and was not published there before.
-    :raises DamagedTableError: if one cannot be used.
+    :param materials: the tables to publish with their sub-tables; None for all.
+    :param done: called with each table, its number, and the number of tables.
+    :raises NoTablesError: if there are no tables.
+    :raises MissingTableError: if a table is missing and was not published before.
+    :raises DamagedTableError: if a table cannot be used.
     """
     wanted = chosen_tables(directory, tuple(variants), materials)
     with published_in(target) as files:
-        for material, variant in reversed(wanted):  # building the largest one builds what it rests on
+        for material, variant in reversed(wanted):  # report the largest: building it builds the others too
             path = table_path(directory, material.name, variant)
             if path.name not in files and not path.exists():
                 raise MissingTableError(material.name, directory, variant)
@@ -88,9 +88,9 @@ def publish(
 
 @contextmanager
 def published_in(target: Path) -> Iterator[dict[str, PublishedFile]]:
-    """Give what is published in a directory, by name.
+    """Yield the files published in a directory, by name, for the block to change.
 
-    At the end of the block, also where something went wrong, the list is written, if there is more by then.
+    At the end of the block, also after an exception, the list is written if the files have changed.
     """
     files = {each.file: each for each in _published(target)}
     listed = dict(files)
@@ -107,11 +107,10 @@ def published_in(target: Path) -> Iterator[dict[str, PublishedFile]]:
 def lay_out(
     source: Path, target: Path, files: dict[str, PublishedFile], entry: Callable[[Path], PublishedFile]
 ) -> PublishedFile:
-    """Lay out a file, unless it is published and has not changed, or is gone from its own place.
+    """Publish a file, unless it is published already and its source is unchanged or no longer exists.
 
-    :param files: what is published in the directory ``target``, by name.
-    :param entry: checks a file that has its final content, maybe not yet its name, and returns what is
-        to be listed.
+    :param files: the files published in the directory ``target``, by name; the new entry is added.
+    :param entry: checks a file, which may still have a temporary name, and returns its entry for the list.
     """
     path = target / source.name
     before = files.get(path.name)
@@ -121,13 +120,15 @@ def lay_out(
 
 
 def _unchanged(source: Path, path: Path, before: PublishedFile) -> bool:
-    """Whether a published file is what the list says, by sizes and times."""
-    own, other, listed = (each.stat().st_mtime_ns for each in (path, source, path.with_name(LIST_NAME)))
-    return size_of(source) == size_of(path) == before.bytes and other <= own < listed
+    """Whether sizes and modification times show that a published file still agrees with its list entry."""
+    published, original, listed = (
+        each.stat().st_mtime_ns for each in (path, source, path.with_name(LIST_NAME))
+    )
+    return size_of(source) == size_of(path) == before.bytes and original <= published < listed
 
 
 def _published(target: Path) -> Iterable[PublishedFile]:
-    """Return what a directory's list says, of the files that are there."""
+    """Return the entries of a directory's list whose files exist and have the listed size."""
     path = target / LIST_NAME
     try:
         text = path.read_bytes()
@@ -138,7 +139,7 @@ def _published(target: Path) -> Iterable[PublishedFile]:
 
 
 def _table(source: Path, material: Material, variant: Variant, laid_out: Path) -> PublishedTable:
-    digest = check_table(source, material, variant)  # whose name errors have
+    digest = check_table(source, material, variant)  # not the temporary file: errors name the source
     return PublishedTable(source.name, *size_and_sha256(laid_out), digest, material.name, variant)
 
 
@@ -149,7 +150,7 @@ def size_and_sha256(path: Path) -> tuple[int, str]:
 
 
 def _laid_out(source: Path, path: Path, entry: Callable[[Path], PublishedFile]) -> PublishedFile:
-    """Link a file that can be used, or copy it where that cannot be."""
+    """Link or copy a file to ``path``, check it, and return its entry for the list."""
     if path.exists() and path.samefile(source):
         return entry(path)
     with written_aside(path) as temporary:

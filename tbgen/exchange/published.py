@@ -1,6 +1,6 @@
-"""The list of a published set: its tables and cells, how large they are, and their digests.
+"""The list of a published set, with sizes and digests of its tables and cells, and checks of its files.
 
-It is described in docs/publishing.md. Here a file is checked to be the table that it claims to be, too.
+docs/publishing.md describes the list.
 """
 
 import hashlib
@@ -22,32 +22,32 @@ from tbgen.store.table_file import StoredFile
 
 
 def check_table(path: Path, material: Material, variant: Variant) -> str:
-    """Read all of a table, in either form, and compare it with its digest; return the digest.
+    """Read a whole table, plain or packed, compare it with its digest, and return the digest.
 
     :raises DamagedTableError: if it is damaged, or of another material or variant.
     """
     with StoredFile(path, material=material) as table:
         if table.info.variant is not variant:
-            raise DamagedTableError(f"{path} holds a table for the rules {table.info.variant}")
+            raise DamagedTableError(f"{path} contains a table for the rules {table.info.variant}")
         table.check()
         return table.info.digest
 
 
 LIST_NAME: Final = "tbgen-set.json"
-MOST_LIST_BYTES: Final = 32 << 20
-"""A longer list is none: all tables of both variants take some 100 KiB, a thousand cells 300 KiB."""
+MAX_LIST_BYTES: Final = 32 << 20
+"""Size limit of a list. All tables of both variants take some 100 KiB, a thousand cells 300 KiB."""
 
 _VERSION: Final = 1
 
 
 class UnusableFileError(TbgenError):
-    """A file that cannot serve as what its name says; the text goes on from the name."""
+    """A file is not a usable table or cell of its name; the message is the predicate of a sentence."""
 
 
 class PublishedFile(Struct, frozen=True):
-    """A file of a set, as the list has it: a name in it cannot lead elsewhere.
+    """A file of a set, as an entry of the list.
 
-    :ivar file: its name, which is that of the table or the cell that it stands for.
+    :ivar file: name of the file, checked to be that of a table or cell, so it cannot contain a directory.
     :ivar bytes: size of the file.
     :ivar sha256: SHA-256 of the file.
     :ivar digest: digest of the content, which the file states too (docs/format.md, docs/solve.md).
@@ -59,7 +59,7 @@ class PublishedFile(Struct, frozen=True):
     digest: Digest
 
     def check(self, path: Path) -> str:
-        """Read all of a file that came in the place of this one, and return the digest of its content.
+        """Read a whole file that was received for this entry, and return the digest of its content.
 
         :raises UnusableFileError: if it cannot be used.
         """
@@ -87,7 +87,7 @@ class PublishedTable(PublishedFile, frozen=True):
             return check_table(path, self.men, self.rules)
         except DamagedTableError:
             what = f"table of {self.material} for the rules {self.rules}"
-            raise UnusableFileError(f"is no {what} that can be used") from None
+            raise UnusableFileError(f"is not a usable {what}") from None
 
 
 class PublishedCell(PublishedFile, frozen=True):
@@ -103,14 +103,14 @@ class PublishedCell(PublishedFile, frozen=True):
 
 
 def checked_cell(path: Path) -> str:
-    """Read all of the file of a cell, which may be under a temporary name, and return its digest.
+    """Read the whole file of a cell, which may still have a temporary name, and return its digest.
 
     :raises UnusableFileError: if it cannot be used.
     """
     try:
         return check_cell(path)
     except CellFileError as error:
-        raise UnusableFileError(f"is no cell that can be used: {error}") from None
+        raise UnusableFileError(f"is not a usable cell: {error}") from None
 
 
 class _SetHead(Struct, frozen=True):
@@ -126,7 +126,7 @@ class PublishedSet(_SetHead, frozen=True):
 
     @classmethod
     def of(cls, files: Iterable[PublishedFile]) -> Self:
-        """Return the set of some files."""
+        """Return the set of these files, in the order of the list."""
         ordered = sorted(files, key=lambda each: each.file)
         tables = [each for each in ordered if isinstance(each, PublishedTable)]
         tables.sort(key=lambda table: (table.rules.value, table.men))
@@ -135,34 +135,34 @@ class PublishedSet(_SetHead, frozen=True):
 
     @property
     def files(self) -> tuple[PublishedFile, ...]:
-        """All of them."""
+        """All tables and cells."""
         return *self.tables, *self.cells
 
     @classmethod
     def parse(cls, text: bytes, where: str) -> Self:
-        """Read a list.
+        """Parse a list.
 
-        :param where: what it was read from, for the sentence.
-        :raises TbgenError: if it is none, or none that this version knows.
+        :param where: address or path of the list, for messages.
+        :raises TbgenError: if it is malformed, or has another version.
         """
         try:
             version = msgspec.json.decode(text, type=_SetHead).version
-            if version != _VERSION:  # whose files may be described otherwise
-                raise ValueError(f"it has version {version}: take a newer tbgen")
+            if version != _VERSION:  # checked first, since other versions may have other fields
+                raise ValueError(f"it has version {version}: use a newer tbgen")
             files = msgspec.json.decode(text, type=cls).files
             if len({each.file for each in files}) < len(files):
-                raise ValueError("it has a file twice")
+                raise ValueError("it names a file twice")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise TbgenError(f"{where} is no list of tables that can be used: {error}") from None
+            raise TbgenError(f"{where} is not a usable list of tables: {error}") from None
         return cls.of(files)
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
-        """Return a table of the set, None if it is not there."""
+        """Return a table of the set, None if the set does not contain it."""
         found = (table for table in self.tables if (table.men, table.rules) == (material, variant))
         return next(found, None)
 
     def text(self) -> bytes:
-        """Return the list."""
+        """Return the list as JSON."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
 
 
@@ -173,9 +173,9 @@ def sha256_of(file: BufferedReader | BufferedRandom) -> str:
 
 
 def size_of(path: Path) -> int:
-    """Return the size of a file in bytes, 0 if there is none.
+    """Return the size of a file in bytes, 0 if it does not exist.
 
-    :raises TbgenError: if that cannot be known.
+    :raises TbgenError: if the size cannot be read.
     """
     try:
         return path.stat().st_size

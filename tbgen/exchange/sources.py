@@ -1,4 +1,4 @@
-"""Where published tables come from: a directory, or any web server that hands out files."""
+"""The sources of published files: a directory, or any web server for static files."""
 
 import os
 import socket
@@ -21,42 +21,41 @@ from tbgen.text import duration
 
 Result = TypeVar("Result")
 
-_AT_ONCE: Final = 1 << 17
-"""Bytes."""
+_CHUNK_BYTES: Final = 1 << 17
 _CONNECT_SECONDS: Final = 15.0
 _READ_SECONDS: Final = 60.0
-_LEAST_SECONDS: Final = 120.0
-"""For a file, however small."""
-_LEAST_RATE: Final = 1 << 13
-"""Bytes a second, on the whole, of a transfer that is waited for."""
-_MOST_REDIRECTS: Final = 5
-_TRIES: Final = 5
-_FIRST_PAUSE: Final = 0.5
-"""Seconds; each pause is twice the one before."""
-_BUSY: Final = (408, 429, 500, 502, 503, 504)
-"""Answers of a server that may do better the next time."""
+_MIN_TIMEOUT_SECONDS: Final = 120.0
+"""Time limit for a small file."""
+_MIN_BYTES_PER_SECOND: Final = 1 << 13
+"""Average rate of a transfer from which the time limit for a large file is computed."""
+_MAX_REDIRECTS: Final = 5
+_MAX_ATTEMPTS: Final = 5
+_FIRST_PAUSE_SECONDS: Final = 0.5
+"""Pause after the first attempt; each further pause is twice as long."""
+_RETRIED_STATUSES: Final = (408, 429, 500, 502, 503, 504)
+"""HTTP status codes after which a request is repeated."""
 
 
 class InterruptedTransferError(TbgenError):
-    """A transfer that has ended early and may go on."""
+    """A transfer ended early; another attempt may succeed."""
 
 
-class NotTakenError(TbgenError):
-    """A file that cannot be had, or is not what its set says; others of the set may be."""
+class RejectedFileError(TbgenError):
+    """A file is unavailable or differs from its entry in the list; other files of the set may be usable."""
 
 
 Download: TypeAlias = tuple[int, Iterator[bytes]]
-"""A file on its way: where in the file its data begins, and the data."""
+"""The offset in the file at which the data begin, and the data."""
 
 
 def source_of(text: str) -> "FileSource":
-    """Return the source that an address or a directory stands for.
+    """Return the source for an address or a directory.
 
-    :raises UsageError: if it is neither.
+    :raises UsageError: if ``text`` is neither.
     """
     try:
         parts = urllib.parse.urlsplit(text)
-        _ = parts.port  # only then is it looked at
+        _ = parts.port  # raises ValueError for a malformed port, which urlsplit does not check
     except ValueError as error:
         raise UsageError(f"{quote(text)} cannot be fetched from: {error}") from None
     if parts.scheme in ("http", "https") and parts.hostname:
@@ -69,7 +68,7 @@ def source_of(text: str) -> "FileSource":
 
 
 class DirectorySource:
-    """Files of a directory."""
+    """The files of a directory."""
 
     def __init__(self, directory: Path) -> None:
         if not directory.is_dir():
@@ -77,31 +76,31 @@ class DirectorySource:
         self._directory = directory
 
     def place(self, name: str) -> str:
-        """Return where a file lies."""
+        """Return the path of a file, for messages."""
         return str(self._directory / name)
 
     @contextmanager
     def open(self, name: str, start: int, _size: int) -> Iterator[Download]:
-        """Open a file from the byte ``start`` on.
+        """Open a file at the byte ``start``.
 
-        :raises NotTakenError: if it cannot be read, or is a pipe or a device.
+        :raises RejectedFileError: if it cannot be read, or is a pipe or a device.
         """
         path = self._directory / name
         with _read_errors(path):
             file = open(path, "rb", opener=without_waiting)  # noqa: SIM115
         with file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise NotTakenError(f"{path} is no file of a set, but a pipe or a device")
+                raise RejectedFileError(f"{path} is a pipe or a device, not a file")
             file.seek(start)
             yield start, self._data(file, path)
 
     def _data(self, file: BinaryIO, path: Path) -> Iterator[bytes]:
         with _read_errors(path):
-            yield from iter(lambda: file.read(_AT_ONCE), b"")
+            yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
 
 
 class WebSource:
-    """Files below an address."""
+    """The files below an address."""
 
     def __init__(self, address: str) -> None:
         parts = urllib.parse.urlsplit(address)
@@ -115,14 +114,14 @@ class WebSource:
 
     @contextmanager
     def open(self, name: str, start: int, size: int) -> Iterator[Download]:
-        """Open a file from the byte ``start`` on, or from its beginning if that cannot be.
+        """Open a file at the byte ``start``, or at its beginning if the server does not support ranges.
 
-        :param size: bytes of the whole file, by which its time is limited.
-        :raises InterruptedTransferError: if it breaks off, also while it is read.
-        :raises NotTakenError: if there is no such file, it is refused, or its time is over.
+        :param size: size of the file in bytes, from which the time limit is computed.
+        :raises InterruptedTransferError: if the transfer is interrupted, also while the data are read.
+        :raises RejectedFileError: if the file does not exist, is refused, or exceeds the time limit.
         """
-        seconds = _LEAST_SECONDS + size / _LEAST_RATE
-        with _Limit(seconds) as limit:
+        seconds = _MIN_TIMEOUT_SECONDS + size / _MIN_BYTES_PER_SECOND
+        with _TimeLimit(seconds) as limit:
             try:
                 with closing(self._ask(name, start)) as answer:
                     yield self._start(name, answer, start), self._data(name, answer)
@@ -130,15 +129,15 @@ class WebSource:
                 if not limit.over:
                     raise
             if limit.over:
-                raise self._refusal(name, f"has not come within {duration(seconds)}: the server is too slow")
+                raise self._refusal(name, f"was not received in {duration(seconds)}: the server is too slow")
 
     def _ask(self, name: str, start: int) -> urllib3.BaseHTTPResponse:
-        """Ask for a file, and follow redirects within the set."""
+        """Request a file, and follow redirects within the set."""
         address = self._base + urllib.parse.quote(name)
         headers = {"Accept-Encoding": "identity", "User-Agent": "tbgen"}
         if start:
             headers["Range"] = f"bytes={start}-"
-        for _ in range(_MOST_REDIRECTS + 1):
+        for _ in range(_MAX_REDIRECTS + 1):
             answer = self._request(name, address, headers)
             location = answer.get_redirect_location()
             if not location:
@@ -147,11 +146,11 @@ class WebSource:
             try:
                 address = urllib.parse.urljoin(address, location)
             except ValueError:
-                raise self._refusal(name, f"leads to {quote(location)}, which is no address") from None
+                raise self._refusal(name, f"redirects to {quote(location)}, which is no address") from None
             if not address.startswith(self._base) or "/../" in urllib.parse.unquote(address):
-                reason = f"leads out of the set, to {quote(address)}: fetch from there, if you trust it"
+                reason = f"redirects out of the set, to {quote(address)}: fetch from there, if you trust it"
                 raise self._refusal(name, reason)
-        raise self._refusal(name, "leads in a circle")
+        raise self._refusal(name, "redirects too many times")
 
     def _request(self, name: str, address: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
         try:
@@ -165,13 +164,13 @@ class WebSource:
             return answer
         answer.close()
         if answer.status in (200, 206):
-            reason = f"comes compressed ({quote(coding)}): the server has to hand out files as they are"
+            reason = f"is sent compressed ({quote(coding)}): the server has to send files unchanged"
             raise self._refusal(name, reason)
-        if answer.status == 416 and headers.pop("Range", ""):  # what is there is no beginning of the file
+        if answer.status == 416 and headers.pop("Range", ""):  # the file is shorter than the partial file
             return self._request(name, address, headers)
         if answer.status == 404:
-            raise NotTakenError(f"there is no {self.place(name)}: is it the address of a published set?")
-        kind = self._interruption if answer.status in _BUSY else self._refusal
+            raise RejectedFileError(f"there is no {self.place(name)}: is it the address of a published set?")
+        kind = self._interruption if answer.status in _RETRIED_STATUSES else self._refusal
         raise kind(name, f"was refused by the server (status {answer.status})")
 
     def _start(self, name: str, answer: urllib3.BaseHTTPResponse, start: int) -> int:
@@ -179,24 +178,24 @@ class WebSource:
             return 0
         first = answer.headers.get("Content-Range", "").removeprefix("bytes ").split("-")[0]
         if first not in (str(start), "0"):
-            raise self._refusal(name, f"came from byte {quote(first)} on, not from {start}")
+            raise self._refusal(name, f"was sent from byte {quote(first)} on, not from {start}")
         return int(first)
 
     def _data(self, name: str, answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         try:
-            yield from answer.stream(_AT_ONCE, decode_content=False)
-        except (urllib3.exceptions.HTTPError, ValueError) as error:  # such as a chunk of -5 bytes
-            raise self._interruption(name, f"broke off: {_reason(error)}") from None
+            yield from answer.stream(_CHUNK_BYTES, decode_content=False)
+        except (urllib3.exceptions.HTTPError, ValueError) as error:  # ValueError, as for a chunk of -5 bytes
+            raise self._interruption(name, f"was interrupted: {_reason(error)}") from None
 
-    def _refusal(self, name: str, reason: str) -> NotTakenError:
-        return NotTakenError(f"{self.place(name)} {reason}")
+    def _refusal(self, name: str, reason: str) -> RejectedFileError:
+        return RejectedFileError(f"{self.place(name)} {reason}")
 
     def _interruption(self, name: str, reason: str) -> InterruptedTransferError:
         return InterruptedTransferError(f"{self.place(name)} {reason}")
 
 
 FileSource: TypeAlias = DirectorySource | WebSource
-"""What hands out files by name."""
+"""A source of files by name."""
 
 
 @contextmanager
@@ -204,24 +203,24 @@ def _read_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NotTakenError(f"{path} cannot be read: {error.strerror}") from None
+        raise RejectedFileError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def persistent(attempt: Callable[[], Result]) -> Result:
-    """Do what a transfer may interrupt, again and again after pauses that grow, and return its result.
+def retried(attempt: Callable[[], Result]) -> Result:
+    """Call ``attempt`` until it succeeds, with growing pauses after interrupted transfers; return its result.
 
-    :raises InterruptedTransferError: of the last attempt.
+    :raises InterruptedTransferError: if the last attempt is interrupted too.
     """
-    for pause in range(_TRIES - 1):
+    for pause in range(_MAX_ATTEMPTS - 1):
         try:
             return attempt()
         except InterruptedTransferError:
-            time.sleep(_FIRST_PAUSE * 2**pause)
+            time.sleep(_FIRST_PAUSE_SECONDS * 2**pause)
     return attempt()
 
 
-class _Limit:
-    """The time for a file, a context: when it is over, its connection is cut, whatever is being sent."""
+class _TimeLimit:
+    """A context manager that limits the time of a transfer: at the end of it, the connection is closed."""
 
     _of_thread: Final = threading.local()
 
@@ -231,7 +230,7 @@ class _Limit:
         self._timer = threading.Timer(seconds, self._end)
         self._timer.daemon = True
 
-    def __enter__(self) -> "_Limit":
+    def __enter__(self) -> "_TimeLimit":
         self._of_thread.limit = self
         self._timer.start()
         return self
@@ -242,7 +241,7 @@ class _Limit:
 
     @classmethod
     def watch(cls, connection: HTTPConnection) -> None:
-        """Limit what comes by a connection to the file that its thread is fetching."""
+        """Apply the time limit of the calling thread to a connection."""
         limit = getattr(cls._of_thread, "limit", None)
         if limit is not None:
             limit._socket = connection.sock
@@ -252,35 +251,36 @@ class _Limit:
     def _end(self) -> None:
         self.over = True
         if self._socket is not None:
-            with suppress(OSError):  # it is closed
-                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # which leaves the state of TLS alone
+            with suppress(OSError):  # the socket is closed already
+                # The method of the base class does not touch the state of TLS.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
-class _Watched(HTTPConnection):
-    """A connection whose answers have their time."""
+class _LimitedConnection(HTTPConnection):
+    """An HTTP connection whose answers have a time limit."""
 
     def getresponse(self) -> Any:
         """Return the answer."""
-        _Limit.watch(self)
+        _TimeLimit.watch(self)
         return super().getresponse()
 
 
-class _WatchedSecure(_Watched, HTTPSConnection):
-    """The same by TLS."""
+class _LimitedSecureConnection(_LimitedConnection, HTTPSConnection):
+    """An HTTPS connection whose answers have a time limit."""
 
 
 class _PlainPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _Watched
+    ConnectionCls = _LimitedConnection
 
 
 class _SecurePool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _WatchedSecure
+    ConnectionCls = _LimitedSecureConnection
 
 
 def _pool(address: str) -> urllib3.PoolManager:
-    """Return connections that are watched, by a proxy where the environment names one.
+    """Return a pool of connections with time limits, through a proxy if the environment names one.
 
-    :raises UsageError: if that is none.
+    :raises UsageError: if the address of the proxy is malformed.
     """
     pool = _manager(address, urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS))
     pool.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
@@ -295,18 +295,18 @@ def _manager(address: str, timeout: urllib3.Timeout) -> urllib3.PoolManager:
         try:
             return urllib3.ProxyManager(with_scheme, timeout=timeout, maxsize=16)
         except (ValueError, urllib3.exceptions.HTTPError):
-            raise UsageError(  # without the proxy, which may have a password in it
-                f"the environment variable {parts.scheme}_proxy names no http or https proxy: write "
+            raise UsageError(  # the message does not quote the proxy, whose address may contain a password
+                f"the environment variable {parts.scheme}_proxy does not name an http or https proxy: write "
                 "http://HOST:PORT, or unset it"
             ) from None
     return urllib3.PoolManager(timeout=timeout, maxsize=16)
 
 
 def _reason(error: Exception) -> str:
-    """Return what went wrong, as the system says it."""
+    """Return the reason for a failed transfer, as the system describes it if it does."""
     for cause in causes(error):
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror
     if isinstance(error, urllib3.exceptions.ProtocolError | ValueError):
-        return "the server did not answer by the rules of HTTP, or closed the connection"
+        return "the server violated HTTP, or closed the connection"
     return str(error).split("(")[0].strip() or "the connection failed"

@@ -13,7 +13,7 @@ from tests.support.sets import R
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(sources, "_FIRST_PAUSE_SECONDS", 0.001)
 
 
 @pytest.fixture(scope="session")

@@ -70,9 +70,9 @@ def test_files_that_cannot_be_had_keep_no_others_away(spoilt: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (replaced, "is no table of KQvK for the rules r that can be used: it was not taken$"),
-        (tampered, "is no table of KQvK"),
-        (lambda path: path.write_bytes(b"HDF"), "is no table of KQvK"),
+        (replaced, "is not a usable table of KQvK for the rules r: it was rejected$"),
+        (tampered, "is not a usable table of KQvK"),
+        (lambda path: path.write_bytes(b"HDF"), "is not a usable table of KQvK"),
     ],
 )
 def test_a_list_that_lies(
@@ -103,7 +103,7 @@ def test_a_list_that_lies(
         (lambda d: d | {"version": 2, "tables": [{"name": "otherwise"}]}, "newer tbgen"),
         (lambda d: {"format": "tbgen set"}, "missing required field `version`"),
         (lambda d: changed(d, file="../KvK.r.h5"), "is not the file of KvK"),
-        (lambda d: changed(d, material="../K"), "no list of tables"),
+        (lambda d: changed(d, material="../K"), "is not a usable list of tables"),
         (lambda d: changed(d, rules="x"), "Invalid enum value 'x'"),
         (lambda d: changed(d, bytes=-1), r"Expected `int` >= 1 - at `\$.tables\[0\].bytes`"),
         (lambda d: changed(d, bytes=1 << 50), "Expected `int` <"),
@@ -131,7 +131,7 @@ def test_no_list_at_all() -> None:
         (b"[" * 100_000, "Expected `object`, got `array`"),
         (b'{"bytes": ' + b"9" * 10_000 + b"}", "Object missing required field `format`"),
     ):
-        with pytest.raises(TbgenError, match=f"the list is no list of tables that can be used: {sentence}"):
+        with pytest.raises(TbgenError, match=f"the list is not a usable list of tables: {sentence}"):
             PublishedSet.parse(text, "the list")
 
 

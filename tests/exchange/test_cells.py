@@ -76,7 +76,7 @@ def test_cells_by_their_men(cells: Path, published: Path, tmp_path: Path) -> Non
 
 def test_names_that_mean_nothing() -> None:
     for name in ("KRKP", "RvK", "KKvK", "K[WF]vK", "KRvKvK", "../KvK", "vK", ""):
-        with pytest.raises(UsageError, match="names no men of cells: expected both sides, such as KRPvKRP"):
+        with pytest.raises(UsageError, match="is not a name of men of cells, such as KRPvKRP: name both"):
             MenOfCells([name])
 
 
@@ -147,7 +147,7 @@ def test_a_cell_that_cannot_be_used_is_not_published(
 ) -> None:
     """All others are."""
     reason = spoil(cells / FILES[0])
-    with pytest.raises(TbgenError, match=f"is no cell that can be used: {reason}.*it was not published$"):
+    with pytest.raises(TbgenError, match=f"is not a usable cell: {reason}.*it was not published$"):
         publish_cells(cells, tmp_path / "set", ALL)
     listed = read_list(source_of(str(tmp_path / "set"))).cells
     assert [cell.file for cell in listed] == FILES[1:] == sorted(files(tmp_path / "set"))
@@ -169,7 +169,7 @@ def test_a_cell_of_a_set_that_cannot_be_used(
     document, data = json.loads((published / LIST_NAME).read_text()), path.read_bytes()
     document["cells"][0] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     (published / LIST_NAME).write_text(json.dumps(document))
-    with pytest.raises(TbgenError, match=f"is no cell that can be used: {reason}.*: it was not taken$"):
+    with pytest.raises(TbgenError, match=f"is not a usable cell: {reason}.*: it was rejected$"):
         get(str(published), tmp_path / "new")
     assert sorted(files(tmp_path / "new")) == FILES[1:]
 
@@ -188,8 +188,8 @@ def test_what_is_there_stays(cells: Path, published: Path, tmp_path: Path) -> No
     other = content(NAMES[0], b"narrower")
     (new / file_name(NAMES[0])).write_bytes(other)
     to_do = plan_cells(read_list(source_of(str(published))), new, ALL, place="", check=lambda *_: None)
-    assert [cell.file for cell in to_do.others] == [file_name(NAMES[0])]
-    assert (len(to_do.there), to_do.wanted) == (2, ())
+    assert [cell.file for cell in to_do.different] == [file_name(NAMES[0])]
+    assert (len(to_do.present), to_do.wanted) == (2, ())
 
 
 def test_a_list_that_means_nothing(published: Path) -> None:
@@ -198,14 +198,14 @@ def test_a_list_that_means_nothing(published: Path) -> None:
     ):
         document = json.loads((published / LIST_NAME).read_text())
         document["cells"][0][name] = value
-        with pytest.raises(TbgenError, match="is no list of tables that can be used"):
+        with pytest.raises(TbgenError, match="is not a usable list of tables"):
             PublishedSet.parse(json.dumps(document).encode(), "the list")
 
 
 def test_a_full_disk(cells: Path, published: Path, tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
     with small_disk(tmp_path / "small", 4):
-        with pytest.raises(TbgenError, match="make room"):
+        with pytest.raises(TbgenError, match="free some space"):
             get(str(published), tmp_path / "small")
         with pytest.raises(TbgenError, match=r"^the disk is full: .*make room"):
             publish_cells(cells, tmp_path / "small", ALL)

@@ -45,12 +45,12 @@ def test_a_table_comes_with_those_it_rests_on(published: Path, tmp_path: Path) -
 
 def test_what_is_there_stays(published: Path, own: Path, tmp_path: Path) -> None:
     to_do = plan(read_list(source_of(str(published))), own, R, place="")
-    assert (to_do.wanted, len(to_do.there), to_do.others, to_do.bytes) == ((), 6, (), 0)
+    assert (to_do.wanted, len(to_do.present), to_do.different, to_do.bytes) == ((), 6, (), 0)
     list_ = json.loads((published / LIST_NAME).read_text())
     list_["tables"][3]["digest"] = "0" * 64
     changed = PublishedSet.parse(json.dumps(list_).encode(), "")
     to_do = plan(changed, own, R, place="")
-    assert [table.file for table in to_do.others] == [list_["tables"][3]["file"]]
+    assert [table.file for table in to_do.different] == [list_["tables"][3]["file"]]
 
 
 def test_a_damaged_table_is_fetched_anew(published: Path, own: Path) -> None:
@@ -65,7 +65,7 @@ def test_flipped_bits_are_found_where_all_is_checked(published: Path, own: Path)
     assert plan(all_of_set, own, R, place="").wanted == ()
     to_do = plan(all_of_set, own, R, place="", check=lambda *_: None)
     assert [table.file for table in to_do.wanted] == [KQVK]
-    assert len(to_do.there) == 5
+    assert len(to_do.present) == 5
 
 
 def test_the_next_command_goes_on(published: Path, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_transfer_that_another_one_stops_keeps_what_has_come(
 ) -> None:
     begun, stop = threading.Event(), threading.Event()
     monkeypatch.setattr("tbgen.exchange.fetch.Event", lambda: stop)
-    monkeypatch.setattr("tbgen.exchange.fetch._PATIENCE", 300)
+    monkeypatch.setattr("tbgen.exchange.fetch._STOP_SECONDS", 300)
 
     class Source:
         def place(self, name: str) -> str:
@@ -135,7 +135,7 @@ def test_a_table_that_the_set_lacks_and_that_is_there(published: Path, own: Path
     assert plan(less, own, R, kqvk, place="").wanted == ()
     document["tables"] = document["tables"][-1:]
     to_do = plan(PublishedSet.parse(json.dumps(document).encode(), ""), own, R, kqvk, place="")
-    assert (to_do.wanted, to_do.there, to_do.others) == ((), (), ())
+    assert (to_do.wanted, to_do.present, to_do.different) == ((), (), ())
     tampered(own / KQVK)
     with pytest.raises(TbgenError, match=r"lacks KQvK \(damaged in .*\) for the rules r"):
         plan(less, own, R, kqvk, place="", check=lambda *_: None)
@@ -169,7 +169,7 @@ def test_what_another_process_has_just_put_in_place_stays(
 
 def test_a_full_disk(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(100, 90, 10))
-    with pytest.raises(TbgenError, match=r"make room, or choose another directory$"):
+    with pytest.raises(TbgenError, match=r"free some space, or choose another directory$"):
         get(str(published), tmp_path / "new")
     monkeypatch.undo()
 
@@ -197,4 +197,4 @@ def test_packed_tables(packed: PackedTables, three_men: Path, tmp_path: Path) ->
     get(str(tmp_path / "set"), tmp_path / "new", "KQvK")
     assert (tmp_path / "new" / KQVK).read_bytes() == path.read_bytes()
     to_do = plan(both, three_men, R, place="")
-    assert [table.file for table in to_do.others] == [KQVK]
+    assert [table.file for table in to_do.different] == [KQVK]

@@ -11,7 +11,7 @@ from tbgen.errors import TbgenError, UsageError
 from tbgen.exchange import sources
 from tbgen.exchange.fetch import read_list
 from tbgen.exchange.published import LIST_NAME
-from tbgen.exchange.sources import DirectorySource, NotTakenError, source_of
+from tbgen.exchange.sources import DirectorySource, RejectedFileError, source_of
 from tests.support.sets import KQVK, files, get
 from tests.support.web_server import Handler, serving
 
@@ -98,10 +98,13 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     [
         (lambda handler: handler.send_error(416), "status 416"),
         (lambda handler: handler.redirect("http://[::1/x"), "which is no address"),
-        (lambda handler: handler.redirect(f"/set/{LIST_NAME}"), "circle"),
-        (garbage, "did not answer by the rules of HTTP"),
+        (lambda handler: handler.redirect(f"/set/{LIST_NAME}"), "redirects too many times"),
+        (garbage, "the server violated HTTP"),
         (compressed, "compressed"),
-        (lambda handler: handler.wfile.write(CHUNKED + b"-5\r\nabcde\r\n"), "broke off: the server did not"),
+        (
+            lambda handler: handler.wfile.write(CHUNKED + b"-5\r\nabcde\r\n"),
+            "was interrupted: the server violated",
+        ),
     ],
 )
 def test_replies_of_no_use(reply: Callable[[Handler], None], sentence: str, published: Path) -> None:
@@ -125,8 +128,8 @@ def test_a_server_that_never_ends_has_its_time(
     first: bytes, more: bytes, published: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It goes by the size of a file, and is not given again."""
-    monkeypatch.setattr(sources, "_LEAST_SECONDS", 0.2)
-    monkeypatch.setattr(sources, "_LEAST_RATE", 1 << 30)
+    monkeypatch.setattr(sources, "_MIN_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(sources, "_MIN_BYTES_PER_SECOND", 1 << 30)
 
     def misbehave(handler: Handler, _: str) -> bool:
         handler.wfile.write(first)
@@ -136,7 +139,7 @@ def test_a_server_that_never_ends_has_its_time(
 
     with (
         serving(published, misbehave=misbehave) as server,
-        pytest.raises(NotTakenError, match=r"has not come within 0\.2 s: the server is too slow"),
+        pytest.raises(RejectedFileError, match=r"was not received in 0\.2 s: the server is too slow"),
     ):
         read_list(source_of(server.address))
     assert len(server.asked) == 1
@@ -155,7 +158,7 @@ def test_a_redirect_out_of_the_set(published: Path, tmp_path: Path) -> None:
 
     with serving(published, misbehave=misbehave) as server:
         for location in locations:
-            with pytest.raises(TbgenError, match="leads out"):
+            with pytest.raises(TbgenError, match="redirects out"):
                 get(server.address, tmp_path, "KQvK")
             assert set(files(tmp_path)) <= {"KvK.r.h5", f"{KQVK}.part"}, location
 
@@ -185,7 +188,7 @@ def test_no_set_there(tmp_path: Path) -> None:
     with pytest.raises(TbgenError, match="cannot be read"):
         read_list(DirectorySource(tmp_path))
     os.mkfifo(tmp_path / LIST_NAME)  # nobody writes to it
-    with pytest.raises(TbgenError, match="but a pipe or a device"):
+    with pytest.raises(TbgenError, match="is a pipe or a device, not a file"):
         read_list(DirectorySource(tmp_path))
 
 
@@ -193,7 +196,7 @@ def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("no_proxy", raising=False)
     for proxy in ("socks5://localhost:1", "http://[::1", "file:///etc/passwd"):
         monkeypatch.setenv("http_proxy", proxy)
-        with pytest.raises(UsageError, match="http_proxy names no http or https proxy"):
+        with pytest.raises(UsageError, match="http_proxy does not name an http or https proxy"):
             source_of("http://example.org/")
 
 

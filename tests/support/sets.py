@@ -17,7 +17,7 @@ class Report:
         self.bytes = 0
         self.tables: list[str] = []
 
-    def came(self, size: int) -> None:
+    def received(self, size: int) -> None:
         self.bytes += size
 
     def done(self, table: PublishedFile) -> None:
