@@ -118,8 +118,8 @@ def refusing(number: int) -> Callable[..., None]:
 @pytest.mark.parametrize(
     ("number", "sentence"),
     [
-        (errno.ENOSPC, "the disk is full: {} was not written; make room and try again"),
-        (errno.EDQUOT, "the disk is full: {} was not written; make room and try again"),
+        (errno.ENOSPC, "the disk is full: {} was not written; free some space and try again"),
+        (errno.EDQUOT, "the disk is full: {} was not written; free some space and try again"),
         (errno.EACCES, "no permission to write {}; take another"),
         (errno.EPERM, "no permission to write {}; take another"),
         (errno.EROFS, "{} could not be written: its file system is read-only; take another"),

@@ -1,1 +1,1 @@
-"""Tables in memory and on disk: one HDF5 file per material (docs/format.md)."""
+"""Tables on disk: one HDF5 file per material and variant (docs/format.md)."""

@@ -1,4 +1,4 @@
-"""The datasets of a table file: what each holds, in which order, and how it is cut into chunks."""
+"""The datasets of a table file: their contents, their order, and their division into chunks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,21 +19,21 @@ Corner = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """One dataset, cut along its last axis only."""
+    """The content of one dataset, which is divided into chunks along its last axis only."""
 
     schema: DatasetSchema
     dtype: np.dtype[Any]
     data: AnyArray
-    """Of the dataset's shape, contiguous, and of a dtype whose values fit ``dtype``."""
+    """Contiguous array of the dataset's shape; its values fit ``dtype``."""
 
     @property
     def name(self) -> str:
-        """Its name in the file."""
+        """Name in the file."""
         return self.schema.name
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its shape in the file."""
+        """Shape in the file."""
         return self.data.shape
 
     @property
@@ -44,7 +44,7 @@ class Dataset:
         return (*(1 for _ in self.shape[1:]), min(self.shape[-1], CHUNK_BYTES // self.dtype.itemsize))
 
     def pieces(self) -> Iterator[tuple[Corner, AnyArray]]:
-        """Yield the corner of every chunk and its elements, in order; the last of a row may be short."""
+        """Yield the corner and the elements of each chunk, in order; the last chunk of a row may be short."""
         if 0 in self.shape:
             return
         if self.schema.whole or self.schema.raw:
@@ -56,15 +56,15 @@ class Dataset:
                 yield (*lead, start), self.data[lead][start : start + step]
 
     def manifest_line(self) -> str:
-        """Return the line of the manifest that stands for the dataset (docs/format.md)."""
+        """Return the line of the dataset in the manifest (docs/format.md)."""
         pieces = pieces_of(self.data.reshape(-1), self.dtype)
         return manifest_line(self.name, self.dtype, self.shape, pieces)
 
 
 def datasets(wanted: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, AnyArray]) -> list[Dataset]:
-    """Return the datasets of a file in their order.
+    """Return the datasets of a file in the order of ``wanted``, each with the narrowest suitable type.
 
-    :param arrays: the data of each, as :attr:`Dataset.data`.
+    :param arrays: the data of each dataset, as in :attr:`Dataset.data`.
     """
 
     def dtype(one: DatasetSchema) -> np.dtype[Any]:
@@ -79,12 +79,12 @@ def datasets(wanted: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, Any
 
 
 def placements_of(layout: Layout) -> NDArray[np.uint8]:
-    """Return the squares of the pawns of every placement, shape (placements, pawns)."""
+    """Return the pawn squares of every placement: shape (placements, pawns)."""
     return np.array(layout.placements, np.uint8).reshape(len(layout.placements), layout.pawns)
 
 
 def shared_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
-    """Return the data that both forms of a table have as they are in memory."""
+    """Return the arrays of a table that datasets contain unchanged."""
     return {
         schema.PLACEMENTS: placements_of(table.layout),
         schema.VALUE: table.value,
@@ -115,7 +115,7 @@ def table_datasets(table: Table) -> list[Dataset]:
 
 
 def _starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return the number of runs before every block, counted through all masks; shape (2, 2, blocks)."""
+    """Return the number of runs before each block of all masks in C order: shape (2, 2, blocks)."""
     words = mask.shape[-1]
     if not words:
         return np.zeros((2, 2, 0), np.uint64)

@@ -1,4 +1,4 @@
-"""An open file of datasets, of whichever schema: found to be of it, checked, and decoded chunk by chunk."""
+"""Reading files of datasets: validation against a schema, comparison with digests, and decoding of chunks."""
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -23,22 +23,22 @@ _serials: Final = count()
 
 
 class ChunkPlace(NamedTuple):
-    """Where a chunk lies in its file: offset and length in bytes, both 0 if it is not there."""
+    """Offset and length of a chunk in its file, in bytes; both are 0 if the file does not contain it."""
 
     offset: int
     bytes: int
 
 
 class ChunkedArray:
-    """Random and sequential access to a dataset compressed by gzip and guarded by fletcher32.
+    """Random and sequential access to a dataset compressed by gzip, with fletcher32 checksums.
 
-    It is cut along its last axis only, its rows numbered in C order of the leading axes, or else one chunk,
-    which is one row. h5py's own look-ups are ten times slower than a cache of decoded chunks, and hold one
-    lock for all files while they decompress.
+    The dataset is either cut along its last axis, with rows numbered in C order of the leading axes, or it is
+    one chunk, which counts as one row. The look-ups of h5py are ten times slower than this class with its
+    cache of decoded chunks, and hold one lock for all files during decompression.
 
     :param damaged: returns the error that methods raise if a chunk is missing or does not decode.
-    :param optional: whether chunks may be absent from the file, standing for zeros.
-    :raises ValueError: if the dataset is stored in another way.
+    :param optional: whether chunks may be absent from the file; their elements are 0.
+    :raises ValueError: if the dataset is stored differently.
     """
 
     def __init__(
@@ -63,19 +63,19 @@ class ChunkedArray:
         if 0 in self.shape:
             return
         if dataset.compression != "gzip" or not dataset.fletcher32 or dataset.shuffle or dataset.scaleoffset:
-            raise ValueError(f"{self.name} is packed in another way")
+            raise ValueError(f"{self.name} has other filters")
         if chunk != self.shape and chunk[-1] != self._step:
-            raise ValueError(f"{self.name} is cut in another way")
+            raise ValueError(f"{self.name} has chunks of another shape")
 
     def item(self, row: int, index: int) -> Any:
-        """Return one element, an int; which kind of number it is, the caller knows."""
+        """Return one element as an int. The return type lets callers assign it to their own integer types."""
         chunk, at = self.chunk_of(row, index)
         if self._width == 1:
             return chunk[at]
         return int.from_bytes(chunk[at * self._width : (at + 1) * self._width], "little")
 
     def chunk_of(self, row: int, index: int) -> tuple[bytes, int]:
-        """Return the decoded chunk that holds an element, and the element's place in it."""
+        """Return the decoded chunk that contains an element, and the index of the element in the chunk."""
         number = index // self._step
         key = (self._serial, row, number)
         chunk = self._cache.get(key)
@@ -91,7 +91,7 @@ class ChunkedArray:
                 yield self._decode(row, start)[: (self._length - start) * self._width]
 
     def read(self) -> NDArray[Any]:
-        """Return all data."""
+        """Return all data as an array."""
         data, at = np.empty(prod(self.shape), self.dtype), 0
         for piece in self.pieces():
             elements = np.frombuffer(piece, self.dtype)
@@ -100,7 +100,7 @@ class ChunkedArray:
         return data.reshape(self.shape)
 
     def read_part(self, row: int, start: int, out: NDArray[Any]) -> None:
-        """Copy the elements of a row from ``start`` on to an array of one axis, without using the cache."""
+        """Fill a one-dimensional array with elements of a row from ``start`` on, without using the cache."""
         stop = start + len(out)
         for first in range(start - start % self._step, stop, self._step):
             elements = np.frombuffer(self._decode(row, first), self.dtype)
@@ -109,11 +109,11 @@ class ChunkedArray:
             out[at - start : at - start + len(part)] = part
 
     def places(self) -> list[ChunkPlace]:
-        """Return where the chunks lie in the file, row by row; one that is not there stands for zeros.
+        """Return the places of the chunks in the file, row by row; elements of absent chunks are 0.
 
-        What lies there is packed, and has its checksum behind it.
+        The bytes of a chunk are compressed data, followed by the checksum.
 
-        :raises DamagedTableError: if that cannot be read.
+        :raises DamagedTableError: if the places cannot be read.
         """
         per_row = self.chunks_of_row
         found = [ChunkPlace(0, 0)] * (prod(self._lead) * per_row)
@@ -127,7 +127,7 @@ class ChunkedArray:
             if found:
                 self._id.chunk_iter(note)
         except (OSError, RuntimeError, ValueError, IndexError) as error:
-            raise self._damaged(f"{self.name} has chunks in other places") from error
+            raise self._damaged(f"{self.name} has an unreadable list of chunks") from error
         return found
 
     @property
@@ -137,18 +137,18 @@ class ChunkedArray:
 
     @property
     def chunks_of_row(self) -> int:
-        """Number of chunks of a row, those that are not there included."""
+        """Number of chunks of a row, absent ones included."""
         return int(-(-self._length // self._step))
 
     def manifest_line(self) -> str:
-        """Return the line of the manifest that the data give (docs/format.md)."""
+        """Return the line of the manifest, computed from the data (docs/format.md)."""
         return manifest_line(self.name, self.dtype, self.shape, self.pieces())
 
     @cached_property
     def _present(self) -> set[tuple[int, ...]] | None:
-        """The corners of the chunks that are there, or None if all are.
+        """The corners of the chunks that the file contains; None if it contains all.
 
-        HDF5 takes time in proportion to their number to say whether one is there.
+        They are cached because asking HDF5 for one chunk takes time proportional to the number of chunks.
         """
         if self._id.get_num_chunks() == prod(self._lead) * self.chunks_of_row:
             return None
@@ -167,7 +167,7 @@ class ChunkedArray:
         """Return the chunk of a row that begins at ``start``."""
         full, corner = self._step * self._width, self._corner(row, start)
         try:
-            # Asked first, because reading a chunk that is not there takes garbage for its size.
+            # This is checked first because reading an absent chunk interprets garbage as its size.
             is_present = self._present is None or corner in self._present
             packed = self._id.read_direct_chunk(corner)[1] if is_present else b""
         except (OSError, RuntimeError, ValueError) as error:
@@ -190,20 +190,20 @@ class ChunkedArray:
 _T = TypeVar("_T")
 
 CACHE_BYTES: Final = 32 << 20
-"""Decoded chunks kept by a file that is not given a cache."""
+"""Size limit of the cache of decoded chunks of a file that has its own cache."""
 
 
 class DatasetFile:
-    """An open file; a context, which closes it.
+    """An open file; a context manager, which closes it.
 
-    :param cache: where decoded chunks are kept; files may share one. None for a cache of its own.
-    :raises DamagedTableError: if it cannot be used.
+    :param cache: cache of decoded chunks, which files may share; None for a cache of its own.
+    :raises DamagedTableError: if the file cannot be used.
     """
 
     schema: Schema
-    """What kind of file it is."""
+    """The schema of the file."""
     manifest: Manifest
-    """What its digest is taken of."""
+    """The manifest, whose SHA-256 is the digest."""
 
     def __init__(self, path: Path, cache: ChunkCache | None) -> None:
         self.path = path
@@ -222,13 +222,13 @@ class DatasetFile:
         self.close()
 
     def close(self) -> None:
-        """Close the file; it cannot be read any more."""
+        """Close the file; it cannot be read afterwards."""
         self._file.close()
 
     def check(self, threads: int = 2) -> None:
-        """Read all bytes and compare them with their digests.
+        """Read the whole file and compare it with the digest.
 
-        :raises DamagedTableError: naming the first dataset or fact that differs.
+        :raises DamagedTableError: if it differs; the message names the first dataset or fact that does.
         """
         with ThreadPoolExecutor(threads) as pool:
             lines = self._guard(lambda: list(pool.map(self._line, self.schema.datasets)))
@@ -244,9 +244,10 @@ class DatasetFile:
         return self._guard(self._arrays[wanted].read)
 
     def read_part(self, wanted: DatasetSchema, row: int, start: int, out: NDArray[Any]) -> None:
-        """Copy the elements of one row of a dataset, counted through all leading axes, from ``start`` on.
+        """Fill an array with the elements of one row of a dataset from ``start`` on.
 
-        The checksum of every chunk is checked, the digest is not.
+        Rows are numbered in C order of the leading axes. The checksum of every chunk is checked, but not the
+        digest.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
@@ -257,36 +258,37 @@ class DatasetFile:
         return self._arrays[wanted]
 
     def damaged(self, problem: str) -> DamagedTableError:
-        """Return the error that says what is wrong with the file and what to do."""
+        """Return an error that states the problem of the file and the remedy."""
         raise NotImplementedError
 
     def _open(self) -> h5py.File:
         return open_file(self.path)
 
     def _load(self) -> None:
-        """Find the schema and the manifest, then the datasets."""
+        """Determine the schema and the manifest, then open the datasets."""
         raise NotImplementedError
 
     def _facts(self) -> Mapping[str, Any]:
-        """Return what the manifest repeats, by name of attribute."""
+        """Return the facts that the manifest repeats, by name of attribute."""
         raise NotImplementedError
 
     def _stated(self) -> Manifest:
-        """Return the facts of the manifest, with lines for the datasets of the file."""
+        """Return the manifest of the datasets as this file stores them, with the digests that it states."""
         return self.manifest
 
     def _load_arrays(self, sizes: dict[str, int]) -> None:
-        """Open the datasets, and refuse those that would be misread, or read beyond.
+        """Open the datasets, and reject those that would be misread or read out of bounds.
 
-        :param sizes: what the names of axes stand for; one that is missing, for the length of the first axis
-            of this name.
+        :param sizes: lengths of the named axes; the first axis of another name determines the length of the
+            others.
         """
         self._arrays: dict[DatasetSchema, ChunkedArray] = {}
-        file = weakref.proxy(self)  # HDF5 slows down while datasets of closed files wait for the collector
+        # A reference cycle would keep datasets of closed files until garbage collection and slow HDF5 down.
+        file = weakref.proxy(self)
         for wanted in self.schema.datasets:
             found = self._file[wanted.name]
             if found.file.id != self._file.id or found.external or found.is_virtual:
-                raise self.damaged(f"its {wanted.name} lies in another file")
+                raise self.damaged(f"its {wanted.name} is stored in another file")
             if found.dtype not in wanted.types:
                 raise self.damaged(f"its {wanted.name} is of another type")
             shape = [
@@ -301,14 +303,14 @@ class DatasetFile:
                 )
 
     def _line(self, wanted: DatasetSchema) -> str:
-        """Return the line of a dataset in a manifest, as its bytes give it."""
+        """Return the line of a dataset in a manifest, computed from its data."""
         if not wanted.raw:
             return self._arrays[wanted].manifest_line()
         data = self._file[wanted.name]
         return manifest_line(wanted.name, data.dtype, data.shape, pieces_of(data, data.dtype))
 
     def _guard(self, read: Callable[[], _T]) -> _T:
-        """Turn whatever a damaged file provokes into one error."""
+        """Call ``read``, and convert any exception that a damaged file can cause to one error."""
         try:
             return read()
         except DamagedTableError:
@@ -318,11 +320,12 @@ class DatasetFile:
 
 
 def open_file(path: Path) -> h5py.File:
-    """Open an HDF5 file for reading beside other readers."""
+    """Open an HDF5 file for reading, together with other readers."""
     try:
         return h5py.File(path, "r", locking=False)
     except OSError as error:
-        # HDF5 wants one flag per file and process, and the file is open elsewhere with the default one.
+        # HDF5 requires the same locking flag whenever a process opens a file, and this process has the file
+        # open with the default flag.
         if "locking flag" not in str(error):
             raise
         return h5py.File(path, "r")

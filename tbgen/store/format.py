@@ -1,4 +1,4 @@
-"""Files of tables: names, sizes chosen by measurement (docs/format.md), form, and what they say."""
+"""Table files: their names and forms, sizes chosen by measurement (docs/format.md), and their facts."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,33 +17,34 @@ from tbgen.store.schema import PACKED, TABLE, Manifest
 CHUNK_BYTES: Final = 16384
 """Decoded size of a full chunk, the unit of compression and of random access.
 
-A multiple of ``BLOCK // 8``, so that a block of a mask lies in one chunk."""
+It is a multiple of ``BLOCK // 8``, so each block of a mask is within one chunk."""
 
 GZIP_LEVEL: Final = 4
 """Level of the gzip filter."""
 
 BLOCK: Final = 4096
-"""Positions per entry of ``accrued/start``."""
+"""Number of slots per entry of ``accrued/start``."""
 
 SUFFIX: Final = ".h5"
 
 Directories: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | None
-"""Where tables lie: a directory, several in the order in which they are searched, or None for the default
-one."""
+"""Directories of tables: one, several in the order of the search, or None for the default directory."""
 
 
-def directories_of(given: Directories) -> tuple[Path, ...]:
-    """Return the directories that are meant, one at least.
+def directories_of(directories: Directories) -> tuple[Path, ...]:
+    """Return the directories as paths, at least one.
 
     >>> [path.as_posix() for path in directories_of(["mine", "yours"])]
     ['mine', 'yours']
     """
-    several = [given] if isinstance(given, str | PathLike) else given or [default_directory()]
+    several = (
+        [directories] if isinstance(directories, str | PathLike) else directories or [default_directory()]
+    )
     return tuple(map(Path, several))
 
 
 def table_path(directory: Path, material: str, variant: Variant) -> Path:
-    """Return where the table of a material lies in a directory.
+    """Return the path of the table of a material in a directory.
 
     >>> table_path(Path("data"), "KBvK", Variant.R_MOBILITY).as_posix()
     'data/KBvK.r.h5'
@@ -52,14 +53,13 @@ def table_path(directory: Path, material: str, variant: Variant) -> Path:
 
 
 def find_table(directories: Sequence[Path], material: str, variant: Variant) -> Path:
-    """Return where the table of a material lies: in the first directory that has it, or else where it would
-    have to lie."""
+    """Return the path of a table in the first directory that has it, else its path in the first directory."""
     paths = [table_path(directory, material, variant) for directory in directories]
     return next((path for path in paths if len(paths) > 1 and path.exists()), paths[0])
 
 
 def rules_of_name(path: Path) -> str | None:
-    """Return the rules in the name of a table, finished or being written; None if it is no such name.
+    """Return the rules in the name of a table, finished or being written; None if it is not the name of one.
 
     >>> rules_of_name(Path("data/KBvK.r.h5"))
     'r'
@@ -71,13 +71,13 @@ def rules_of_name(path: Path) -> str | None:
 
 
 def tables_in(directory: Path, variant: Variant, *others: Path) -> list[Material]:
-    """Return the materials whose files lie in one of some directories, in build order."""
+    """Return the materials whose tables are in one or more of the directories, in build order."""
     found = (materials_in(each, f".{variant}{SUFFIX}") for each in (directory, *others))
     return sorted(set().union(*found))
 
 
 def materials_in(directory: Path, ending: str) -> list[Material]:
-    """Return the materials that have a file of their name and this ending in a directory, in build order."""
+    """Return, in build order, the materials for which a directory has a file of their name and ``ending``."""
     found = []
     for path in directory.glob(f"*{ending}"):
         name = path.name.removesuffix(ending)
@@ -89,7 +89,7 @@ def materials_in(directory: Path, ending: str) -> list[Material]:
 
 
 def layers_beside(table: Path) -> list[Path]:
-    """Return the layer files kept beside a table (docs/format.md), be they of this or of an older one.
+    """Return the layer files kept beside a table (docs/format.md), including those of an older table.
 
     >>> layers_beside(Path("nowhere/KBvK.r.h5"))
     []
@@ -97,24 +97,26 @@ def layers_beside(table: Path) -> list[Path]:
     return sorted(table.parent.glob(f"{escape(table.name.removesuffix(SUFFIX))}.*.layer{SUFFIX}"))
 
 
-_PACKED_FROM: Final = 5
-"""All tables of up to four men take 110 MiB, are what the others rest on, and plain ones are read without
-compiled code."""
-_LEAST: Final = 3
-"""The table of two kings is smaller than a block of a packed one."""
+_MIN_PACKED_MEN: Final = 5
+"""Number of men from which on tables are packed.
+
+Smaller tables stay plain: all of them take 110 MiB, other tables depend on them, and plain tables are read
+without compiled code."""
+_MIN_PACKABLE_MEN: Final = 3
+"""Number of men from which on tables can be packed: that of two kings is smaller than a packed block."""
 
 
 _PLAIN: Final = AccruedForm.RUNS
 
 
 def form_of(material: Material) -> AccruedForm:
-    """Return the form of a table: packed, with functions of accrued scores, from five men on, else plain.
+    """Return the form in which a table stores accrued scores: functions, and so packed, from five men on.
 
-    With described men it stays plain, without accrued scores from five men on.
+    A table with described men is always plain, and from five men on without accrued scores.
     """
     if material.is_described:
-        return AccruedForm.NOTHING if material.men >= _PACKED_FROM else _PLAIN
-    return AccruedForm.FUNCTIONS if material.men >= max(_PACKED_FROM, _LEAST) else _PLAIN
+        return AccruedForm.NOTHING if material.men >= _MIN_PACKED_MEN else _PLAIN
+    return AccruedForm.FUNCTIONS if material.men >= max(_MIN_PACKED_MEN, _MIN_PACKABLE_MEN) else _PLAIN
 
 
 def is_packed(material: Material) -> bool:
@@ -134,19 +136,19 @@ class TableInfo:
     pawns: str
     """Pawns in placement order, such as ``P p``."""
     size: int
-    """Slots per side to move."""
+    """Number of slots per side to move."""
     phase_size: int
-    """Slots per side to move and pawn placement."""
+    """Number of slots per side to move and pawn placement."""
     positions: tuple[int, int]
-    """Legal positions up to symmetry, White and Black to move, without en passant rights."""
+    """Number of legal positions up to symmetry, White and Black to move, without en passant rights."""
     ep_positions: int
-    """Positions with an en passant right up to symmetry."""
+    """Number of positions with an en passant right up to symmetry."""
     stores_accrued: bool
-    """Whether the values of accrued scores are stored, or were left out."""
+    """Whether the table stores values for accrued scores."""
     runs: int
-    """Runs of accrued values; of a packed table entries of functions."""
+    """Number of runs; in a packed table, of entries of functions."""
     max_depth: int
-    """Longest way to the goal in plies."""
+    """Greatest depth in plies."""
     digest: str
     """SHA-256 of the manifest."""
     manifest: Manifest
@@ -154,21 +156,21 @@ class TableInfo:
     tbgen_version: str
     build_seconds: float
     parameters: dict[str, Any]
-    """How the table was built."""
+    """Parameters of the build."""
     bytes: int
     """Size of the file."""
     packed: bool
-    """Whether it is in packed form."""
+    """Whether the table is packed, else plain."""
 
     @classmethod
     def of_attributes(cls, path: Path, stored: Mapping[str, Any], size: int) -> "TableInfo":
-        """Read the facts from the attributes of a file of ``size`` bytes.
+        """Return the facts from the attributes of a file of ``size`` bytes.
 
-        :raises KeyError, ValueError, TypeError: if an attribute is missing or means nothing.
+        :raises KeyError, ValueError, TypeError: if an attribute is missing or malformed.
         """
         values = TABLE.decode(stored)
         packed = values.pop("format") == PACKED.format
-        del values["complete"]  # the same in all tables that can be read
+        del values["complete"]  # always 1 in tables that can be read
         return cls(
             path=path,
             bytes=size,
@@ -181,14 +183,18 @@ class TableInfo:
 
     @property
     def stores_runs(self) -> bool:
-        """Whether the values of accrued scores are stored as runs, with depths; packed tables have functions,
-        without."""
+        """Whether the values and depths of accrued scores are stored as runs, as in plain tables.
+
+        Packed tables have functions instead, without depths.
+        """
         return self.stores_accrued and not self.packed
 
     @property
     def has_layers(self) -> bool:
-        """Whether the depths of accrued scores, and the values of one side to move, follow only from layers
-        that are made again: in packed tables of a variant with layers."""
+        """Whether layers have to be solved again for the depths of accrued scores and one side's values.
+
+        This is so for packed tables of a variant with layers.
+        """
         return self.stores_accrued and self.packed and self.variant.layered
 
     @property
@@ -197,12 +203,12 @@ class TableInfo:
         return "packed" if self.packed else "plain"
 
     def facts(self) -> dict[str, Any]:
-        """Return what the manifest repeats, by name of attribute."""
+        """Return the facts that the manifest repeats, by name of attribute."""
         renamed = {"rules": self.variant, "accrued": int(self.stores_accrued)}
         return {name: renamed[name] if name in renamed else getattr(self, name) for name in TABLE.facts}
 
     def sizes(self) -> dict[str, int]:
-        """Return what the names of axes of the datasets stand for, but those that only the file knows."""
+        """Return the lengths of the named axes of datasets that the facts determine."""
         masked = self.size if self.stores_runs else 0
         return {
             "size": self.size,

@@ -1,4 +1,4 @@
-"""What a directory has of tables, and of layers beside them: longest states, and digests to compare."""
+"""The inventory of a directory: its tables and layers, with counts, longest states and digests to compare."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,15 +27,17 @@ _BLOCK_BYTES: Final = BLOCK // 8
 
 
 class LongestState(Document):
-    """A state: a position and what has accrued, None where that is the score of the position itself."""
+    """A state of the greatest depth in a table."""
 
     fen: str
     accrued: ScoreText | None
+    """The accrued score; None for a fresh state."""
 
 
 def longest_state(file: StoredFile) -> LongestState | None:
-    """Return a state whose depth is the greatest of a plain table, a fresh one if there is such; None for a
-    packed table, which has no depths of accrued scores.
+    """Return a state of the greatest depth in a plain table, preferably a fresh one.
+
+    The result is None for a packed table, which stores no depths of accrued scores.
 
     :raises DamagedTableError: if the depths do not decode.
     """
@@ -62,10 +64,10 @@ def _first(depths: NDArray[Any], wanted: int) -> int | None:
 
 
 def _state_of_run(file: StoredFile, run: int) -> LongestState:
-    """Return the state with which a run begins.
+    """Return the state at the beginning of a run.
 
-    The runs of a block begin where the block's ``start`` says, and each slot with a bit in the mask has runs
-    up to its last one.
+    The block's entry in ``start`` is the index of its first run. Each slot with a bit in the mask has one or
+    more runs; the last one is marked by ``LAST_RUN``.
     """
     start, ranks = file.data(schema.RUN_START), file.data(schema.RUN_RANK)
     row, block = divmod(int(np.searchsorted(start.reshape(-1), run, "right")) - 1, start.shape[-1])
@@ -78,31 +80,32 @@ def _state_of_run(file: StoredFile, run: int) -> LongestState:
 
 
 EXPECTED_MEN: Final = 4
-"""Men up to which all tables are expected."""
+"""Number of men up to which all tables are expected."""
 
 
 _FACTS: Final = (
     *("material", "form", "runs", "max_depth", "bytes", "format_version"),
     *("tbgen_version", "build_seconds", "parameters", "digest"),
 )
-"""What a document about a table has as :class:`TableInfo` says it."""
+"""The fields that a document about a table copies from :class:`TableInfo`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is known about one material."""
+    """The entry of one material in an inventory."""
 
     material: Material
     info: TableInfo | None = None
     counts: tuple[Mapping[GScore, int], ...] | None = None
-    """Positions up to symmetry per value, White and Black to move; None unless they were to be counted."""
+    """Number of positions up to symmetry with each value, White and Black to move; None if not requested."""
     longest: LongestState | None = None
-    """A state that takes longest, of a plain table whose positions were counted."""
+    """A state of the greatest depth; None for a packed table, and if counts were not requested."""
     error: TbgenError | None = None
-    """Why there is no ``info``."""
+    """The reason why there is no ``info``."""
     layers: int = 0
-    """Layers kept beside the table."""
+    """Number of layers kept beside the table."""
     layer_bytes: int = 0
+    """Total size of these layers."""
 
     @property
     def missing(self) -> bool:
@@ -110,15 +113,15 @@ class Entry:
         return isinstance(self.error, MissingTableError)
 
     def document(self) -> "TableDocument":
-        """Return what is known about a table that is there, with the counts if there are any.
+        """Return the document about a table, with counts if there are any.
 
         :raises ValueError: if there is no ``info``.
         """
         info = self.info
         if info is None:
-            raise ValueError(f"nothing is known about {self.material}")
-        known: dict[str, Any] = {name: getattr(info, name) for name in _FACTS}
-        known |= {
+            raise ValueError(f"there is no table of {self.material}")
+        found: dict[str, Any] = {name: getattr(info, name) for name in _FACTS}
+        found |= {
             "rules": info.variant,
             "positions": PositionCounts(*info.positions, info.ep_positions),
             "accrued": info.stores_accrued,
@@ -127,19 +130,19 @@ class Entry:
             "fresh_digest": info.manifest.fresh,
         }
         if self.counts is None:
-            return TableDocument(**known)
+            return TableDocument(**found)
         white, black = (
             {str(score): count for score, count in sorted(values.items(), reverse=True)}
             for values in self.counts
         )
-        return CountedTableDocument(**known, values=ValueCounts(white, black), longest=self.longest)
+        return CountedTableDocument(**found, values=ValueCounts(white, black), longest=self.longest)
 
 
 Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class PositionCounts(Document):
-    """Legal positions up to symmetry by side to move, and those with an en passant right."""
+    """Numbers of legal positions up to symmetry, by side to move, and of those with an en passant right."""
 
     white: Count
     black: Count
@@ -147,7 +150,7 @@ class PositionCounts(Document):
 
 
 class TableDocument(Document):
-    """What a table says about itself."""
+    """The facts of a table."""
 
     material: str
     rules: Variant
@@ -168,14 +171,14 @@ class TableDocument(Document):
 
 
 class ValueCounts(Document):
-    """Positions up to symmetry that have each value, by side to move, best for White first."""
+    """Numbers of positions up to symmetry with each value, by side to move, best for White first."""
 
     white: dict[ScoreText, Annotated[int, Meta(ge=1)]]
     black: dict[ScoreText, Annotated[int, Meta(ge=1)]]
 
 
 class CountedTableDocument(TableDocument):
-    """What a table says about itself, and how many positions have each value."""
+    """The facts of a table, and the number of positions with each value."""
 
     values: ValueCounts
     longest: LongestState | None
@@ -185,10 +188,11 @@ class CountedTableDocument(TableDocument):
 def inventory(
     directory: Path, variant: Variant, materials: Iterable[Material] | None = None, *, counts: bool = False
 ) -> list[Entry]:
-    """Return what a directory has of some tables.
+    """Return the entries of materials in a directory.
 
-    :param materials: which tables; by default those of up to four men, and those of five once there is one.
-    :param counts: whether to count the positions of every value and to seek a longest state, which reads the
+    :param materials: the materials; None for all of up to four men, or up to the greatest number of men among
+        the tables of the directory.
+    :param counts: whether to count the positions with each value and find a longest state, which reads the
         tables.
     """
     wanted = _expected(directory, variant) if materials is None else materials
@@ -215,12 +219,12 @@ def _entry(material: Material, directory: Path, variant: Variant, counted: bool)
 
 def _sizes(paths: Iterable[Path]) -> Iterator[int]:
     for path in paths:
-        with suppress(FileNotFoundError):  # removed a moment ago
+        with suppress(FileNotFoundError):  # another process has removed it meanwhile
             yield path.stat().st_size
 
 
 def digest_line(entry: Entry, variant: Variant) -> str:
-    """Return the digests that a table's file states, as a line for comparison."""
+    """Return a line with the digests that a table's file states, for comparison."""
     info = entry.info
     if info is None:
         return f"{entry.material} {variant} {'missing' if entry.missing else 'damaged'}"
@@ -233,7 +237,7 @@ def digest_line(entry: Entry, variant: Variant) -> str:
 def set_digests(entries: Sequence[Entry]) -> tuple[str, str] | None:
     """Return the SHA-256 of the lines ``material rules fresh`` and of the lines ``material rules digest``.
 
-    None if a table is missing or damaged.
+    The result is None if a table is missing or damaged.
     """
     fresh, digest = hashlib.sha256(), hashlib.sha256()
     for entry in entries:

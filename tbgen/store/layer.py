@@ -1,4 +1,4 @@
-"""A layer file: the values of one accrued score in one phase of a table that was built without them."""
+"""Layer files: the values of one accrued score in one phase of a table that does not store them."""
 
 from pathlib import Path
 
@@ -19,9 +19,10 @@ from tbgen.store.writer import FileContent, write_datasets
 
 
 def layer_path(table: StoredFile, accrued: GScore, phase: int) -> Path:
-    """Return where a layer of a table is kept: beside it.
+    """Return the path of a layer, beside its table.
 
-    Without pawns ``KBNvKR.r.-G3.5.layer.h5``, else with the phase too: ``KRPvKR.r.G2.0.17.layer.h5``.
+    An example is ``KBNvKR.r.-G3.5.layer.h5``. If there are several phases, the name includes the number of
+    the phase: ``KRPvKR.r.G2.0.17.layer.h5``.
     """
     phases = len(table.layout.placements)
     part = f".{phase}" if phases > 1 else ""
@@ -39,7 +40,7 @@ def write_layer(
 ) -> None:
     """Write a layer of a table; ``value`` (codes) and ``depth`` (plies) have shape (2, phase size).
 
-    :raises TbgenError: if it cannot be written; nothing is left behind then.
+    :raises TbgenError: if it cannot be written; no temporary file remains.
     """
     stored = datasets(LAYER.datasets, {LAYER_VALUE: value, LAYER_DEPTH: depth})
     content = FileContent(LAYER, _facts(table, accrued, phase), stored, stored)
@@ -47,15 +48,15 @@ def write_layer(
 
 
 def _facts(table: StoredFile, accrued: GScore, phase: int) -> dict[str, str | int]:
-    """What the attributes and the manifest say about the layer."""
+    """Return the facts of a layer, which the attributes and the manifest contain."""
     return {"table": table.info.digest, "accrued": str(accrued), "phase": phase}
 
 
 class LayerFile(DatasetFile):
-    """An open layer file, which must be that of the given accrued score and phase of ``table``.
+    """An open layer file, which has to contain the specified accrued score and phase of ``table``.
 
-    :raises FileNotFoundError: if there is none.
-    :raises DamagedTableError: if it cannot be used, or is another layer.
+    :raises FileNotFoundError: if the file does not exist.
+    :raises DamagedTableError: if it cannot be used, or contains another layer.
     """
 
     def __init__(
@@ -66,15 +67,15 @@ class LayerFile(DatasetFile):
         super().__init__(path, cache)
 
     def get(self, side: Side, within: int) -> Entry:
-        """Return code of V(P, A) and D(P, A) of a slot within the phase.
+        """Return the code of V(P, A), and D(P, A), of a slot within the phase.
 
-        :raises DamagedTableError: if its chunk does not decode.
+        :raises DamagedTableError: if the chunk of the slot does not decode.
         """
         return self._arrays[LAYER_VALUE].item(side, within), self._arrays[LAYER_DEPTH].item(side, within)
 
     def damaged(self, problem: str) -> DamagedTableError:
-        """Return the error that says what to do."""
-        return DamagedTableError(f"{self.path} is damaged, or another layer than its name says: remove it")
+        """Return the error for an unusable layer file."""
+        return DamagedTableError(f"{self.path} is damaged, or contains another layer: remove it")
 
     def _open(self) -> h5py.File:
         try:
@@ -90,7 +91,7 @@ class LayerFile(DatasetFile):
         self.manifest = Manifest(attributes["manifest"])
         head = manifest_of(LAYER, self._wanted, ()).lines
         if attributes["complete"] != 1 or self.manifest.lines[: len(head)] != head:
-            raise self.damaged("its writing was interrupted, or it is another layer")
+            raise self.damaged("its writing was interrupted, or it contains another layer")
         self._load_arrays({"phase_size": self._phase_size})
 
     def _facts(self) -> dict[str, str | int]:

@@ -1,7 +1,7 @@
-"""What a file holds: name, type and shape of all attributes and datasets, and the manifest's text of them.
+"""The schemas of files: name, type and shape of all attributes and datasets; and the text of the manifest.
 
-Writers and readers of files follow these entries; docs/format.md, whose tables are compared with them,
-explains each. :mod:`tbgen.store.dataset` finds the data to write.
+Writers and readers follow these schemas. docs/format.md explains each entry, and tests compare its tables
+with the schemas. :mod:`tbgen.store.dataset` collects the data to write.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ U8: Final = np.dtype("<u8")
 
 
 class AttributeType(Enum):
-    """The type of an attribute, in the words of docs/format.md."""
+    """The type of an attribute, as named in docs/format.md."""
 
     TEXT = "string"
     INTEGER = "integer"
@@ -33,8 +33,8 @@ class AttributeType(Enum):
 
 
 def _text(stored: Any) -> str:
-    if not isinstance(stored, bytes):  # a number would be taken for a length
-        raise TypeError(f"{type(stored)} is no text")
+    if not isinstance(stored, bytes):
+        raise TypeError(f"{type(stored)} is not a text")
     return stored.decode()
 
 
@@ -47,7 +47,7 @@ def _json(stored: Any) -> dict[str, Any]:
     try:
         return dict(json.loads(_text(stored)))
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 _DECODERS: Final[Mapping[AttributeType, Callable[[Any], Any]]] = {
@@ -57,26 +57,26 @@ _DECODERS: Final[Mapping[AttributeType, Callable[[Any], Any]]] = {
     AttributeType.REAL: float,
     AttributeType.JSON: _json,
 }
-"""From what h5py returns of an attribute to its value."""
+"""Functions that convert what h5py returns for an attribute to its value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetSchema:
-    """A dataset of any table."""
+    """The schema of a dataset."""
 
     name: str
     types: tuple[np.dtype[Any], ...]
-    """Little-endian; of several, narrowest first, the first that holds all values of datasets ``alike``."""
+    """Types, little-endian, narrowest first; a file uses the first one that fits all ``alike`` datasets."""
     shape: tuple[int | str, ...]
-    """Numbers, and names: axes of one name are of one length in a file."""
+    """Length of each axis, as a number or a name; axes of the same name have the same length in a file."""
     alike: str = ""
-    """Name of the type that it shares with others, if there is a choice of types."""
+    """Name shared by the datasets of a file that have the same type, if there is a choice of types."""
     whole: bool = False
-    """Whether it is small and so is one chunk."""
+    """Whether it is small, and so stored as one chunk."""
     sparse: bool = False
-    """Whether chunks that are all zero are left out of the file."""
+    """Whether chunks that contain only zeros are omitted from the file."""
     raw: bool = False
-    """Whether it lies in the file as it is: in one piece, without filters."""
+    """Whether it is stored in one piece, without filters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +86,13 @@ class Schema:
     format: str
     """Value of the attribute ``format``."""
     version: int
-    """Raised by every change that an older reader would misread."""
+    """Version of the format, incremented by every change that an older reader would misread."""
     headline: str
-    """First line of the manifest. It stays as it is where a new version stores the same content otherwise."""
+    """First line of the manifest. It does not change if a new version stores the same content differently."""
     facts: Mapping[str, AttributeType]
     """The attributes that the manifest repeats, in its order."""
     notes: Mapping[str, AttributeType]
-    """The other attributes of this kind of file alone."""
+    """The other attributes that only this kind of file has."""
     datasets: tuple[DatasetSchema, ...]
 
     @property
@@ -104,9 +104,9 @@ class Schema:
         return {**head, **self.facts, **self.notes, **tail}
 
     def decode(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all attributes of a file.
+        """Return the values of all attributes of a file.
 
-        :raises KeyError, ValueError, TypeError: if one is missing or of another kind.
+        :raises KeyError, ValueError, TypeError: if an attribute is missing or has another type.
         """
         return {name: _DECODERS[kind](stored[name]) for name, kind in self.attributes.items()}
 
@@ -144,7 +144,7 @@ _NOTES: Final = {
     "build_seconds": AttributeType.REAL,
     "parameters": AttributeType.JSON,
 }
-"""Of a table in either form, as ``_FACTS``."""
+"""``Schema.notes`` of tables in both forms."""
 
 TABLE: Final = Schema(
     "tbgen table",
@@ -220,14 +220,14 @@ LAYER: Final = Schema(
 """A layer: the values of one accrued score in one phase of a table that was built without them."""
 
 _NOT_FRESH: Final = ("accrued", "runs ", "max_depth ")
-"""Beginnings of a table's lines that depend on stored values of accrued scores."""
-_HASHED_AT_ONCE: Final = 1 << 18
-"""Elements."""
+"""Prefixes of the lines in a table's manifest that depend on stored values of accrued scores."""
+_PIECE_ELEMENTS: Final = 1 << 18
+"""Number of elements that are hashed at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A text with one line per fact and per dataset; two tables are the same if their manifests are."""
+    """A text with one line per fact and per dataset; tables with equal manifests have equal contents."""
 
     text: str
 
@@ -238,7 +238,7 @@ class Manifest:
 
     @property
     def fresh(self) -> str:
-        """SHA-256 of what does not depend on whether the values of accrued scores are stored."""
+        """SHA-256 of the lines that do not depend on whether values of accrued scores are stored."""
         kept = [line for line in self.lines if not line.startswith(_NOT_FRESH)]
         return hashlib.sha256("".join(f"{line}\n" for line in kept).encode()).hexdigest()
 
@@ -248,7 +248,7 @@ class Manifest:
         return self.text.splitlines()
 
     def difference(self, other: "Manifest") -> str:
-        """Return the name of the first fact or dataset in which the two differ, or an empty string."""
+        """Return the name of the first fact or dataset in which two manifests differ, or an empty string."""
         mine, others = self.lines, other.lines
         for line, another in zip(mine, others, strict=False):
             if line != another:
@@ -257,7 +257,11 @@ class Manifest:
 
 
 def manifest_of(schema: Schema, facts: Mapping[str, Any], lines: Iterable[str]) -> Manifest:
-    """Return the manifest of a file from its facts, by name of attribute, and the lines of its datasets."""
+    """Return the manifest of a file.
+
+    :param facts: values by name of attribute.
+    :param lines: the lines of the datasets.
+    """
     head = [schema.headline]
     for name in schema.facts:
         fact = facts[name]
@@ -268,7 +272,7 @@ def manifest_of(schema: Schema, facts: Mapping[str, Any], lines: Iterable[str]) 
 def manifest_line(
     name: str, dtype: np.dtype[Any], shape: Sequence[int], pieces: Iterable[bytes | memoryview]
 ) -> str:
-    """Return a dataset's line: name, type, shape and SHA-256 of its data.
+    """Return the line of a dataset in the manifest: name, type, shape and SHA-256 of its data.
 
     :param pieces: the data in C order, little-endian.
     """
@@ -279,17 +283,17 @@ def manifest_line(
 
 
 def pieces_of(data: Any, dtype: np.dtype[Any]) -> Iterator[memoryview]:
-    """Yield an array of one axis, or a dataset of a file, piece by piece as elements of some type."""
-    for start in range(0, len(data), _HASHED_AT_ONCE):
-        yield np.ascontiguousarray(data[start : start + _HASHED_AT_ONCE], dtype).data
+    """Yield a one-dimensional array, or dataset of a file, in pieces, converted to ``dtype``."""
+    for start in range(0, len(data), _PIECE_ELEMENTS):
+        yield np.ascontiguousarray(data[start : start + _PIECE_ELEMENTS], dtype).data
 
 
-LONG: Final = 65535
-"""A step over so many slots without an exception at its end."""
+_LONG_STEP: Final = 65535
+"""A step that skips this number of slots, and does not end at a slot of the list."""
 
 
 def slots_in(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the slots of a set, bit ``b`` of word ``w`` being slot ``64 * w + b``.
+    """Return the slots in a set; bit ``b`` of word ``w`` stands for slot ``64 * w + b``.
 
     >>> slots_in(np.array([5, 0, 1], np.uint64))
     array([  0,   2, 128])
@@ -301,23 +305,23 @@ def slots_in(words: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def steps_of(slots: NDArray[np.int64]) -> NDArray[np.uint16]:
-    """Return the steps to ascending slots: how many slots lie between one and the next.
+    """Return the steps between ascending slots, each the number of slots between one and the next.
 
     >>> steps_of(np.array([0, 1, 5, 70000]))
     array([    0,     0,     3, 65535,  4459], dtype=uint16)
     """
     between = np.diff(slots, prepend=-1) - 1
-    long = between // LONG
-    steps = np.full(len(slots) + int(long.sum()), LONG, np.uint16)
-    steps[np.arange(len(slots)) + np.cumsum(long)] = between % LONG
+    long = between // _LONG_STEP
+    steps = np.full(len(slots) + int(long.sum()), _LONG_STEP, np.uint16)
+    steps[np.arange(len(slots)) + np.cumsum(long)] = between % _LONG_STEP
     return steps
 
 
 def slots_of(steps: NDArray[np.uint16]) -> NDArray[np.int64]:
-    """Return the slots that steps lead to.
+    """Return the slots that a list of steps stands for.
 
     >>> slots_of(steps_of(np.array([0, 1, 5, 70000])))
     array([    0,     1,     5, 70000])
     """
-    ends = np.cumsum(steps.astype(np.int64) + (steps != LONG)) - 1
-    return np.asarray(ends[steps != LONG], np.int64)
+    ends = np.cumsum(steps.astype(np.int64) + (steps != _LONG_STEP)) - 1
+    return np.asarray(ends[steps != _LONG_STEP], np.int64)

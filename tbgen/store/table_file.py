@@ -1,4 +1,4 @@
-"""A table file: opening either form, what is wrong with it, and reading a plain one."""
+"""Table files: opening and validating plain and packed ones, and reading plain ones."""
 
 import mmap
 import operator
@@ -40,28 +40,28 @@ from tbgen.store.schema import (
 )
 
 Entry: TypeAlias = tuple[Code, int]
-"""What is stored of a position: the code of its value, and its depth in plies.
+"""The stored entry of a position: the code of its value, and its depth in plies.
 
-A plain tuple, because a named one takes several times as long to make, once per look-up."""
+It is a plain tuple, since creating a named one for each look-up takes several times as long."""
 
 _PROBLEMS: Final = {
     "truncated file": "it is truncated",
     "already open for write": "its build was interrupted",
-    "signature not found": "it is no HDF5 file",
+    "signature not found": "it is not an HDF5 file",
 }
-"""What HDF5 says of a file that it does not open, and what that means."""
+"""Parts of the messages of HDF5 when it fails to open a file, and their meanings."""
 
 _FORMS: Final = {schema.format.encode(): schema for schema in (TABLE, PACKED)}
 
 
 class StoredFile(DatasetFile):
-    """An open table file of either form: its facts, and what both forms store alike.
+    """An open table file, plain or packed: its facts, and the data that both forms store in the same way.
 
-    :param material: the material that the file has to hold; None accepts any.
-    :param cache: where decoded chunks are kept; files may share one.
+    :param material: the material that the file has to contain; None accepts any.
+    :param cache: cache of decoded chunks, which files may share.
     :raises MissingTableError: if there is no such file.
-    :raises DamagedTableError: if it is no complete table that this version of tbgen can read.
-    :raises TbgenError: if the system does not let it be read.
+    :raises DamagedTableError: if it is not a complete table that this version of tbgen can read.
+    :raises TbgenError: if the file may not be read.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class StoredFile(DatasetFile):
         super().__init__(path, cache)
         if material is not None and self.info.material != material.name:
             self.close()
-            raise self.damaged(f"it holds {self.info.material}")
+            raise self.damaged(f"it contains {self.info.material}")
 
     info: TableInfo
-    """What the file says about itself."""
+    """The facts that the file states."""
     layout: Layout
     """The order of the table's positions."""
 
@@ -83,15 +83,15 @@ class StoredFile(DatasetFile):
     def stored_side(self) -> Side:
         """The side to move that a packed table stores.
 
-        :raises DamagedTableError: if it is none, as in a plain table.
+        :raises DamagedTableError: if the file states none, as a plain table does.
         """
         side = self._guard(lambda: operator.index(self._file.attrs["stored_side"]))
         if side not in SIDES:
-            raise self.damaged(f"its stored_side {side} is none")
+            raise self.damaged(f"its stored_side {side} is not a side")
         return SIDES[side]
 
     def data(self, wanted: DatasetSchema) -> NDArray[Any]:
-        """Return all data of a dataset; raw ones are mapped: they come from the disk as they are read.
+        """Return all data of a dataset; a raw dataset is memory-mapped.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
@@ -102,36 +102,37 @@ class StoredFile(DatasetFile):
         if not size:
             return np.zeros(0, np.uint8)
         if offset is None or dataset.dtype != np.uint8:
-            raise self.damaged(f"its {wanted.name} is stored in another way")
+            raise self.damaged(f"its {wanted.name} is stored differently")
         before = offset % mmap.ALLOCATIONGRANULARITY
-        # Mapped is what was opened, whatever lies at the path by now.
+        # The open file is mapped, not the path, which may name another file by now.
         mapped = mmap.mmap(self._handle(), before + size, access=mmap.ACCESS_COPY, offset=offset - before)
         self._maps.append(mapped)
         return np.frombuffer(mapped, np.uint8, offset=before)
 
     def counts(self) -> list[dict[GScore, int]]:
-        """Return the number of positions up to symmetry of every value, for White and for Black to move.
+        """Return the number of positions with each value up to symmetry, for White and for Black to move.
 
-        En passant positions are not among them. In a packed table the numbers are stored, of a plain one the
-        values are counted.
+        En passant positions are not counted. A packed table stores the numbers; a plain table is counted.
 
-        :raises DamagedTableError: if they do not decode.
+        :raises DamagedTableError: if the data do not decode.
         """
         if self.schema is TABLE:
             counts = count_values(self.data(VALUE))
         else:
             counts = self.data(COUNT)
             if counts.sum(axis=1).tolist() != list(self.info.positions):
-                raise self.damaged(f"its {COUNT.name} does not fit its positions")
+                raise self.damaged(f"the sums of its {COUNT.name} differ from its numbers of positions")
         return [
             {GScore.from_code(code): number for code, number in enumerate(side) if number}
             for side in counts.tolist()
         ]
 
     def en_passant(self, phase: int, square: int, slot: int) -> Entry:
-        """Return code of W and D with the right to capture on ``square``; ``slot`` counts within the phase.
+        """Return the code of W, and D, of a position with the right to capture en passant on ``square``.
 
-        ``(NONE, 0)`` stands for no such position, as where no such capture is legal.
+        The result is ``(NONE, 0)`` if there is no such position, as when no such capture is legal.
+
+        :param slot: slot within the phase.
         """
         row = self._ep_rows.get((phase, square))
         if row is None:
@@ -144,7 +145,7 @@ class StoredFile(DatasetFile):
         return config, value, depth.astype(np.uint16, copy=False)
 
     def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy the values and depths of one en passant configuration to arrays of one phase's size.
+        """Fill arrays of the size of a phase with the values and depths of one en passant configuration.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
@@ -152,28 +153,28 @@ class StoredFile(DatasetFile):
         self.read_part(EP_DEPTH, row, 0, depth)
 
     def check(self, threads: int = 2) -> None:
-        """Read all bytes and compare them with their digests.
+        """Read the whole file and compare it with the digest; check the order of placements too.
 
-        :raises DamagedTableError: naming the first dataset or fact that differs.
+        :raises DamagedTableError: if it differs; the message names the first dataset or fact that does.
         """
         super().check(threads)
         if not np.array_equal(self.data(PLACEMENTS), placements_of(self.layout)):
             raise self.damaged("its pawn placements are in another order")
 
     def check_facts(self, table: Table, *, with_accrued: bool = True) -> None:
-        """Compare what the file says about itself with the table that was read from it.
+        """Compare the facts that the file states with the table that was read from it.
 
-        :param with_accrued: whether the table has its accrued scores, which unpacking leaves out.
+        :param with_accrued: whether ``table`` includes accrued scores, which unpacking omits.
 
-        :raises DamagedTableError: naming the first fact that differs.
+        :raises DamagedTableError: if a fact differs; the message names the first one that does.
         """
         stated = self.info.facts()
         for name, fact in table.facts().items():
             if stated[name] != fact and (with_accrued or name not in ("accrued", "runs")):
-                raise self.damaged(f"it says that its {name} is {stated[name]}, but it is {fact}")
+                raise self.damaged(f"it states that its {name} is {stated[name]}, but it is {fact}")
 
     def damaged(self, problem: str) -> DamagedTableError:
-        """Return the error that says what is wrong with the file and what to do."""
+        """Return an error that states the problem of the file and the command to build it again."""
         return DamagedTableError(
             f"{self.path} cannot be used: {problem}; build it again with: {self._command('--force')}"
         )
@@ -184,14 +185,14 @@ class StoredFile(DatasetFile):
 
     @property
     def _variant(self) -> Variant:
-        """The variant that the file's name promises."""
+        """The variant in the name of the file."""
         named = rules_of_name(self.path)
         return next((variant for variant in Variant if variant == named), Variant.R_MOBILITY)
 
     def _open(self) -> h5py.File:
         try:
             mode = os.stat(self.path).st_mode
-            if stat.S_ISREG(mode):  # opening a pipe would wait for a writer
+            if stat.S_ISREG(mode):  # opening a pipe would block until it has a writer
                 return open_file(self.path)
         except FileNotFoundError:
             raise MissingTableError(self._name, self.path.parent, self._variant) from None
@@ -202,9 +203,9 @@ class StoredFile(DatasetFile):
         except (OSError, RuntimeError, ValueError) as error:
             found = (problem for sign, problem in _PROBLEMS.items() if sign in str(error))
             raise self.damaged(next(found, "it is damaged")) from error
-        kind = "a directory" if stat.S_ISDIR(mode) else "no ordinary file"
+        kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
         raise DamagedTableError(
-            f"{self.path} is {kind} and takes the place of a table: remove it, then build the table "
+            f"{self.path} is {kind}, but has the name of a table: remove it, then build the table "
             f"with: {self._command()}"
         )
 
@@ -217,7 +218,7 @@ class StoredFile(DatasetFile):
         attributes = self._file.attrs
         schema = _FORMS.get(bytes(attributes.get("format", b"")))
         if schema is None:
-            raise self.damaged("it is no tbgen table")
+            raise self.damaged("it is not a table of tbgen")
         self.schema = schema
         version = operator.index(attributes["format_version"])
         if version > schema.version:
@@ -233,7 +234,7 @@ class StoredFile(DatasetFile):
         if all(rules != variant for variant in Variant):
             raise self.damaged(f"its rules {quote(rules)} are unknown")
         if rules_of_name(self.path) not in (None, rules):
-            raise self.damaged(f"it holds values for the rules {quote(rules)}")
+            raise self.damaged(f"it contains values for the rules {quote(rules)}")
         self.info = TableInfo.of_attributes(self.path, attributes, os.fstat(self._handle()).st_size)
         self.manifest = self.info.manifest
         if self.manifest.digest != self.info.digest:
@@ -245,7 +246,7 @@ class StoredFile(DatasetFile):
         self._load_arrays(self._sizes())
 
     def _sizes(self) -> dict[str, int]:
-        """Return what the names of axes stand for, as far as the file says it otherwise."""
+        """Return the lengths of named axes that the attributes determine."""
         return self.info.sizes()
 
     def _facts(self) -> dict[str, Any]:
@@ -264,19 +265,19 @@ class StoredFile(DatasetFile):
 
 
 class TableFile(StoredFile):
-    """An open table in plain form; single look-ups are safe for threads.
+    """An open plain table; single look-ups are thread-safe.
 
-    Takes and raises what :class:`StoredFile` does.
+    Parameters and exceptions are those of :class:`StoredFile`.
     """
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
-        """Return code of W and D in plies; ``(NONE, 0)`` where there is no position."""
+        """Return the code of W, and D in plies; ``(NONE, 0)`` if the slot holds no position."""
         return self._value.item(side, slot), self._depth.item(side, slot)
 
     def accrued(self, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
-        """Return code of V(P, A) and D(P, A) for the code of an accrued score A.
+        """Return the code of V(P, A), and D(P, A), for the code of an accrued score A.
 
-        A must have been folded in, must differ from g(P), and its rank must not exceed that of W.
+        A must result from folding with g(P), must differ from g(P), and its rank must not exceed that of W.
         """
         holder, rank = (0, code) if code < NONE else (1, 255 - code)
         row = 2 * holder + side
@@ -300,7 +301,7 @@ class TableFile(StoredFile):
         """Do nothing: single look-ups are fast; see :meth:`tbgen.packed.file.PackedFile.learn`."""
 
     def _first_run(self, run: int, skipped: int) -> int:
-        """Return the first run of a slot, ``skipped`` slots with runs after the slot of ``run``."""
+        """Return the first run of the slot ``skipped`` slots with runs after the slot of ``run``."""
         while skipped:
             chunk, at = self._run_rank.chunk_of(0, run)
             ends = np.flatnonzero(np.frombuffer(chunk, np.uint8)[at:] & LAST_RUN)
@@ -311,7 +312,7 @@ class TableFile(StoredFile):
         return run
 
     def read(self) -> Table:
-        """Read the whole table, without checking its digest."""
+        """Read the whole table into memory, without checking its digest."""
         arrays = {wanted: self.data(wanted) for wanted in TABLE.datasets}
         return Table(
             self.layout.material,
@@ -326,25 +327,24 @@ class TableFile(StoredFile):
         )
 
     def read_fresh(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        """Read the fresh values and depths alone, both of shape (2, size), and check them against the digest.
+        """Read the fresh values and depths, both of shape (2, size), and compare them with the digest.
 
-        :raises DamagedTableError: if they are not what was written: whatever is built on them would be wrong.
+        :raises DamagedTableError: if they differ, since tables built from them would be wrong.
         """
         value, depth = self._checked(schema.VALUE), self._checked(schema.DEPTH)
         return value, depth.astype(np.uint16, copy=False)
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy the fresh values and depths of one phase with one side to move to arrays of shape (phase
-        size,).
+        """Fill arrays of shape (phase size,) with the fresh values and depths of a phase and side to move.
 
-        The checksum of every chunk is checked, the digest of the table is not.
+        The checksum of every chunk is checked, but not the digest of the table.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
         self.read_slots(side, phase * len(value), value, depth)
 
     def read_slots(self, side: int, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy the fresh values and depths of one side's slots from ``start`` on to arrays of shape (n,).
+        """Fill arrays of shape (n,) with the fresh values and depths of one side's slots from ``start`` on.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
@@ -360,7 +360,7 @@ class TableFile(StoredFile):
     def _load(self) -> None:
         super()._load()
         if self.schema is not TABLE:
-            raise self.damaged("it is packed, and was to be read as a plain table")
+            raise self.damaged("it is packed, but a plain table is expected")
         arrays = self._arrays
         self._value, self._depth = arrays[schema.VALUE], arrays[schema.DEPTH]
         self._mask, self._start = arrays[schema.RUN_MASK], arrays[schema.RUN_START]

@@ -1,4 +1,4 @@
-"""Writing a table file: compressed on all threads, checked by reading it back, and only then put in place."""
+"""Writing a table file: compress it on all threads, read it back to check it, then give it its final name."""
 
 import contextlib
 import json
@@ -23,22 +23,23 @@ from tbgen.store.table_file import StoredFile
 from tbgen.system.files import write_errors, written_aside
 
 _BATCH: Final = 16
-"""Chunks per job of a compressing thread: enough to hide the cost of handing it over."""
+"""Number of chunks per job of a compressing thread, enough to make the cost of a job negligible."""
 
 
 class FileContent(NamedTuple):
-    """What a file is to hold."""
+    """The content of a file to write."""
 
     schema: Schema
     attributes: Mapping[str, Any]
-    """Those of the schema but format, version, manifest, digest and completeness."""
+    """The attributes of the schema, except format, version, manifest, digest and completeness."""
     stored: Sequence[Dataset]
+    """The datasets of the file."""
     described: Sequence[Dataset]
-    """What the manifest describes."""
+    """The datasets that the manifest describes."""
 
 
 def plain_content(table: Table) -> FileContent:
-    """Return what the file of a table in plain form holds, as far as its values give it.
+    """Return the content of a plain file of a table, except attributes about the build.
 
     :raises ValueError: if arrays of the table contradict each other.
     """
@@ -56,13 +57,14 @@ def write_table(
     threads: int = 2,
     content: FileContent | None = None,
 ) -> TableInfo:
-    """Write a table under its final name, which exists only once the file is complete and checked.
+    """Write a table; the file gets its final name once it is complete and checked.
 
-    ``version`` is that of tbgen, ``parameters`` whatever JSON can hold about the build. Layers kept beside an
-    older table of this name are removed.
+    Layers kept beside an older table of this name are removed.
 
-    :param content: what the file holds of the table; None stands for :func:`plain_content`.
-    :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
+    :param version: version of tbgen.
+    :param parameters: parameters of the build, as values of JSON.
+    :param content: content of the file; None for :func:`plain_content`.
+    :raises TbgenError: if the directory is not writable or the disk is full; no temporary file remains.
     :raises ValueError: if arrays of the table contradict each other.
     """
     content = plain_content(table) if content is None else content
@@ -75,7 +77,7 @@ def write_table(
     content = content._replace(attributes=attributes)
     write_datasets(path, content, lambda written: StoredFile(written, material=table.material), threads)
     for layer in layers_beside(path):
-        with contextlib.suppress(OSError):  # layers of another table are never read
+        with contextlib.suppress(OSError):  # remaining layers of another table do no harm: they are not read
             layer.unlink()
     with StoredFile(path) as file:
         return file.info
@@ -84,10 +86,10 @@ def write_table(
 def write_datasets(
     path: Path, content: FileContent, reopen: Callable[[Path], DatasetFile], threads: int
 ) -> None:
-    """Write a file under its final name, which exists only once the file is complete and checked.
+    """Write a file; it gets its final name once it is complete and checked.
 
     :param reopen: opens the file under its temporary name, for the check.
-    :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
+    :raises TbgenError: if the directory is not writable or the disk is full; no temporary file remains.
     """
     remedy = "choose another directory with --dir"
     with written_aside(path, remedy=remedy) as temporary, write_errors(path, remedy=remedy):
@@ -95,7 +97,7 @@ def write_datasets(
             _write(temporary, content, threads)
             with reopen(temporary) as written:
                 written.check(threads)
-        except RuntimeError as error:  # so h5py reports a failed close
+        except RuntimeError as error:  # h5py raises it if closing the file fails
             raise OSError(str(error)) from error
 
 
@@ -103,8 +105,8 @@ def _write(path: Path, content: FileContent, threads: int) -> None:
     schema, attributes, stored, described = content
     with ThreadPoolExecutor(threads) as pool:
         lines = pool.map(Dataset.manifest_line, described)
-        # Only new versions mark a file as being written, so that no reader takes half a file for a whole;
-        # what HDF5 2 calls "latest" HDF5 1.14 cannot read.
+        # Only new versions of HDF5's format mark a file as being written, so that readers reject a partial
+        # file. "latest" is unsuitable: with it, HDF5 2 writes files that HDF5 1.14 cannot read.
         with h5py.File(path, "w", libver=("v114", "v114"), locking=False) as file:
             _set_attributes(file, {"format": schema.format, "format_version": schema.version, **attributes})
             for dataset in stored:
@@ -120,7 +122,7 @@ def _write(path: Path, content: FileContent, threads: int) -> None:
 
 def _set_attributes(file: h5py.File, attributes: Mapping[str, Any]) -> None:
     for name, value in attributes.items():
-        # Strings of variable length would lie in a heap without checksum: a flipped bit there can hang HDF5.
+        # Variable-length strings are stored in a heap without checksum, where a flipped bit can hang HDF5.
         file.attrs[name] = np.bytes_(value.encode()) if isinstance(value, str) else value
 
 
@@ -132,7 +134,7 @@ def _create(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
 
 
 def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iterator[tuple[Corner, bytes]]:
-    """Yield the chunks of a dataset as the filters store them, a few jobs ahead of the consumer."""
+    """Yield the chunks of a dataset as the filters store them, compressing a few jobs ahead of the caller."""
     full = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
 
     def compress(batch: list[tuple[Corner, AnyArray]]) -> list[tuple[Corner, bytes]]:

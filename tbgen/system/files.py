@@ -290,7 +290,7 @@ def _explain(error: BaseException, path: Path, remedy: str) -> str:
         elif named:
             number = int(named[1])
     if number in (errno.ENOSPC, errno.EDQUOT):
-        return f"the disk is full: {path} was not written; make room and try again"
+        return f"the disk is full: {path} was not written; free some space and try again"
     if number in (errno.EACCES, errno.EPERM):
         opened = ", or another program has it open" if sys.platform == "win32" else ""
         return f"no permission to write {path}{opened}; {remedy}"

@@ -112,7 +112,7 @@ CHANGES: list[tuple[Change, str]] = [
     (set_attribute("format_version", 2), "its format version 2 is that of an older tbgen"),
     (set_attribute("format_version", 4), "format version 4 and this tbgen reads version 3"),
     (set_attribute("complete", 0), "interrupted"),
-    (set_attribute("stored_side", 5), "its stored_side 5 is none"),
+    (set_attribute("stored_side", 5), "its stored_side 5 is not a side"),
     (lambda file: file.attrs.__delitem__("stored_side"), "damaged"),
     (set_attribute("stored", np.bytes_("value uint8 1 0")), "its placements does not match its digest"),
     (set_attribute("runs", 1), "its accrued/from has another shape"),
@@ -146,11 +146,11 @@ def test_another_material_another_form_and_no_file(path: Path, tables: Path) -> 
     other, whole = path.with_name("KBvK.r.h5"), path.with_name("KNvK.wg.h5")
     shutil.copy(path, other)
     shutil.copy(path, whole)
-    with pytest.raises(DamagedTableError, match="it holds KNvK"):
+    with pytest.raises(DamagedTableError, match="it contains KNvK"):
         PackedFile(other, material=Material.parse("KBvK"))
-    with pytest.raises(DamagedTableError, match="it holds values for the rules 'r'"):
+    with pytest.raises(DamagedTableError, match="it contains values for the rules 'r'"):
         PackedFile(whole)
-    with pytest.raises(DamagedTableError, match="it is packed, and was to be read as a plain table"):
+    with pytest.raises(DamagedTableError, match="it is packed, but a plain table is expected"):
         TableFile(path)
     with pytest.raises(DamagedTableError, match="it is plain, and was to be read as a packed table"):
         PackedFile(table_path(tables, "KNvK", R))

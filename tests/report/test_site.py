@@ -344,7 +344,7 @@ def test_a_full_disk_leaves_what_was_there(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(TbgenError, match=r"the disk is full: .*style.css was not written; make room"):
+    with pytest.raises(TbgenError, match=r"the disk is full: .*style.css was not written; free some space"):
         site.write_style()
     with pytest.raises(TbgenError, match="the disk is full"):
         site.write_table(shown[0])

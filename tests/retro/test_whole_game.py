@@ -177,7 +177,7 @@ def test_both_rules_side_by_side(whole_game_tables: Path, tablebase: Tablebase, 
     with open_tablebase(tmp_path, rules="wg") as tables, pytest.raises(TbgenError, match=r" --rules wg$"):
         tables.probe(fen.board)
     damaged.write_bytes(table_path(whole_game_tables, "KPvK", Variant.R_MOBILITY).read_bytes())
-    foreign = r"it holds values for the rules 'r'.* --rules wg$"
+    foreign = r"it contains values for the rules 'r'.* --rules wg$"
     with open_tablebase(tmp_path, rules="wg") as tables, pytest.raises(TbgenError, match=foreign):
         tables.probe(fen.board)
 

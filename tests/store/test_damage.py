@@ -25,20 +25,20 @@ def test_truncated_and_foreign_files_are_refused(path: Path) -> None:
         path.write_bytes(whole[:part])
         refused(path)
     path.write_bytes(b"1. e4 e5 2. Nf3 *\n" * 100)
-    refused(path, "no HDF5 file")
+    refused(path, "not an HDF5 file")
     with h5py.File(path, "w") as file:
         file["value"] = np.zeros(10)
-    refused(path, "no tbgen table")
+    refused(path, "not a table of tbgen")
 
 
-@pytest.mark.parametrize(("make", "kind"), [(Path.mkdir, "a directory"), (os.mkfifo, "no ordinary file")])
+@pytest.mark.parametrize(("make", "kind"), [(Path.mkdir, "a directory"), (os.mkfifo, "not a regular file")])
 def test_what_is_no_file_is_refused_at_once(make: Callable[[Path], None], kind: str, tmp_path: Path) -> None:
     path = table_path(tmp_path, "KNvK", Variant.R_MOBILITY)
     make(path)
     with pytest.raises(DamagedTableError) as caught:
         TableFile(path)
     assert str(caught.value) == (
-        f"{path} is {kind} and takes the place of a table: remove it, then build the table with: "
+        f"{path} is {kind}, but has the name of a table: remove it, then build the table with: "
         f"tbgen build KNvK --dir {tmp_path}"
     )
 
@@ -102,7 +102,7 @@ def test_a_table_under_another_name_is_refused(path: Path) -> None:
     other = path.rename(path.with_name("KBvK.r.h5"))
     with pytest.raises(DamagedTableError, match="holds KNvK"):
         TableFile(other, material=Material.parse("KBvK"))
-    with pytest.raises(DamagedTableError, match="it holds values for the rules 'r'"):
+    with pytest.raises(DamagedTableError, match="it contains values for the rules 'r'"):
         TableFile(other.rename(path.with_name("KNvK.wg.h5")))
 
 
@@ -155,7 +155,7 @@ def test_data_in_other_files_are_refused(way: str, path: Path) -> None:
             file.create_virtual_dataset("value", layout)
 
     edit(path, replace)
-    with pytest.raises(DamagedTableError, match="its value lies in another file"):
+    with pytest.raises(DamagedTableError, match="its value is stored in another file"):
         TableFile(path)
 
 

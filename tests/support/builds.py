@@ -56,7 +56,7 @@ class Diary(Silent):
 def stored_as(wanted: AccruedForm) -> Iterator[None]:
     """Let tables of any size be built in some form, but the table of two kings."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(form, "_PACKED_FROM", 2 if wanted is AccruedForm.FUNCTIONS else 99)
+        patch.setattr(form, "_MIN_PACKED_MEN", 2 if wanted is AccruedForm.FUNCTIONS else 99)
         patch.setattr(form, "_PLAIN", AccruedForm.RUNS if wanted is AccruedForm.FUNCTIONS else wanted)
         estimate.cache_clear()
         yield
