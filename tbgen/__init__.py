@@ -39,12 +39,13 @@ G3.5 from G3.5
 >>> tables.probe(board).accrued, tables.probe(board.fen()).accrued
 (GScore('G3.5'), GScore('-G18.5'))
 
-For many positions, ``probe_many`` and ``moves_many`` are faster; they yield errors in the place of results.
-``probe_arrays`` answers arrays of positions with the same men, millions a second; ``SCORE_NAMES`` has the
-names of the codes in its answers.
+For many positions, ``probe_many`` and ``moves_many`` are faster; they yield errors in place of results.
+``probe_arrays`` looks up arrays of positions with the same men, millions a second; ``SCORE_NAMES`` lists the
+scores that the codes in its results stand for.
+
 ``tbgen.solve(board)`` finds values or bounds of positions beyond the tables (``Solution``); help(tbgen.solve)
-has its parameters. An ``Arbiter`` referees a game with any number of men, and ``adjudicate`` returns the
-result of a stopped game:
+describes its parameters. An ``Arbiter`` referees a game with any number of men, and ``adjudicate`` returns
+the result of a stopped game:
 
 >>> game = tbgen.Arbiter(board)
 >>> game.push_san("Kf4")
@@ -65,9 +66,9 @@ side:
 (36, 'KkB', [2, 6, 4], '8/8/8/8/8/8/8/2K1B1k1 w - - 0 1')
 >>> tables.close()
 
-Bad input and bad files raise a ``TbgenError``: one sentence that says what to do. Missing
-tables raise a ``MissingTableError``, where ``tables.get`` returns None. Documentation: README.md and docs/ of
-the repository, which an installed package has in share/doc/tbgen below ``sys.prefix``.
+Bad input and bad files raise a ``TbgenError``, whose message is one sentence that says what to do. Missing
+tables raise a ``MissingTableError``; ``tables.get`` returns None instead. The documentation is README.md and
+docs/ of the repository; an installed package has it in share/doc/tbgen below ``sys.prefix``.
 """
 
 from importlib import import_module
@@ -145,20 +146,20 @@ _NAMES = {
         "View",
     ),
 }
-"""What users import from here, by the module that has it."""
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
+"""The names that users import from this package, by the module that defines them."""
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = ["__version__", *_HOME]
+__all__ = ["__version__", *_MODULE_OF]
 
 
 def __getattr__(name: str) -> Any:
-    # Nothing is imported before it is used: `tbgen --help` needs neither numpy nor h5py.
+    # Modules are imported when they are used: `tbgen --help` needs neither numpy nor h5py.
     if name == "__version__":
         from importlib.metadata import version
 
         value: Any = version("tbgen")
-    elif name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULE_OF:
+        value = getattr(import_module(_MODULE_OF[name]), name)
     else:
         raise AttributeError(f"module 'tbgen' has no attribute {name!r}")
     globals()[name] = value

@@ -1,6 +1,6 @@
-"""The model of cost: the time, memory and disk that work on tables and cells will take.
+"""The cost model: estimates of the time, memory and disk of work on tables and cells.
 
-The measured rates stand in ``costs.toml``. Slots are those of one side to move throughout.
+The measured rates are in ``costs.toml``. Numbers of slots are for one side to move.
 """
 
 import tomllib
@@ -28,10 +28,10 @@ from tbgen.index.zeroing import (
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a piece of work takes, roughly."""
+    """The estimated cost of a job."""
 
     steps: Mapping[str, float] = field(default_factory=dict)
-    """What is done, in this order, with the seconds of each step."""
+    """The steps of the job in their order, with the seconds of each."""
     memory: int = 0
     """Bytes of memory."""
     disk: int = 0
@@ -44,29 +44,29 @@ class Cost:
 
 
 class StepRate(msgspec.Struct, frozen=True):
-    """What a step of work takes, per slot unless said otherwise."""
+    """The cost of a step."""
 
     nanoseconds: float = 0
-    """Wall time, for each of the two sides to move."""
+    """Wall time per slot, for each of the two sides to move."""
     seconds: float = 0
-    """Wall time besides, however many slots there are."""
+    """Additional wall time, which does not depend on the number of slots."""
     bytes: int = 0
-    """Memory."""
+    """Bytes of memory per slot."""
     file: float = 0
-    """Bytes of disk."""
+    """Bytes of disk per slot."""
 
 
 class TableRate(msgspec.Struct, frozen=True):
-    """What it takes to build tables of one balance; lists are by the number of pawns: 0, 1, 2 or more."""
+    """The cost of building tables of one balance; tuples are by the number of pawns: 0, 1, 2 or more."""
 
     nanoseconds: tuple[float, float, float]
     """Wall time per slot, for each of the two sides to move."""
     file: dict[AccruedForm, tuple[float, float, float]]
-    """Bytes of the file per slot of each side, over the orders of like men, by the form of accrued scores."""
+    """Bytes of the file per slot of both sides, over the orders of like men, by form of accrued scores."""
     workspace: int
-    """Bytes of memory per slot of every phase at work."""
+    """Bytes of memory per slot of each phase at work."""
     accrued: tuple[int, int, int] = (0, 0, 0)
-    """Bytes of memory per slot for the runs of accrued scores, where the table stores them."""
+    """Bytes of memory per slot for runs of accrued scores, if the table stores them."""
 
 
 class FixedSeconds(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ class FixedSeconds(msgspec.Struct, frozen=True):
 
 
 class Rates(msgspec.Struct, frozen=True):
-    """The content of ``costs.toml``, where units and meanings stand."""
+    """The content of ``costs.toml``, which documents units and meanings."""
 
     process: dict[str, int]
     seconds: FixedSeconds
@@ -90,7 +90,7 @@ class Rates(msgspec.Struct, frozen=True):
 RATES: Final = msgspec.convert(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")), Rates)
 
 BASE_MEMORY: Final = RATES.process["tables"] << 20
-"""Bytes of a process that has compiled kernels and no table."""
+"""Bytes of memory of a process with compiled kernels and without tables."""
 
 
 def seconds_of(step: str, slots: int, threads: int = 2) -> float:
@@ -100,7 +100,7 @@ def seconds_of(step: str, slots: int, threads: int = 2) -> float:
 
 
 def _wall_time(slots: int, nanoseconds: float, threads: int) -> float:
-    """Return seconds by a rate that was measured on two threads; more of them are not counted on."""
+    """Return seconds from a rate measured on two threads; more threads are assumed not to help."""
     return 2 * slots * nanoseconds * 1e-9 * 2 / min(threads, 2)
 
 
@@ -115,10 +115,9 @@ def disk_of(step: str, slots: int) -> int:
 
 
 def _rate_of(material: Material, variant: Variant) -> TableRate:
-    """Return the rates of a material by how one-sided it is: the more even, the more positions stay undecided
-    for long.
+    """Return the rates for the balance of a material; in even ones, more positions stay undecided for long.
 
-    :raises UsageError: if nothing is known of the variant.
+    :raises UsageError: if there are no rates for the variant.
     """
     lead = abs(_strength(material.sides[0]) - _strength(material.sides[1]))
     if variant not in RATES.tables:
@@ -132,7 +131,7 @@ def _strength(men: Men) -> float:
 
 
 def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> float:
-    """Return the wall time in which a table is built, with compiled kernels."""
+    """Return the wall time of building a table, without compiling kernels."""
     layout = layout_of(material)
     nanoseconds = _rate_of(material, variant).nanoseconds[_pawns(material)]
     seconds = RATES.seconds.table + _wall_time(layout.size, nanoseconds, threads)
@@ -140,7 +139,7 @@ def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, th
 
 
 def memory_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> int:
-    """Return the bytes of memory that a build of a table takes, besides what tables of a process share."""
+    """Return the bytes of memory for building a table, without the memory that concurrent builds share."""
     layout, rate = layout_of(material), _rate_of(material, variant)
     memory = pool_memory(layout) + slots_at_work(layout, threads) * rate.workspace
     if form is AccruedForm.FUNCTIONS:
@@ -151,14 +150,14 @@ def memory_to_build(material: Material, variant: Variant, form: AccruedForm, thr
 
 
 def file_size(material: Material, variant: Variant, form: AccruedForm) -> int:
-    """Return the bytes of a table's file."""
+    """Return the size of a table's file in bytes."""
     layout = layout_of(material)
     rate = _rate_of(material, variant).file[form][_pawns(material)]
     return 30_000 + int(2 * layout.size * rate / layout.orders)
 
 
 def copy_size(material: Material, variant: Variant) -> int:
-    """Return the bytes of the plain copy of a packed table, which has no accrued scores."""
+    """Return the size in bytes of the plain copy of a packed table, which has no accrued scores."""
     return file_size(material, variant, AccruedForm.NOTHING)
 
 
@@ -167,30 +166,30 @@ def _pawns(material: Material) -> int:
 
 
 def pool_memory(layout: Layout) -> int:
-    """Return the bytes of the pool, which has the table and what its moves lead to."""
+    """Return the bytes of the pool, which contains the table and its sub-tables."""
     rights = len(en_passant_configs(layout)) * layout.phase_size
-    around = _slots_of_fewer_men(layout) + most_promoted_slots(layout)
-    return fresh_bytes(layout.size) + BYTES_PER_SLOT * (rights + around)
+    reached = _slots_of_fewer_men(layout) + most_promoted_slots(layout)
+    return fresh_bytes(layout.size) + BYTES_PER_SLOT * (rights + reached)
 
 
 def slots_at_work(layout: Layout, threads: int) -> int:
-    """Return how many slots the phases have that are solved at one time."""
+    """Return the number of slots of the phases that are solved at once."""
     return layout.phase_size * (1 if is_wide(layout) else min(threads, len(layout.placements)))
 
 
 def layers_memory(layout: Layout) -> int:
-    """Return the bytes of memory in which all layers of a table are made."""
+    """Return the bytes of memory for making all layers of a table."""
     return pool_memory(layout) + memory_of("layers", slots_of_window(layout))
 
 
 def layer_memory(layout: Layout, phase: int) -> int:
-    """Return the bytes of memory in which one layer of a phase is made."""
-    around = _slots_of_fewer_men(layout)
-    around += 2 * sum(map(block_slots, reached_by_promotion(layout, [phase])))
-    return memory_of("layer", layout.phase_size) + BYTES_PER_SLOT * (6 * layout.phase_size + around)
+    """Return the bytes of memory for making one layer of a phase."""
+    reached = _slots_of_fewer_men(layout)
+    reached += 2 * sum(map(block_slots, reached_by_promotion(layout, [phase])))
+    return memory_of("layer", layout.phase_size) + BYTES_PER_SLOT * (6 * layout.phase_size + reached)
 
 
 def _slots_of_fewer_men(layout: Layout) -> int:
-    """Return the slots, of both sides to move, of the tables that captures lead to."""
+    """Return the number of slots, for both sides to move, of the tables that captures lead to."""
     material = layout.material
     return sum(2 * layout_of(other).size for other in material.successors() if other.men < material.men)

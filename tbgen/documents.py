@@ -1,9 +1,9 @@
-"""Structs of msgspec between tbgen and its users: JSON documents, and settings as words ``key=value``.
+"""Structs of msgspec for input and output: JSON documents, and settings written as words ``key=value``.
 
-The fields of a struct are the keys of the document, in their order, and its class says so in JSON Schema. A
-field that may be left out is ``UNSET`` then.
+The fields of a struct are the keys of its document, in the same order; JSON Schema is derived from the class.
+An omitted optional field is ``UNSET``.
 
-Words are those of Cute Chess; they are read as structs, and as options of engines.
+Words have the syntax of Cute Chess. They are parsed into structs, or into options of engines.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 End = TypeVar("End")
 
 ScoreText: TypeAlias = Annotated[str, Meta(pattern=r"^-?G[0-9]+\.[05]$")]
-"""A G-score as it is printed."""
+"""A G-score as text, such as ``-G3.5``."""
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Plies: TypeAlias = Annotated[int, Meta(ge=0)]
 Share: TypeAlias = Annotated[float, Meta(ge=0)]
@@ -46,16 +46,16 @@ SideName: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": ["white", "
 
 
 class Document(Struct, forbid_unknown_fields=True):
-    """Base of all documents."""
+    """Base class of all documents."""
 
     def plain(self) -> dict[str, Any]:
-        """Return the document as dicts, lists, texts and numbers."""
+        """Return the document as dicts, lists, strings and numbers."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found
 
 
 class EndsDocument(Document, Generic[End]):
-    """Something of both ends of an interval."""
+    """A field for both bounds of an interval."""
 
     lower: End
     upper: End
@@ -63,7 +63,7 @@ class EndsDocument(Document, Generic[End]):
 
 _KINDS: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
 _EXPECTED: Final = re.compile(r"Expected `(\w+)[^`]*`(?: >= (\d+))?")
-"""How msgspec says which type, and which least number, a value should have had."""
+"""Matches the messages of msgspec that state the expected type and the least allowed number."""
 
 MANAGED_OPTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "Ponder": ("false", "engines think in their own time only"),
@@ -71,23 +71,23 @@ MANAGED_OPTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "UCI_Chess960": ("", "it is set as the start position of each game has it"),
     "UCI_Variant": ("", "it is rmobility for an engine that knows this, otherwise chess"),
 }
-"""Options of engines that are set without the user: the value that changes nothing, and what is so anyway."""
+"""Options of engines that users cannot set: the value that is accepted, and the reason to ignore others."""
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
 
 def struct_of(option: str, words: Sequence[str] | None, kind: type[AnyStruct]) -> AnyStruct | None:
-    """Return what the words of an option say, by the names and types of a struct's fields; None without any.
+    """Return the struct that the words of an option describe; None if ``words`` is None.
 
-    :raises UsageError: if a word means nothing, or one is missing.
+    :raises UsageError: if a word is malformed or unknown, or a required one is missing.
     """
     return None if words is None else converted(option, values_of(option, words, kind), kind)
 
 
 def values_of(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str, Any]:
-    """Return the values of words by their keys; those of ``arg`` in a list, and of ``option.`` by name.
+    """Return the values of words by key; those of ``arg`` are in a list, and those of ``option.`` by name.
 
-    :raises UsageError: if a word means nothing.
+    :raises UsageError: if a word is malformed or its key is unknown.
     """
     found: dict[str, Any] = {}
     known = ["option.NAME" if field == "option" else field for field in kind.__struct_encode_fields__]
@@ -108,16 +108,16 @@ def values_of(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str
 
 
 def converted(option: str, values: Mapping[str, Any], kind: type[AnyStruct]) -> AnyStruct:
-    """Return the struct of the values that :func:`values_of` has found.
+    """Return the struct with values from :func:`values_of`.
 
-    :raises UsageError: if a value means nothing, or one is missing.
+    :raises UsageError: if a value is malformed, or a required one is missing.
     """
     for each in msgspec.structs.fields(kind):
         if each.required and each.encode_name not in values:
             raise UsageError(f"--{option} needs {each.encode_name}=")
         if isinstance(each.type, type) and issubclass(each.type, NamedChoice) and each.encode_name in values:
             with naming(option):
-                each.type(values[each.encode_name])  # msgspec would not say what there is to choose from
+                each.type(values[each.encode_name])  # the message of msgspec would not list the choices
     try:
         return msgspec.convert(values, kind, strict=False, dec_hook=_read)
     except msgspec.ValidationError as error:
@@ -131,7 +131,7 @@ def converted(option: str, values: Mapping[str, Any], kind: type[AnyStruct]) -> 
 
 @contextmanager
 def naming(option: str) -> Iterator[None]:
-    """Name an option in the sentence of an error of the block."""
+    """Prefix the message of a UsageError of the block with the name of an option."""
     try:
         yield
     except UsageError as error:
@@ -139,19 +139,19 @@ def naming(option: str) -> Iterator[None]:
 
 
 def _read(kind: type, text: str) -> Any:
-    """Return a value of a type that msgspec does not know: a path, or what a class itself reads."""
+    """Return a value of a type that msgspec does not support: a path, or a class with a method ``parse``."""
     return Path(text).expanduser() if kind is Path else kind.parse(text)  # type: ignore[attr-defined]
 
 
 def unmanaged(
     options: Iterable[tuple[str, str]], managed: Mapping[str, tuple[str, str]], note: Callable[[str], object]
 ) -> dict[str, str]:
-    """Return the options that are left to the user, each once: the last value counts.
+    """Return the options of engines that users may set; if one occurs several times, the last value counts.
 
-    Names are the same in letters of any case, as UCI has it, and with any blanks between their words.
+    As UCI requires, names are compared regardless of case and of the number of blanks between words.
 
-    :param managed: others, in the form of :data:`MANAGED_OPTIONS`.
-    :param note: is told which of them have no effect, and why.
+    :param managed: the options that users cannot set, as in :data:`MANAGED_OPTIONS`.
+    :param note: called with a sentence for each of these that has no effect.
     """
     known = {name.lower(): said for name, said in managed.items()}
     found: dict[str, tuple[str, str]] = {}
@@ -166,10 +166,10 @@ def unmanaged(
 
 
 def options_for(known: Mapping[str, Option], wanted: Mapping[str, str]) -> dict[str, str | None]:
-    """Return by the engine's own names what is to be set; None for a button, which is pressed.
+    """Return the values of options by the engine's spelling of their names; None for a button to press.
 
-    :param known: the options of an engine, found in letters of any case.
-    :raises UsageError: if it has no such option, or the option has no such value.
+    :param known: the options of an engine, with look-ups regardless of case.
+    :raises UsageError: if the engine has no such option, or the option has no such value.
     """
     found: dict[str, str | None] = {}
     for name, value in wanted.items():
@@ -179,18 +179,18 @@ def options_for(known: Mapping[str, Option], wanted: Mapping[str, str]) -> dict[
             raise UsageError(f"there is no option {quote(name)}: expected some of {names}")
         words = {"check": ("true", "false"), "combo": option.var or ()}.get(option.type)
         if words is not None:
-            own = next((word for word in words if word.lower() == value.lower()), None)
-            if own is None:
+            spelled = next((word for word in words if word.lower() == value.lower()), None)
+            if spelled is None:
                 raise UsageError(
                     f"{printable(option.name)} is one of {printable(', '.join(words))}, not {quote(value)}"
                 )
-            value = own
+            value = spelled
         found[option.name] = None if option.type == "button" else value
     return found
 
 
 def spaced(line: bytes) -> bytes:
-    """Return a line of UCI with one blank between its words, where any white space may be.
+    """Return a line of UCI with each run of white space between words replaced by one blank.
 
     >>> spaced(b"\\tbestmove \\t e2e4 ")
     b'bestmove e2e4'

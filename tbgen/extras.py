@@ -1,4 +1,4 @@
-"""Packages that only some users need: what is said where one is missing, and how it is installed there."""
+"""Optional packages: the error if one is missing, and the command that installs it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tbgen.errors import TbgenError
 
 @dataclass(eq=False, repr=False)
 class MissingExtraError(TbgenError):
-    """Something needs a package that only one of tbgen's extras brings.
+    """A feature needs a package of one of tbgen's extras, which is not installed.
 
-    :ivar purpose: what needs it.
-    :ivar package: what is not installed.
-    :ivar extra: which extra of pyproject.toml brings it.
+    :ivar purpose: the feature, as the subject of the message.
+    :ivar package: the missing package.
+    :ivar extra: the extra of pyproject.toml that contains the package.
     """
 
     code = "missing_extra"
@@ -41,12 +41,12 @@ class MissingExtraError(TbgenError):
 
 @contextmanager
 def needs_extra(purpose: str, extra: str) -> Iterator[None]:
-    """Say what is to be installed if an import of the block fails.
+    """Raise a MissingExtraError if an import of the block fails.
 
-    :param purpose: what needs the import.
-    :param extra: which extra of pyproject.toml brings it.
-    :raises MissingExtraError: for a package that is not there; a missing module of tbgen itself is a fault of
-        tbgen and stays the error it is.
+    :param purpose: the feature that needs the import, as the subject of the message.
+    :param extra: the extra of pyproject.toml that contains the package.
+    :raises MissingExtraError: if a package is missing. A missing module of tbgen itself is a bug, and its
+        error is not converted.
 
     >>> with needs_extra("a report", "report"):
     ...     import json
@@ -61,7 +61,7 @@ def needs_extra(purpose: str, extra: str) -> Iterator[None]:
 
 
 def packages_of(extra: str) -> list[str]:
-    """Return the packages of an extra as they were named when tbgen was installed; none if it was not."""
+    """Return the packages of an extra by the metadata of the installed tbgen; none if it is not installed."""
     try:
         entries = metadata.requires("tbgen") or []
     except metadata.PackageNotFoundError:
@@ -73,9 +73,9 @@ def packages_of(extra: str) -> list[str]:
 def installing(packages: list[str]) -> str:
     """Return the command that installs packages into the environment of this process.
 
-    It names packages rather than an extra of tbgen, so it is the same for a clone and a wheel. It takes what
-    is there: pipx where that made the environment, pip, uv, or else pip that Python brings or that another
-    Python lends.
+    It names packages rather than an extra of tbgen, so it is the same for a clone and a wheel. It uses the
+    first available program: pipx if that made the environment, pip, uv, the pip bundled with Python, or the
+    pip of another Python.
     """
     python = sys.executable
     if Path(sys.prefix, "pipx_metadata.json").exists() and shutil.which("pipx"):

@@ -1,4 +1,4 @@
-"""Progress of long work on tables: its reporter, and how much time is left."""
+"""Progress of long work on tables and positions: reporters, and the estimate of the remaining time."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,8 +8,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 
 Progress = Callable[[str, int | None, int], None]
-"""Called with a step of the work, how much of it is done (None if it is not counted), and its total (0 if
-that is unknown)."""
+"""Called with a step of the work, the amount done (None if it is not counted), and the total amount (0 if it
+is unknown)."""
 
 
 def silent(step: str, done: int | None, total: int) -> None:
@@ -17,17 +17,18 @@ def silent(step: str, done: int | None, total: int) -> None:
 
 
 class SolveStage(NamedTuple):
-    """How far the solving of a position has come."""
+    """The progress of solving a position."""
 
     lower: GScore
+    """The proved lower bound of the value."""
     upper: GScore
-    """The ends of what the value is proved to lie between."""
+    """The proved upper bound of the value."""
     cells: int = 0
-    """How many cells have been solved, those solved again counted again."""
+    """Number of cells solved; one that is solved twice counts twice."""
     left: int | None = None
-    """How many more are known to be needed; None where that is not known."""
+    """Number of further cells that are needed; None if it is unknown."""
     seconds_left: float | None = None
-    """What these should take."""
+    """Estimated time for these cells."""
 
 
 SolveProgress = Callable[[SolveStage], None]
@@ -39,43 +40,45 @@ def silent_solving(stage: SolveStage) -> None:
 
 
 class Reporter(Protocol):
-    """Receives the news of work on tables; nothing it does changes a result."""
+    """Receives reports on work on tables; nothing it does changes a result."""
 
     def note(self, text: str) -> None:
-        """Something worth a line: a wait, leftovers removed, kernels being compiled."""
+        """Report an event, such as a wait, removed leftovers, or kernels being compiled."""
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Material ``number`` of ``count`` begins, or progress is about it from now on; all the work that is
-        left should take about ``seconds_left``."""
+        """Report that material ``number`` of ``count`` begins, or that later progress is about this material.
+
+        :param seconds_left: estimated time for all remaining work.
+        """
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """A step has got this far, as :data:`Progress` says it.
+        """Report the progress of a step, as in :data:`Progress`.
 
-        :param seconds_left: what all that is left should take, where it is known anew.
+        :param seconds_left: new estimate of the time for all remaining work; None if there is none.
         """
 
 
 class SilentReporter:
-    """Ignores all news."""
+    """A reporter that ignores all reports."""
 
     def note(self, text: str) -> None:
-        """Ignore it."""
+        """Ignore an event."""
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Ignore it."""
+        """Ignore the beginning of a material."""
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Ignore it."""
+        """Ignore progress."""
 
 
-_SURE: Final = 20.0
-"""Seconds that work has to be worth before it tells much about the rest."""
+_PRIOR_SECONDS: Final = 20.0
+"""Weight of the assumption that estimates are correct, as seconds of finished work."""
 
 
 class Countdown:
-    """Counts the time of jobs; each job has steps that should take so many seconds.
+    """Estimates the remaining time of a list of jobs; each job has steps with estimated times.
 
-    :param seconds: what all jobs together should take.
+    :param seconds: estimated time of all jobs.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -84,19 +87,19 @@ class Countdown:
         self._begun: float | None = None
 
     def begin(self, steps: Mapping[str, float]) -> None:
-        """Go on to the next job; time counts from the first one on."""
+        """Begin the next job; the clock starts with the first one."""
         if self._begun is None:
             self._begun = time.monotonic()
         self.finish()
         self._steps = steps
 
     def finish(self) -> None:
-        """The job is done; steps of it that were passed over count as done."""
+        """Finish the current job; skipped steps count as done."""
         self._done += sum(self._steps.values())
         self._steps, self._within = {}, 0.0
 
     def reach(self, step: str, share: float) -> None:
-        """A share of a step is done, and the steps before it; one that the job has not takes no time."""
+        """Record that a share of a step is done, and all steps before it; an unknown step is ignored."""
         if step in self._steps:
             names = list(self._steps)
             before = sum(self._steps[name] for name in names[: names.index(step)])
@@ -104,18 +107,17 @@ class Countdown:
 
     @property
     def seconds_left(self) -> float:
-        """How many seconds it takes still, roughly: the rest takes as much longer than it should as what is
-        done, once that is worth more than some seconds."""
+        """Estimated remaining time: estimates of the remaining work, scaled by the pace of the work done."""
         done = self._done + self._within
         passed = 0.0 if self._begun is None else time.monotonic() - self._begun
-        return max(0.0, self._total - done) * (_SURE + passed) / (_SURE + done)
+        return max(0.0, self._total - done) * (_PRIOR_SECONDS + passed) / (_PRIOR_SECONDS + done)
 
 
 class TimedProgress:
-    """Reports jobs on materials with the time that is left, by the seconds that their steps should take.
+    """Reports jobs on materials with the remaining time, from the estimated times of their steps.
 
-    :param seconds: what all jobs together should take.
-    :param materials: all materials, by which they are numbered.
+    :param seconds: estimated time of all jobs.
+    :param materials: all materials, in the order of their numbers in reports.
     """
 
     def __init__(self, reporter: Reporter, seconds: float, materials: Sequence[Material]) -> None:
@@ -126,7 +128,7 @@ class TimedProgress:
         self.note = reporter.note
 
     def begin(self, material: Material, steps: Mapping[str, float], title: str = "") -> None:
-        """Go on to the next job; ``title`` tells it from others on the same material."""
+        """Begin the next job; ``title`` distinguishes several jobs on the same material."""
         self._countdown.begin(steps)
         self._title = f"{title}, " if title else ""
         if material != self._material:
@@ -136,11 +138,11 @@ class TimedProgress:
             self._reporter.begin(material, number, len(self._materials), left)
 
     def progress(self, step: str, done: int | None, total: int) -> None:
-        """A step of the job has got this far, as :data:`Progress` says it."""
+        """Report the progress of a step of the current job, as in :data:`Progress`."""
         if done is not None and total:
             self._countdown.reach(step, done / total)
         self._reporter.progress(self._title + step, done, total, self._countdown.seconds_left)
 
     def finish(self) -> None:
-        """The job is done."""
+        """Finish the current job."""
         self._countdown.finish()

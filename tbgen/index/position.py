@@ -1,4 +1,4 @@
-"""Between boards and slots, in both directions: which slot a position has, and which position a slot has."""
+"""Conversion between boards and slots, in both directions."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -29,48 +29,50 @@ from tbgen.index.layout import (
 )
 
 PIECE_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(letter.lower()) for letter in PIECE_ORDER + "P")
-"""python-chess's type of each kind of man, :data:`tbgen.board.kinds.KINDS`, and last of the pawn."""
+"""The piece type of python-chess for each kind, :data:`tbgen.board.kinds.KINDS`, and for the pawn, last."""
 
 
 class Position(NamedTuple):
-    """A position as its table sees it."""
+    """A position, located in its table."""
 
     shape: "Shape"
     side: Side
-    """The side to move as the table sees it."""
+    """The side to move in the table, whose colours may be swapped."""
     slot: Slot
-    """Canonical slot."""
+    """The canonical slot."""
     ep_square: int
-    """Target of a legal en passant capture as the table numbers it, -1 without such a right."""
+    """Target square of a legal en passant capture, in the table's orientation; -1 without such a right."""
     score: Signed
-    """The position's own score, with the colours of the board."""
+    """The position score, with the colours of the board."""
     terminal: bool
-    """Mate or stalemate."""
+    """Whether the position is mate or stalemate."""
     castling: chess.Board | None
-    """The position itself if it has castling rights: in its table it stands without them."""
+    """The position itself if it has castling rights, else None; the table contains it without them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What all boards with the same men have in common."""
+    """The properties that all boards with the same men share."""
 
     material: Material
     swapped: bool
     """Whether the table's White is the board's Black."""
     layout: Layout
     pieces: tuple[tuple[chess.PieceType, chess.Color], ...]
-    """Type and colour on the board of the free men in layout order, like men once; none if some men are
-    described."""
+    """Type and colour on the board of each kind of free man, in the order of the layout.
+
+    It is empty if some men are described."""
 
 
 _shapes: dict[tuple[int, ...], Shape] = {}
 
 
 def validate(board: AnyBoard) -> None:
-    """Check that tables hold the position or, if it has castling rights, what decides on it; checks that no
-    game could give are welcome.
+    """Check that a table can contain the position, apart from castling rights.
 
-    :raises UsageError: saying what is wrong.
+    Checks that cannot arise in a game are accepted.
+
+    :raises UsageError: if no table can.
     """
     if isinstance(board, DescribedBoard):
         _validate_described(board)
@@ -82,9 +84,9 @@ def validate(board: AnyBoard) -> None:
 
 
 def _validate_described(board: DescribedBoard) -> None:
-    """Check that tables hold a position with described men.
+    """Check that a table can contain a position with described men.
 
-    :raises UsageError: saying what is wrong.
+    :raises UsageError: if no table can.
     """
     for colour, side in ((chess.WHITE, "White"), (chess.BLACK, "Black")):
         if board.king(colour) is None:
@@ -118,7 +120,7 @@ def _locate_described(board: DescribedBoard) -> Position:
 
 
 def locate(board: AnyBoard) -> Position:
-    """Return the place of a valid board in its table, and the position's own score."""
+    """Return the location of a valid board in its table, and its position score."""
     if isinstance(board, DescribedBoard):
         return _locate_described(board)
     shape = shape_of(board)
@@ -140,24 +142,23 @@ def locate(board: AnyBoard) -> Position:
         slot = layout.slot(squares, white + black)
         if board.ep_square is not None and board.has_legal_en_passant():
             ep_square = swap_colours(board.ep_square) if swapped else board.ep_square
-            # Two pawns side by side are no mirror image of themselves: exactly one placement is canonical.
+            # Two pawns side by side differ from their mirror image, so exactly one placement is canonical.
             if (*white, *black) not in layout.rows:
                 ep_square = apply(MIRROR_FILES, ep_square)
     else:
         slot = layout.slot(squares)
     moves, check = mobility(board)
     rank = 2 * moves + (not check)
-    score: Any = ~rank if board.turn else rank  # a Signed, without the time that saying so takes
+    score: Any = ~rank if board.turn else rank  # a Signed; the conversion would take time
     castling = board.copy(stack=False) if board.castling_rights else None
     return Position(shape, SIDES[board.turn == swapped], slot, ep_square, score, moves == 0, castling)
 
 
 def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> chess.Board:
-    """Return the position of any slot, canonical or not, as its table sees it: the way back from
-    :func:`locate`.
+    """Return the position of any slot, canonical or not, with the table's colours; inverse of :func:`locate`.
 
-    :param ep_square: target of an en passant capture, as the table numbers it.
-    :raises ValueError: if two men of the slot stand on one square.
+    :param ep_square: target square of an en passant capture, in the table's orientation.
+    :raises ValueError: if two men of the slot share a square.
 
     >>> layout = layout_of(Material.parse("KBvK"))
     >>> board_of(layout, BLACK_TO_MOVE, layout.slot([chess.A1, chess.C2, chess.F4])).fen()
@@ -170,16 +171,16 @@ def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = Non
     for number, square in enumerate(pawns):
         board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
     if board.occupied.bit_count() < layout.free + layout.pawns:
-        raise ValueError(f"two men of slot {slot} of {layout.material} stand on one square")
+        raise ValueError(f"two men of slot {slot} of {layout.material} share a square")
     board.turn = side == WHITE_TO_MOVE
     board.ep_square = ep_square
     return board
 
 
 def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> AnyBoard:
-    """Return what :func:`board_of` does, also where men are described.
+    """Return the position of a slot, as :func:`board_of` does, for materials with described men too.
 
-    :raises ValueError: if two men of the slot stand on one square.
+    :raises ValueError: if two men of the slot share a square.
     """
     if not layout.material.is_described:
         return board_of(layout, side, slot, ep_square)
@@ -189,21 +190,22 @@ def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = 
         square: (name, colour == 0) for square, name, colour in zip(free, names, layout.colours, strict=True)
     }
     if len(men) < layout.free:
-        raise ValueError(f"two men of slot {slot} of {layout.material} stand on one square")
+        raise ValueError(f"two men of slot {slot} of {layout.material} share a square")
     return DescribedBoard(men, side == WHITE_TO_MOVE)
 
 
 def random_positions(material: Material, rng: Random, side: chess.Color | None = None) -> Iterator[AnyBoard]:
-    """Yield random legal positions of a material, all with the same chance, endlessly; colours are those of
-    its canonical name.
+    """Yield random legal positions of a material endlessly, each with the same probability.
 
-    :param side: the side to move, None for either.
+    Colours are those of the canonical name.
+
+    :param side: the side to move; None for both.
     """
     layout = layout_of(material)
     while True:
         mover = rng.choice(SIDES) if side is None else SIDES[not side]
         slot = Slot(rng.randrange(layout.size))
-        with suppress(ValueError):  # two men on one square, or no legal position
+        with suppress(ValueError):  # two men share a square, or the position is not legal
             board = position_of(layout, mover, slot)
             validate(board)
             if locate(board).slot == slot:
@@ -211,17 +213,17 @@ def random_positions(material: Material, rng: Random, side: chess.Color | None =
 
 
 def en_passant_board(layout: Layout, phase: int, ep_square: int, within: int) -> chess.Board:
-    """Return the position of an entry of an en passant configuration: ``within`` is its slot less the first
-    one of the phase.
+    """Return the position of an entry of an en passant configuration.
 
-    :raises ValueError: if two men of the slot stand on one square.
+    :param within: slot within the phase.
+    :raises ValueError: if two men of the slot share a square.
     """
     side = BLACK_TO_MOVE if ep_square < 32 else WHITE_TO_MOVE
     return board_of(layout, side, Slot(phase * layout.phase_size + within), ep_square)
 
 
 def shape_of(board: chess.Board) -> Shape:
-    """Return what the board has in common with all others of the same men."""
+    """Return the shape of a board."""
     white, black = board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]
     key = (
         (board.queens & white).bit_count(),

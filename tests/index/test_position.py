@@ -88,7 +88,7 @@ def test_boards_are_those_that_the_format_describes(name: str) -> None:
         side, slot = rng.choice(SIDES), Slot(rng.randrange(layout.size))
         expected = board_at(layout, side, slot)
         if expected is None:
-            with pytest.raises(ValueError, match=f"two men of slot {slot} of {name} stand on one square"):
+            with pytest.raises(ValueError, match=f"two men of slot {slot} of {name} share a square"):
                 board_of(layout, side, slot)
         else:
             boards += 1
