@@ -1,7 +1,7 @@
-"""FENs with an optional seventh field, the accrued score; as Lichess writes them, EPD, and described men.
+"""Parsing of FENs with an optional seventh field, the accrued score; also EPD and the notation of Lichess.
 
-Described men stand in brackets. python-chess knows the six types of chess only. What tables are asked with
-has the same names here.
+A FEN may have described men in brackets. Boards of python-chess support the six types of chess only, so
+``DescribedBoard`` is a board for such positions, with the attributes and methods that look-ups in tables use.
 """
 
 import functools
@@ -20,20 +20,20 @@ from tbgen.errors import UsageError, quote
 from tbgen.text import legible
 
 _EXPECTED: Final = (
-    "expected pieces and side to move, then, as far as they are known, castling, en passant square, "
-    "halfmove clock, move number and accrued score"
+    "expected pieces and side to move, then optionally castling, en passant square, halfmove clock, "
+    "move number and accrued score"
 )
 _COUNTER: Final = re.compile(r"[0-9]+")
 _COUNTERS: Final = re.compile(r"([0-9]+)\s+([0-9]+)(?:\s+(-?m?G[0-9.]+))?(?:\s*;|\s+|\Z)", re.I)
-"""Counters in an EPD, and an accrued score behind them."""
+"""Counters in an EPD, optionally followed by an accrued score."""
 _OPERATION: Final = re.compile(r"""[\s;]*([A-Za-z]\w*+)((?:[^;"]|"[^"]*")*+)(?:;|\Z)""")
-"""An operation of an EPD: its opcode and its operands; programs leave the last semicolon out."""
+"""An operation of an EPD: its opcode and its operands; some programs omit the last semicolon."""
 _END: Final = "; \t\r\n"
 _ONLY_OPERATION: Final = re.compile(
     r"(?:\S+\s+){4}(?:[0-9]+\s+[0-9]+\s+(?:-?m?G[0-9.]+\s+)?)?[a-z][a-z0-9_]+\s+\S"
 )
 """An EPD without any semicolon."""
-_MOST_DIGITS: Final = 9
+_MAX_COUNTER_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
 _CELLS: Final = r"(?:[1-8pnbrqkPNBRQK]|\[[A-Za-z0-9-]*\])+"
@@ -42,7 +42,7 @@ _ROW: Final = re.compile("([1-8](?![1-8])|[pnbrqkPNBRQK]){1,8}")
 
 
 def is_fen(text: str) -> bool:
-    """Tell whether a text begins as a FEN does, described men included, and is no name of a file.
+    """Return whether a text begins like a FEN, possibly with described men, rather than a file name.
 
     >>> is_fen("8/8/8/4KBk1/8/8/8/8 b - -"), is_fen("games/positions.fen")
     (True, False)
@@ -54,11 +54,10 @@ def is_fen(text: str) -> bool:
 class Fen:
     """A parsed FEN.
 
-    :ivar board: as written; nothing is validated beyond the syntax. ``chess960`` is set, and castling is
-        written as the king's move onto its rook (``e1h1``, not ``e1g1``), if a right is left that no game of
-        standard chess has: of a king off the e-file, or of a rook off the a- and h-files. Standard rights in
-        a position of a Chess960 game are those of chess.
-    :ivar seventh: the seventh field; None without it.
+    :ivar board: the board as written; only the syntax is validated. If it has a castling right that cannot
+        occur in standard chess (of a king off the e-file, or of a rook off the a- and h-files), ``chess960``
+        is set, and castling is written as the king's move onto its rook: ``e1h1``, not ``e1g1``.
+    :ivar seventh: the seventh field; None if there is none.
     """
 
     board: chess.Board
@@ -66,28 +65,27 @@ class Fen:
 
     @property
     def accrued(self) -> GScore | None:
-        """The score accrued since the last reset.
+        """The score accrued since the last reset in r-mobility.
 
-        The seventh field means none at a halfmove clock of 0, and where an en passant capture is legal: the
-        position comes from a pawn's move.
+        The seventh field is ignored at a halfmove clock of 0, and if an en passant capture is legal: then a
+        pawn has just moved.
         """
         return self.accrued_in(Variant.R_MOBILITY)
 
     def accrued_in(self, variant: Variant) -> GScore | None:
-        """The accrued score that the FEN tells of: :attr:`accrued` in r-mobility; in whole-game mobility the
-        seventh field as it is, for nothing resets it there."""
+        """Return the accrued score in a variant: :attr:`accrued` in r-mobility; in whole-game mobility, where
+        nothing resets it, the seventh field unchanged."""
         board = self.board
         is_reset = variant.is_reset_by(not board.halfmove_clock or board.has_legal_en_passant())
         return None if is_reset else self.seventh
 
     def note(self, variant: Variant) -> str | None:
-        """Say that the seventh field does not count, and why; None if it does, or there is none."""
+        """Return a sentence that says why the seventh field is ignored; None if it is not, or is absent."""
         return note_on_reset(self.seventh, self.accrued_in(variant), self.board.halfmove_clock)
 
 
 def note_on_reset(seventh: GScore | None, accrued: GScore | None, clock: int) -> str | None:
-    """Return the sentence that tells of a seventh field which does not count; None if the accrued score is
-    that of the field, or there is none."""
+    """Return a sentence that says why the seventh field is ignored; None if it is not, or is absent."""
     if seventh is None or accrued is not None:
         return None
     reason = (
@@ -100,17 +98,17 @@ def note_on_reset(seventh: GScore | None, accrued: GScore | None, clock: int) ->
 
 
 def parse_fen(text: str) -> Fen:
-    """Read a FEN of six or seven fields; fields after the side to move may be left out.
+    """Parse a FEN of six or seven fields; fields after the side to move may be omitted.
 
-    Underscores may stand for spaces, as Lichess has it in its addresses, and any dash for a hyphen; what is
-    invisible is skipped. An EPD has operations in the place of the counters or after them, each ended by a
-    semicolon: ``hmvc`` and ``fmvn`` give the counters, all others are left alone [1]. The last semicolon may
-    be missing, and others may stand after the fields.
+    Underscores are accepted for spaces, as in addresses of Lichess, and any dash for a hyphen. Invisible
+    characters are ignored. An EPD has operations instead of the counters or after them, each ended by a
+    semicolon: ``hmvc`` and ``fmvn`` set the counters, and all others are ignored [1]. The last semicolon may
+    be missing, and further semicolons may follow the fields.
 
     [1] Steven J. Edwards, *Portable Game Notation Specification and Implementation Guide* (1994), section
     16.2.
 
-    :raises UsageError: saying which field is malformed.
+    :raises UsageError: if a field is malformed.
 
     >>> fen = parse_fen("8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5")
     >>> print(fen.accrued)
@@ -121,8 +119,8 @@ def parse_fen(text: str) -> Fen:
     fields = _fields(text)
     if fields and "[" in fields[0] and "]" in fields[0]:
         raise UsageError(
-            f"{quote(text)} has described men in brackets, which only tables have, while games and the "
-            "engine are of chess: ask them with tbgen probe"
+            f"{quote(text)} has described men in brackets, which only tables support, while games and the "
+            "engine are of chess: look it up with tbgen probe"
         )
     if not 2 <= len(fields) <= 7:
         raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED}")
@@ -131,12 +129,12 @@ def parse_fen(text: str) -> Fen:
             raise UsageError(
                 f"{quote(text)} is not a FEN: the {name} {quote(counter)} is not a number; {_EXPECTED}"
             )
-        if len(counter) > _MOST_DIGITS:
+        if len(counter) > _MAX_COUNTER_DIGITS:
             raise UsageError(f"{quote(text)} is not a FEN: the {name} {quote(counter)} is too large")
     try:
         board = _plain_board(fields[:6]) or chess.Board(" ".join(fields[:6]))
     except ValueError as error:
-        # python-chess ends its sentence with the FEN itself.
+        # The message of python-chess ends with the FEN itself.
         reason = str(error).split(" in fen: ")[0].split(": '")[0]
         raise UsageError(f"{quote(text)} is not a FEN: {reason}") from None
     board.chess960 = bool(board.castling_rights) and board.has_chess960_castling_rights()
@@ -144,7 +142,7 @@ def parse_fen(text: str) -> Fen:
 
 
 def _fields(text: str) -> list[str]:
-    """Return the fields of a FEN, those of an EPD with the counters that its operations give.
+    """Return the fields of a FEN or an EPD; operations of an EPD are converted to counters.
 
     :raises UsageError: if the operations of an EPD are malformed.
     """
@@ -160,9 +158,9 @@ def _fields(text: str) -> list[str]:
 
 def _fields_of_epd(text: str) -> list[str]:
     *fields, operations = text.split(None, 4)
-    given = _COUNTERS.match(operations)
-    clock, number, accrued = given.groups() if given else ("0", "1", None)
-    counters, at = {"hmvc": clock, "fmvn": number}, given.end() if given else 0
+    match = _COUNTERS.match(operations)
+    clock, number, accrued = match.groups() if match else ("0", "1", None)
+    counters, at = {"hmvc": clock, "fmvn": number}, match.end() if match else 0
     while operation := _OPERATION.match(operations, at):
         opcode, operand = operation.groups()
         if opcode in counters:
@@ -177,9 +175,9 @@ def _fields_of_epd(text: str) -> list[str]:
 
 
 def _plain_board(fields: list[str]) -> chess.Board | None:
-    """Return the board of six fields, or None for python-chess to read others and say what is wrong.
+    """Return the board of six fields; None if python-chess has to parse them, or report what is wrong.
 
-    Three times as fast: the same rows come again and again.
+    This is three times as fast as python-chess, since the same rows occur again and again.
     """
     rows = fields[0].split("/")
     if len(fields) < 6 or len(rows) != 8 or fields[1] not in _TURNS or fields[2] != "-":
@@ -207,7 +205,7 @@ def _plain_board(fields: list[str]) -> chess.Board | None:
 
 @functools.lru_cache(1 << 12)
 def _men_of_row(row: str) -> tuple[tuple[chess.PieceType, chess.Color, chess.Bitboard], ...] | None:
-    """Return type, colour and file (as a bit of the first rank) of the men in a row, None if it is no row."""
+    """Return type, colour and file (as a bit of the first rank) of the men in a row; None if malformed."""
     if not _ROW.fullmatch(row):
         return None
     files = "".join("." * int(letter) if letter.isdigit() else letter for letter in row)
@@ -226,21 +224,21 @@ Man: TypeAlias = tuple[str, chess.Color]
 _CELL: Final = re.compile(r"\[[^][]*\]|[KQRBNkqrbn]|[1-8]")
 _KINDS: Final = {kind.name: kind for kind in KINDS}
 _EXPECTED_FIELDS: Final = (
-    "expected pieces and side to move, then, as far as they are known, - for castling and en passant, "
-    "halfmove clock, move number and accrued score"
+    "expected pieces and side to move, then optionally - for castling and en passant, halfmove clock, "
+    "move number and accrued score"
 )
 
 
 class DescribedBoard:
-    """A position some of whose men are described, without pawns; moves can be made and taken back.
+    """A board with described men, without pawns; moves can be made and undone.
 
-    :ivar men: name and colour of each man by its square.
+    :ivar men: name and colour of each man, by square.
     :ivar turn: the side to move, ``chess.WHITE`` or ``chess.BLACK``.
-    :ivar move_stack: the moves that were made.
+    :ivar move_stack: the moves made.
     """
 
     castling_rights: Final = chess.BB_EMPTY
-    """Of boards of chess some have any."""
+    """Castling rights, as an attribute of all boards: there are none."""
 
     def __init__(
         self, men: Mapping[chess.Square, Man], turn: chess.Color, halfmove_clock: int = 0, number: int = 1
@@ -267,26 +265,26 @@ class DescribedBoard:
         return self.symbol_at(square) or "1"
 
     def symbol_at(self, square: chess.Square) -> str:
-        """Return the man on a square as FENs have it, nothing for an empty square."""
+        """Return the man on a square in the notation of FENs, an empty text for an empty square."""
         name, white = self.men.get(square, ("", True))
         return name if white else name.lower()
 
     def has_legal_en_passant(self) -> bool:
-        """Tell whether a pawn can be captured en passant: there is none."""
+        """Return whether an en passant capture is legal: never, since there are no pawns."""
         return False
 
     def is_insufficient_material(self) -> bool:
-        """Tell whether neither side has more than its king."""
+        """Return whether neither side has more than its king."""
         return len(self.men) == 2
 
     def copy(self, *, stack: bool = False) -> "DescribedBoard":
-        """Return a copy, without the moves that were made."""
+        """Return a copy without the move stack."""
         assert not stack
         return DescribedBoard(self.men, self.turn, self.halfmove_clock, self.fullmove_number)
 
     @property
     def occupied(self) -> int:
-        """The squares of all men."""
+        """The set of the squares of all men."""
         return sum(1 << square for square in self.men)
 
     def king(self, colour: chess.Color) -> chess.Square | None:
@@ -294,7 +292,7 @@ class DescribedBoard:
         return next((square for square, man in self.men.items() if man == ("K", colour)), None)
 
     def is_attacked_by(self, colour: chess.Color, square: chess.Square | None) -> bool:
-        """Tell whether a man of a colour attacks a square."""
+        """Return whether a man of a colour attacks a square."""
         occupied = self.occupied
         return square is not None and any(
             white == colour and attacks(_kind(name), origin, occupied) >> square & 1
@@ -302,20 +300,21 @@ class DescribedBoard:
         )
 
     def is_check(self) -> bool:
-        """Tell whether the side to move is in check."""
+        """Return whether the side to move is in check."""
         return self.is_attacked_by(not self.turn, self.king(self.turn))
 
     def was_into_check(self) -> bool:
-        """Tell whether the side that is not to move is in check."""
+        """Return whether the side that is not to move is in check."""
         return self.is_attacked_by(self.turn, self.king(not self.turn))
 
     def own_score(self) -> GScore:
-        """Return the score of the position itself."""
+        """Return the position score."""
         return GScore(2 * sum(1 for _ in self.legal_moves) + (not self.is_check()), not self.turn)
 
     def accrued_score(self, variant: Variant) -> GScore:
-        """Return the score that has accrued in the moves that were made, the position's own included: since
-        the last capture where that resets it."""
+        """Return the score accrued in the moves made, including the position score.
+
+        In a variant with resets, only positions since the last capture count."""
         best, undone = self.own_score(), list[chess.Move]()
         match variant.resets:
             case Resets.ZEROING_MOVES:
@@ -327,7 +326,7 @@ class DescribedBoard:
         for _ in range(plies):
             undone.append(self.pop())
             score = self.own_score()
-            if score.rank <= best.rank:  # the first holder keeps it
+            if score.rank <= best.rank:  # on equal ranks, the earlier score counts
                 best = score
         for move in reversed(undone):
             self.push(move)
@@ -345,14 +344,14 @@ class DescribedBoard:
                         yield move
 
     def _leaves_king(self, move: chess.Move) -> bool:
-        """Tell whether a move leaves the mover's king attacked."""
+        """Return whether a move leaves the mover's king attacked."""
         self.push(move)
-        left = self.was_into_check()
+        attacked = self.was_into_check()
         self.pop()
-        return left
+        return attacked
 
     def is_zeroing(self, move: chess.Move) -> bool:
-        """Tell whether a move is a capture."""
+        """Return whether a move is a capture."""
         return move.to_square in self.men
 
     def push(self, move: chess.Move) -> None:
@@ -366,7 +365,7 @@ class DescribedBoard:
         self.move_stack.append(move)
 
     def pop(self) -> chess.Move:
-        """Take back the last move."""
+        """Undo the last move."""
         move, (captured, self.halfmove_clock) = self.move_stack.pop(), self._before.pop()
         self.men[move.from_square] = self.men.pop(move.to_square)
         if captured:
@@ -377,7 +376,7 @@ class DescribedBoard:
 
 
 AnyBoard: TypeAlias = chess.Board | DescribedBoard
-"""A position, be all its men those of chess or not."""
+"""A board with or without described men."""
 
 
 def _kind(name: str) -> Kind:
@@ -387,38 +386,38 @@ def _kind(name: str) -> Kind:
 class DescribedFen:
     """A parsed FEN with described men.
 
-    :ivar board: as written; nothing is validated beyond the syntax.
-    :ivar seventh: the seventh field; None without it.
+    :ivar board: the board as written; only the syntax is validated.
+    :ivar seventh: the seventh field; None if there is none.
     """
 
     def __init__(self, board: DescribedBoard, seventh: GScore | None) -> None:
         self.board, self.seventh = board, seventh
 
     def accrued_in(self, variant: Variant) -> GScore | None:
-        """The accrued score that the FEN tells of, as that of :class:`tbgen.board.fen.Fen`."""
+        """Return the accrued score in a variant, as :meth:`Fen.accrued_in` does."""
         return None if variant.is_reset_by(not self.board.halfmove_clock) else self.seventh
 
     def note(self, variant: Variant) -> str | None:
-        """Say that the seventh field does not count, as that of :class:`tbgen.board.fen.Fen`."""
+        """Return a sentence about an ignored seventh field, as :meth:`Fen.note` does."""
         return note_on_reset(self.seventh, self.accrued_in(variant), 0)
 
 
 def parse_described(text: str) -> DescribedFen:
-    """Read a FEN of two to seven fields with men in brackets, White's in capital letters.
+    """Parse a FEN of two to seven fields with men in brackets, White's in capital letters.
 
     >>> parse_described("8/8/8/4K[WD]k1/8/8/8/8 b").board.fen()
     '8/8/8/4K[WD]k1/8/8/8/8 b - - 0 1'
 
-    :raises UsageError: saying which field is malformed.
+    :raises UsageError: if a field is malformed.
     """
     fields = text.split() if " " in text.strip() else text.replace("_", " ").split()
     if not 2 <= len(fields) <= 7:
         raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED_FIELDS}")
     rows, turn, *rest = fields
     reasons = [
-        (turn not in ("w", "b"), f"the side to move is {quote(turn)}, and not w or b"),
-        (any(field != "-" for field in rest[:2]), "described men stand beside no castling and no en passant"),
-        (any(not re.fullmatch("[0-9]{1,9}", field) for field in rest[2:4]), "the counters are no numbers"),
+        (turn not in ("w", "b"), f"the side to move is {quote(turn)}, not w or b"),
+        (any(field != "-" for field in rest[:2]), "with described men, there is no castling or en passant"),
+        (any(not re.fullmatch("[0-9]{1,9}", field) for field in rest[2:4]), "a counter is not a number"),
     ]
     for is_wrong, reason in reasons:
         if is_wrong:
@@ -436,13 +435,13 @@ def _men_of(placement: str, text: str) -> dict[chess.Square, Man]:
     rows = placement.split("/")
     men: dict[chess.Square, Man] = {}
     if len(rows) != 8:
-        raise UsageError(f"{quote(text)} is not a FEN: {len(rows)} rows, and not 8")
+        raise UsageError(f"{quote(text)} is not a FEN: it has {len(rows)} rows, not 8")
     for rank, row in zip(reversed(range(8)), rows, strict=True):
         cells = _CELL.findall(row)
         if "".join(cells) != row:
             raise UsageError(
-                f"{quote(text)} is not a FEN: a row {quote(row)}; expected numbers, KQRBN for White, kqrbn "
-                "for Black, and other men in brackets; pawns do not stand beside described men"
+                f"{quote(text)} is not a FEN: a row is {quote(row)}; expected numbers, KQRBN for White, "
+                "kqrbn for Black, and other men in brackets; with described men, there are no pawns"
             )
         file = 0
         for cell in cells:
@@ -452,21 +451,21 @@ def _men_of(placement: str, text: str) -> dict[chess.Square, Man]:
                 men[chess.square(file, rank) if file < 8 else -1] = _man(cell)
                 file += 1
         if file != 8:
-            raise UsageError(f"{quote(text)} is not a FEN: a row {quote(row)} has {file} squares, and not 8")
+            raise UsageError(f"{quote(text)} is not a FEN: the row {quote(row)} has {file} squares, not 8")
     return men
 
 
 def _man(cell: str) -> Man:
-    """Return the man that stands in a FEN.
+    """Return the man that a symbol of a FEN stands for.
 
-    :raises UsageError: if it is described, and tables cannot have it.
+    :raises UsageError: if it is described, and tables do not support it.
     """
     return (described(cell[1:-1]).name if len(cell) > 1 else cell.upper()), cell.isupper()
 
 
 def parse_position(text: str) -> Fen | DescribedFen:
-    """Read a FEN, which may have described men in brackets.
+    """Parse a FEN, which may have described men in brackets.
 
-    :raises UsageError: saying which field is malformed.
+    :raises UsageError: if a field is malformed.
     """
     return parse_described(text) if "[" in text.partition(" ")[0] else parse_fen(text)

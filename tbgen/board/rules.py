@@ -1,7 +1,7 @@
-"""What a board says by the rules: whether it can be played on, its mobility, and its accrued score.
+"""Validation of boards, their mobility, and the score accrued in the moves that a board remembers.
 
-Legal moves are counted without making them: nine times as fast as python-chess with four men, less than
-twice with a full board. The accrued score is what the moves say that a board remembers.
+Legal moves are counted without making them. This is nine times as fast as python-chess with four men, and
+less than twice as fast with a full board.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
 
 
 def own_score(board: chess.Board) -> GScore:
-    """Return the score of a valid board itself, as :meth:`tbgen.board.score.GScore.of_board` does."""
+    """Return the position score of a valid board, as :meth:`tbgen.board.score.GScore.of_board` does."""
     moves, check = mobility(board)
     return GScore(2 * moves + (not check), not board.turn)
 
@@ -64,10 +64,12 @@ def own_score(board: chess.Board) -> GScore:
 def _attacks(
     board: chess.Board, attackers: chess.Bitboard, king: chess.Bitboard
 ) -> tuple[chess.Bitboard, chess.Bitboard, chess.Bitboard]:
-    """Return what a side attacks once the other's king is off the board, which of its men give check, and
-    which would if nothing stood in between."""
+    """Return the squares that a side attacks, its men that give check, and its line pieces aimed at the king.
+
+    The king is no blocker: squares behind it on a line of attack are attacked too.
+    """
     attacked = checkers = pinners = 0
-    occupied = board.occupied ^ king  # a king cannot hide in his own shadow
+    occupied = board.occupied ^ king
     diagonal, straight = board.bishops | board.queens, board.rooks | board.queens
     while attackers:
         man = attackers & -attackers
@@ -95,7 +97,7 @@ def _attacks(
 
 
 def _pawn_moves(board: chess.Board, square: chess.Square, them: chess.Bitboard) -> chess.Bitboard:
-    """Return where a pawn of the side to move goes, pins and checks aside."""
+    """Return the targets of a pawn of the side to move, ignoring pins, checks and en passant."""
     empty = ~board.occupied
     if board.turn:
         step = chess.BB_SQUARES[square] << 8 & empty
@@ -107,11 +109,11 @@ def _pawn_moves(board: chess.Board, square: chess.Square, them: chess.Bitboard) 
 
 
 def validate(board: chess.Board) -> None:
-    """Check that play can go on from a position by the rules of chess.
+    """Check that a position can be played on by the rules of chess.
 
-    Too many men, checks that no game can give, and the like are welcome.
+    Positions that cannot arise in a game, such as those with too many men or impossible checks, are accepted.
 
-    :raises UsageError: saying what is wrong.
+    :raises UsageError: if it cannot be played on.
     """
     if board.uci_variant != "chess":
         raise UsageError(f"r-mobility is played by the moves of chess, not of {board.uci_variant}")
@@ -136,9 +138,9 @@ def validate(board: chess.Board) -> None:
 
 
 def without_impossible_en_passant(board: chess.Board) -> bool:
-    """Take an en passant square away that no pawn can just have passed, and tell whether there was one.
+    """Remove an en passant square that no pawn can just have passed, and return whether there was one.
 
-    No capture goes there, so python-chess and Lichess play on without it.
+    No capture is legal there, so python-chess and Lichess ignore it.
     """
     impossible = board.ep_square is not None and not _possible_double_step(board, board.ep_square)
     if impossible:
@@ -147,7 +149,7 @@ def without_impossible_en_passant(board: chess.Board) -> bool:
 
 
 def _possible_double_step(board: chess.Board, square: chess.Square) -> bool:
-    """Tell whether the last move can have been a pawn's double step over the square."""
+    """Return whether the last move can have been a pawn's double step over the square."""
     rank, forward = (5, -8) if board.turn else (2, 8)
     if chess.square_rank(square) != rank:
         return False
@@ -170,21 +172,21 @@ class Fresh(Enum):
 
 
 FRESH: Final[Literal[Fresh.FRESH]] = Fresh.FRESH
-"""Given as an accrued score: that of the position alone, whatever moves the board remembers."""
+"""As an argument for an accrued score: the position score, ignoring the moves that the board remembers."""
 
 
 def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
-    """Return the score that has accrued in the moves of a board's stack, the position's own included.
+    """Return the score accrued in the moves of a board's stack, including the position score.
 
-    It is the best since the last capture or pawn move (since the first position in whole-game mobility) or,
-    if the board does not go back so far, since the first position it remembers. The board is not changed.
-    What this does not know is the 50-move rule: it is the accrued score as tables and adjudication see it.
+    In r-mobility, positions since the last capture or pawn move count, in whole-game mobility all positions.
+    If the stack begins later, positions since its beginning count. The board is not changed. The 50-move rule
+    is ignored, as by tables and adjudication.
 
-    :param board: a valid one (:func:`tbgen.board.rules.validate`).
+    :param board: a valid board (:func:`tbgen.board.rules.validate`).
 
     :returns: None if the board remembers no moves.
 
-    :raises UsageError: if the moves are no play by the rules of chess, as null moves are none.
+    :raises UsageError: if a move of the stack is not legal, such as a null move.
 
     >>> board = chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1")
     >>> for uci in ("c5d5", "g5h5", "d5e5", "h5g6"):
@@ -212,15 +214,15 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
         if not past.is_legal(move):
             raise no_play(f"{move.uci()} is not legal in {past.fen()}")
         score = own_score(past)
-        if score.rank <= accrued.rank:  # the first holder keeps it
+        if score.rank <= accrued.rank:  # on equal ranks, the earlier score counts
             accrued = score
     validate(past)
     return accrued
 
 
 def no_play(reason: str) -> UsageError:
-    """Return the error about moves on a board's stack that nobody can have played."""
+    """Return the error for a move stack that cannot have been played."""
     return UsageError(
-        f"the history of the board is no play: {reason}; clear it with board.clear_stack(), "
-        "or give an accrued score"
+        f"the moves on the board's stack cannot have been played: {reason}; clear them with "
+        "board.clear_stack(), or pass an accrued score"
     )

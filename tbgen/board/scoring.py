@@ -1,7 +1,4 @@
-"""From a result to points: the scorings of the TCEC wiki and of cuteRMob; and intervals of scores.
-
-Points come with cutoff and komi; an interval, with what is proved of a value that lies in it.
-"""
+"""Scorings, which convert results to points, as on the TCEC wiki and in cuteRMob; intervals of scores."""
 
 from __future__ import annotations
 
@@ -16,25 +13,25 @@ from tbgen.board.score import MAX_RANK, GScore, parse_quarters
 from tbgen.errors import NamedChoice, UsageError, quote
 
 _FORK: Final = re.compile("r-?mobility[ _-]?", re.IGNORECASE)
-"""What cuteRMob puts before the name of a scheme."""
+"""Prefix of the name of a scheme in cuteRMob."""
 _UNSIGNED: Final = re.compile(r"[Gg][0-9]+(?:\.[05])?")
 _QUARTERS: Final = {None: 0, "0": 0, "25": 1, "5": 2, "75": 3}
 _TAG_DECIMALS: Final = 4
 OTB_CUTOFF: Final = GScore(8, True)
-"""G4.0: over the board only G3.5 and less is recorded."""
+"""G4.0: over the board, only scores up to G3.5 are recorded."""
 
 
 class Scheme(NamedChoice, what="a scoring"):
-    """A way to turn a result into points: each is a row of ``_ROWS``.
+    """A rule that converts a result to points; ``_ROWS`` defines each scheme.
 
     :cvar EXPONENTIAL: TCEC: the holder of rank r gets 1/2 + 1/2^(1 + r).
     :cvar HARMONIC: the holder of rank r gets 1/2 + 1/(2 (1 + r)).
-    :cvar CLASSICAL: a point for mate, all else is a draw.
-    :cvar WINNER: a point for a score below the cutoff, else a draw.
-    :cvar KOMI: a point for a score better than the komi, if it is below the cutoff; a draw at the komi
+    :cvar CLASSICAL: one point for mate; any other result is a draw.
+    :cvar WINNER: one point for the holder of a score below the cutoff, else a draw.
+    :cvar KOMI: one point for a score better than the komi, if it is below the cutoff; a draw at the komi
         itself.
-    :cvar FULL: as with komi, but without a cutoff; a komi in quarters leaves no draws.
-    :cvar OTB: over the board: a point for the holder of G3.5 or less, which alone is recorded, else a draw.
+    :cvar FULL: like komi, but without a cutoff; with a komi in quarters there are no draws.
+    :cvar OTB: over the board: one point for the holder of G3.5 or less, else a draw.
     """
 
     EXPONENTIAL = "exponential"
@@ -47,11 +44,12 @@ class Scheme(NamedChoice, what="a scoring"):
 
     @classmethod
     def parse(cls, text: str) -> Scheme:
-        """Read the name of a scheme, in letters of any case; also as cuteRMob writes it.
+        """Parse the name of a scheme in upper or lower case.
 
-        That is ``RMobility Winner`` in PGN tags and ``rMobilityWinner`` in options.
+        The names of cuteRMob are accepted too: ``RMobility Winner`` in PGN tags, ``rMobilityWinner`` in
+        options.
 
-        :raises UsageError: if there is none of that name.
+        :raises UsageError: if there is no such scheme.
 
         >>> Scheme.parse("RMobility Winner")
         <Scheme.WINNER: 'winner'>
@@ -64,19 +62,19 @@ class Scheme(NamedChoice, what="a scoring"):
 
     @property
     def whole(self) -> bool:
-        """Whether it gives nothing but whole and half points, which tags write as results of chess."""
+        """Whether it gives whole and half points only, which tags write as results of chess."""
         return _ROWS[self].whole
 
     @property
     def has_komi(self) -> bool:
-        """Whether the komi counts."""
+        """Whether it uses the komi."""
         return _ROWS[self].has_komi
 
 
 class Points(NamedTuple):
-    """What a result is worth to each side; together always 1.
+    """The points of each side for a result; their sum is 1.
 
-    These are floating-point numbers: from G26.5 on they no longer tell exponential points from a half each.
+    They are floating-point numbers. From G26.5 on, exponential points round to a half each;
     :meth:`Scoring.lead` is exact.
 
     :ivar white: White's points, from 0 to 1.
@@ -89,10 +87,10 @@ class Points(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Komi:
-    """The score, in quarters, that a side has to beat; it belongs to a colour.
+    """A komi: a score, in quarters, that one side has to beat.
 
     :ivar quarters: four times the unsigned score: 23 for ``G5.75``.
-    :ivar white: whether White has to beat it.
+    :ivar white: whether White has to beat it, else Black.
 
     >>> print(Komi.parse("mG5.75"))
     -G5.75
@@ -103,7 +101,7 @@ class Komi:
 
     @classmethod
     def parse(cls, text: str) -> Komi:
-        """Read a komi: a G-score that may also end in .25 and .75.
+        """Parse a komi: a G-score that may also end in .25 and .75.
 
         :raises UsageError: if the text is anything else.
         """
@@ -122,7 +120,7 @@ DEFAULT_KOMI: Final = Komi(23, True)
 
 
 def parse_cutoff(text: str) -> GScore:
-    """Read a cutoff: a G-score without sign, as it holds for both sides.
+    """Parse a cutoff: a G-score without sign, since it applies to both sides.
 
     :raises UsageError: if the text is anything else.
 
@@ -138,13 +136,13 @@ def parse_cutoff(text: str) -> GScore:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """A scheme with its cutoff and its komi, which most schemes leave unused.
+    """A scheme with a cutoff and a komi, which most schemes do not use.
 
     >>> scoring = Scoring(Scheme.KOMI)
     >>> scoring.points(GScore.parse("G5.5")), scoring.tag(GScore.parse("G6.5"))
     (Points(white=1.0, black=0.0), '0-1')
 
-    :raises UsageError: if the cutoff has a sign, or full points are wanted with a komi that leaves draws.
+    :raises UsageError: if the cutoff has a sign, or the scheme is ``FULL`` and the komi allows draws.
     """
 
     scheme: Scheme
@@ -153,7 +151,7 @@ class Scoring:
 
     def __post_init__(self) -> None:
         if not self.cutoff.white:
-            raise UsageError(f"{self.cutoff} is not a cutoff: it holds for both sides, without sign")
+            raise UsageError(f"{self.cutoff} is not a cutoff: it applies to both sides, without sign")
         if self.scheme is Scheme.FULL and self.komi.quarters % 2 == 0:
             raise UsageError(
                 f"full points need a komi that no score equals, in quarters such as G5.75, not {self.komi}"
@@ -161,9 +159,9 @@ class Scoring:
 
     @classmethod
     def parse(cls, scheme: str, cutoff: str | None = None, komi: str | None = None) -> Scoring:
-        """Read a scoring from the texts of its parts; None stands for the default.
+        """Parse a scoring from the texts of its parts; None stands for the default.
 
-        :raises UsageError: if one of them means nothing.
+        :raises UsageError: if one of them is malformed.
         """
         return cls(
             Scheme.parse(scheme),
@@ -172,12 +170,12 @@ class Scoring:
         )
 
     def points(self, value: GScore) -> Points:
-        """Return what a result is worth to each side."""
+        """Return the points of each side for a result."""
         share = 0.5 + float(_holders_lead(self, value.rank, value.white)) / 2
         return Points(share, 1 - share) if value.white else Points(1 - share, share)
 
     def lead(self, value: GScore) -> Fraction:
-        """Return by how much White's points exceed Black's, exactly: from -1 to 1.
+        """Return the exact difference of White's points and Black's, from -1 to 1.
 
         >>> EXPONENTIAL.lead(GScore.parse("-G2.0"))
         Fraction(-1, 16)
@@ -186,16 +184,17 @@ class Scoring:
         return lead if value.white else -lead
 
     def tag(self, value: GScore) -> str:
-        """Return the points of a result as PGN tags have them.
+        """Return the points of a result as text for PGN tags.
 
-        Whole and half points print as ``1-0``, ``0-1`` and ``1/2-1/2``, others with four decimals.
+        Whole and half points are written as ``1-0``, ``0-1`` and ``1/2-1/2``, others with four decimals.
         """
         return self._text(value, _TAG_DECIMALS)
 
     def text(self, value: GScore) -> str:
-        """Return the points of a result for readers: as in tags, but a decided game never as a draw.
+        """Return the points of a result as text for readers, in which unequal points never look equal.
 
-        Where four decimals would hide the better part, there are as many as show two of its digits.
+        The format is that of tags. If four decimals would hide the difference, there are as many as show two
+        of its digits.
 
         >>> print(EXPONENTIAL.tag(GScore.parse("G8.5")), EXPONENTIAL.text(GScore.parse("G8.5")))
         0.5000-0.5000 0.5000038-0.4999962
@@ -219,29 +218,29 @@ class Scoring:
 
 @lru_cache(maxsize=4096)
 def _holders_lead(scoring: Scoring, rank: int, white: bool) -> Fraction:
-    """Return by how much the points of a score's holder exceed those of the other side."""
+    """Return the difference of the holder's points and the other side's."""
     return Fraction(_ROWS[scoring.scheme].lead(scoring, rank, white))
 
 
 def _against_komi(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
-    """Return 1 if the holder wins by komi, -1 if it loses; a rank at or above the cutoff counts as none."""
+    """Return 1 if the holder wins by komi, -1 if it loses, 0 for a draw; the cutoff limits the rank."""
     if white == komi.white:
-        held = 2 * min(rank, cutoff)
-        return (held < komi.quarters) - (held > komi.quarters)
+        quarters = 2 * min(rank, cutoff)
+        return (quarters < komi.quarters) - (quarters > komi.quarters)
     if rank < cutoff or komi.quarters < 2 * cutoff:
         return 1
     return 0 if komi.quarters == 2 * cutoff else -1
 
 
 class _SchemeRow(NamedTuple):
-    """What a scheme is."""
+    """The definition of a scheme."""
 
     lead: Callable[[Scoring, int, bool], Fraction | int]
-    """Returns by how much the holder of a rank is ahead, and whether that is White."""
+    """Returns the holder's lead in points from the scoring, the rank, and whether White is the holder."""
     whole: bool = True
-    """As :attr:`Scheme.whole`."""
+    """See :attr:`Scheme.whole`."""
     has_komi: bool = False
-    """As :attr:`Scheme.has_komi`."""
+    """See :attr:`Scheme.has_komi`."""
 
 
 _ROWS: Final[Mapping[Scheme, _SchemeRow]] = {
@@ -269,15 +268,15 @@ def points(
     cutoff: GScore | str = DEFAULT_CUTOFF,
     komi: Komi | str = DEFAULT_KOMI,
 ) -> Points:
-    """Return what a result is worth to each side.
+    """Return the points of each side for a result.
 
     :param value: the result, such as ``G1.5`` or ``-G5.5``.
-    :param scoring: a :class:`Scheme` or its name; or a :class:`Scoring`, whose own cutoff and komi count.
-    :param cutoff: for ``winner`` and ``komi``.
-    :param komi: for ``komi`` and ``full``.
+    :param scoring: a :class:`Scheme` or its name; or a :class:`Scoring`, whose cutoff and komi are used.
+    :param cutoff: cutoff of ``winner`` and ``komi``.
+    :param komi: komi of ``komi`` and ``full``.
 
-    :raises UsageError: if a text means nothing.
-    :raises TypeError: if the result is neither score nor text.
+    :raises UsageError: if a text is malformed.
+    :raises TypeError: if the result is neither a score nor a text.
 
     >>> points("-G1.0")
     Points(white=0.375, black=0.625)
@@ -292,10 +291,10 @@ def points(
 
 
 class ScoreInterval(NamedTuple):
-    """The scores that a value is proved to lie between, ends included, seen by White.
+    """A closed interval of scores that contains a value.
 
-    :ivar lower: White gets this at least.
-    :ivar upper: White gets this at most.
+    :ivar lower: the lower bound: White gets at least this.
+    :ivar upper: the upper bound: White gets at most this.
 
     >>> bounds = ScoreInterval.parse("-G4.5 G2.0")
     >>> print(bounds, bounds.nearest(GScore("G1.5")), bounds.nearest(GScore("-G9.0")))
@@ -307,34 +306,34 @@ class ScoreInterval(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read an interval as it prints: both ends with a space between.
+        """Parse an interval as it prints: both bounds, separated by a space.
 
         :raises UsageError: if the text is anything else.
         """
-        ends = [GScore(word) for word in text.split()]
-        if len(ends) != 2 or ends[0] > ends[1]:
-            raise UsageError(f"{quote(text)} is no interval: expected two scores, White's worse one first")
-        return cls(*ends)
+        bounds = [GScore(word) for word in text.split()]
+        if len(bounds) != 2 or bounds[0] > bounds[1]:
+            raise UsageError(f"{quote(text)} is not an interval: expected two scores, the lower one first")
+        return cls(*bounds)
 
     def __str__(self) -> str:
         return f"{self.lower} {self.upper}"
 
     @property
     def words(self) -> str:
-        """What the interval says of a value, for a reader."""
+        """A description of the value for readers."""
         if self.exact:
             return str(self.lower)
         return "not known" if self == ANYTHING else f"between {self.lower} and {self.upper}"
 
     @property
     def exact(self) -> bool:
-        """Whether the ends meet."""
+        """Whether the bounds are equal."""
         return self.lower == self.upper
 
     def within(self, other: Self) -> Self:
-        """Return what is left of the interval if the value lies in another one too.
+        """Return the intersection with another interval.
 
-        :raises ValueError: if it cannot lie in both.
+        :raises ValueError: if it is empty.
         """
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
         if lower > upper:
@@ -342,38 +341,38 @@ class ScoreInterval(NamedTuple):
         return type(self)(lower, upper)
 
     def nearest(self, score: GScore) -> GScore:
-        """Return the score of the interval that is nearest to a score: the score itself if it lies there."""
+        """Return the score clamped to the interval."""
         return max(self.lower, min(score, self.upper))
 
     def agree(self, scoring: Scoring) -> bool:
-        """Tell whether all its scores print the same points, as tags have them.
+        """Return whether all scores of the interval have the same points in tags.
 
-        The ends tell: a better score never gets less, by any scoring.
+        Comparing the bounds is enough, since no scoring gives less for a better score.
         """
         return scoring.tag(self.lower) == scoring.tag(self.upper)
 
     def document(self) -> dict[str, str]:
-        """Return the ends for JSON."""
+        """Return the bounds for JSON."""
         return {"lower": str(self.lower), "upper": str(self.upper)}
 
 
 ANYTHING: Final = ScoreInterval(GScore(0, False), GScore(0, True))
-"""The interval of all scores, which says nothing."""
+"""The interval of all scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProvedValue:
-    """What is proved of the value of a state.
+    """Proved bounds of the value of a state, and its depth.
 
-    :ivar bounds: the value lies between these.
-    :ivar depth: plies until the accrued score is the value, where both are known.
+    :ivar bounds: an interval that contains the value.
+    :ivar depth: plies until the accrued score equals the value; None if unknown.
     """
 
     bounds: ScoreInterval
     depth: int | None = None
 
     def and_also(self, other: ProvedValue) -> ProvedValue:
-        """Return what follows from both.
+        """Return the combination of two results.
 
         :raises ValueError: if they contradict each other.
         """

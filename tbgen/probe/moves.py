@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 import chess
 
 from tbgen.board.fen import AnyBoard, DescribedBoard
-from tbgen.board.san import NotedMove, sans_without_check
+from tbgen.board.san import MoveWithSan, sans_without_check
 from tbgen.board.score import GScore, Signed, fold, merit, rank_of, to_gscore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingLayerError
@@ -21,7 +21,7 @@ from tbgen.probe.values import Values
 
 
 @dataclass(frozen=True, slots=True)
-class RankedMove(NotedMove):
+class RankedMove(MoveWithSan):
     """A legal move, valued as the state it leads to.
 
     :ivar move: the move.
@@ -263,7 +263,7 @@ _SOME_STATES: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class LinePly(NotedMove):
+class LinePly(MoveWithSan):
     """One move of a line.
 
     :ivar move: the move.

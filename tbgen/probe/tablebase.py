@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tbgen.board.fen import DescribedBoard
 from tbgen.board.material import Material
 from tbgen.board.rules import FRESH, Fresh
-from tbgen.board.san import NotedMove
+from tbgen.board.san import MoveWithSan
 from tbgen.board.score import MAX_RANK, GScore, Signed
 from tbgen.board.scoring import Points
 from tbgen.board.variant import Variant
@@ -231,7 +231,7 @@ class ViewResult(ViewValue):
 
 
 @dataclass(frozen=True, slots=True)
-class ViewMove(ViewValue, NotedMove):
+class ViewMove(ViewValue, MoveWithSan):
     """A legal move, valued as the position it leads to.
 
     :ivar move: the move.

@@ -67,10 +67,10 @@ def test_what_is_no_fen_is_refused() -> None:
         ("8/8/8/4K[WD]k1/8/8/8/8", "expected pieces and side to move"),
         ("8/8/8/4K[WD]k1/8/8/8/8 x", "side to move is 'x'"),
         ("8/8/8/4K[WD]k1/8/8/8/8 b KQ -", "no castling"),
-        ("8/8/8/4K[WD]k1/8/8/8/8 b - - 0 x", "counters are no numbers"),
-        ("8/8/8/4K[WD]k1/8/8/8 b", "7 rows, and not 8"),
-        ("8/8/8/4K[WD]k/8/8/8/8 b", "has 7 squares, and not 8"),
-        ("8/8/8/4K[WD]k11/8/8/8/8 b", "has 9 squares, and not 8"),
+        ("8/8/8/4K[WD]k1/8/8/8/8 b - - 0 x", "a counter is not a number"),
+        ("8/8/8/4K[WD]k1/8/8/8 b", "it has 7 rows, not 8"),
+        ("8/8/8/4K[WD]k/8/8/8/8 b", "has 7 squares, not 8"),
+        ("8/8/8/4K[WD]k11/8/8/8/8 b", "has 9 squares, not 8"),
         ("8/8/8/4K[WD]k1/P7/8/8/8 b", "pawns do not stand"),
         ("8/8/8/4K[fW]k1/8/8/8/8 b", "no modifiers"),
     ):
@@ -80,6 +80,6 @@ def test_what_is_no_fen_is_refused() -> None:
 def test_only_tables_have_described_men() -> None:
     assert parse_position(FEN).board.fen() == FEN
     assert isinstance(parse_position("8/8/8/4KBk1/8/8/8/8 b").board, chess.Board)
-    assert "which only tables have" in refusal(parse_fen, FEN)
+    assert "which only tables support" in refusal(parse_fen, FEN)
     assert is_fen("8/8/8/4K[WD]k1/8/8/8/8 b")
     assert is_fen("8/8/8/4K[GHOST-2]k1/8/8/8/8 b")

@@ -97,7 +97,7 @@ def test_histories_that_are_no_play_are_refused() -> None:
     ):
         for variant in Variant:
             sentence = refusal(accrued_score, board, variant)
-            assert sentence.startswith(f"the history of the board is no play: {reason}")
+            assert sentence.startswith(f"the moves on the board's stack cannot have been played: {reason}")
 
 
 def test_what_lies_before_a_reset_does_not_matter() -> None:

@@ -269,7 +269,9 @@ def test_a_given_accrued_score_counts_in_place_of_a_boards_moves() -> None:
 def test_histories_and_accrued_scores_that_mean_nothing() -> None:
     null = chess.Board(f"{KINGS} 0 1")
     null.push(chess.Move.null())
-    assert refusal(Arbiter, null).startswith("the history of the board is no play: 0000 is not legal in")
+    assert refusal(Arbiter, null).startswith(
+        "the moves on the board's stack cannot have been played: 0000 is not legal in"
+    )
     for accrued, sentence in (("G", "'G' is not a G-score"), ("-G0.5", "-G0.5 ends the game")):
         with pytest.raises(UsageError, match=sentence):
             Arbiter(accrued=accrued)
