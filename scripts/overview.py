@@ -17,7 +17,7 @@ from typing import Final
 import chess
 import chess.svg
 
-from tbgen.board.rules import own_score
+from tbgen.board.rules import position_score
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.html.diagrams import described
@@ -184,7 +184,7 @@ def _shown(page: Page, title: str, record: Record, *sentences: str) -> None:
 def _movetext(record: Record) -> str:
     """Return the first moves of a line: the score of its start, then the accrued score where it changes."""
     board = chess.Board(record.fen)
-    accrued = own_score(board)
+    accrued = position_score(board)
     parts = [f"({accrued})"]
     for point in record.line[: 2 * MOVES]:
         if board.turn or len(parts) == 1:

@@ -27,7 +27,7 @@ import chess
 
 from tbgen.beyond.budget import Meter, Stop
 from tbgen.board.material import MAX_MEN
-from tbgen.board.rules import own_score
+from tbgen.board.rules import position_score
 from tbgen.board.score import (
     MAX_CODED_RANK,
     Code,
@@ -95,7 +95,7 @@ class Attack:
     @property
     def held(self) -> Signed:
         """The accrued score with the position's own."""
-        own = of_gscore(own_score(self.board))
+        own = of_gscore(position_score(self.board))
         return own if self.accrued is None else fold(self.accrued, own)
 
     @property
@@ -279,7 +279,7 @@ class ForcingSearch:
             after.push(move)
             zeroing = board.is_zeroing(move)
             value = self._worth(after) if zeroing else None
-            own = of_gscore(own_score(after))
+            own = of_gscore(position_score(after))
             score = value if value is not None else own if zeroing else fold(accrued, own)
             ended = value is not None or rank_of(own) < 2
             if not self._reaches(score) and (ended or not patience):

@@ -21,7 +21,7 @@ import chess
 from tbgen.beyond.forcing import ForcingProof
 from tbgen.beyond.knowledge import Known, UnmadeLayerError, carried
 from tbgen.beyond.search import Search
-from tbgen.board.rules import own_score
+from tbgen.board.rules import position_score
 from tbgen.board.score import Code, GScore, fold, of_code, of_gscore, to_gscore
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
 from tbgen.cells.cell import CellPosition, Step
@@ -151,7 +151,7 @@ class Lines:
         for move in proof.line():
             san, zeroing = board.san(move), board.is_zeroing(move)
             board.push(move)
-            own = of_gscore(own_score(board))
+            own = of_gscore(position_score(board))
             score = own if zeroing else fold(score, own)
             yield PlanMove(move, san, to_gscore(score))
         if self._known.tables.fresh_value(board) is not None and any(board.legal_moves):

@@ -14,7 +14,7 @@ from tbgen.beyond.gaps import Gap, Gaps, Narrowing
 from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.lines import Hold, Line, Lines, Plan, holds
 from tbgen.beyond.search import Search
-from tbgen.board.rules import own_score
+from tbgen.board.rules import position_score
 from tbgen.board.score import GScore, Signed, code_of, to_gscore
 from tbgen.board.scoring import ProvedValue, ScoreInterval
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, NoCodeError
@@ -259,7 +259,7 @@ class Collection:
             () if proof else tuple(chess.scan_forward(search.given.mobile))
             for search, proof in zip(self.found, self._forcing, strict=True)
         )
-        own, accrued = own_score(board), GScore.from_code(self.accrued)
+        own, accrued = position_score(board), GScore.from_code(self.accrued)
         exact, tables = answer.value.exact, self.found[LOWER].known.tables
         missing = () if exact else tuple(material.name for material in tables.missing)
         solution = Solution(

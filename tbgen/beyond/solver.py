@@ -22,7 +22,7 @@ from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import Mobile, sets_to_try
 from tbgen.beyond.table_source import Tables
 from tbgen.board.material import MAX_MEN
-from tbgen.board.rules import Fresh, own_score, validate
+from tbgen.board.rules import Fresh, position_score, validate
 from tbgen.board.score import MAX_CODED_RANK, GScore, rank_of
 from tbgen.board.variant import Variant
 from tbgen.cells.bounds import WORST, NoCodeError
@@ -172,7 +172,7 @@ def _by_cells(
         progress(SolveStage(lower, upper, collection.cells + cells, left, seconds))
 
     attackers, tell = None, partial(report, WORST, 0)
-    if mobile in (None, "auto") and own_score(board).rank > 1:
+    if mobile in (None, "auto") and position_score(board).rank > 1:
         # Where all men are mobile, cells mostly tell as much, and depths as well; else they may tell little.
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
         beside = budget.memory - memory_needed(64 ** max(map(len, sets)))

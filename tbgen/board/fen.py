@@ -307,7 +307,7 @@ class DescribedBoard:
         """Return whether the side that is not to move is in check."""
         return self.is_attacked_by(self.turn, self.king(not self.turn))
 
-    def own_score(self) -> GScore:
+    def position_score(self) -> GScore:
         """Return the position score."""
         return GScore(2 * sum(1 for _ in self.legal_moves) + (not self.is_check()), not self.turn)
 
@@ -315,7 +315,7 @@ class DescribedBoard:
         """Return the score accrued in the moves made, including the position score.
 
         In a variant with resets, only positions since the last capture count."""
-        best, undone = self.own_score(), list[chess.Move]()
+        best, undone = self.position_score(), list[chess.Move]()
         match variant.resets:
             case Resets.ZEROING_MOVES:
                 plies = min(self.halfmove_clock, len(self.move_stack))
@@ -325,7 +325,7 @@ class DescribedBoard:
                 raise unlisted(other)
         for _ in range(plies):
             undone.append(self.pop())
-            score = self.own_score()
+            score = self.position_score()
             if score.rank <= best.rank:  # on equal ranks, the earlier score counts
                 best = score
         for move in reversed(undone):

@@ -55,7 +55,7 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
     return moves, bool(checkers)
 
 
-def own_score(board: chess.Board) -> GScore:
+def position_score(board: chess.Board) -> GScore:
     """Return the position score of a valid board, as :meth:`tbgen.board.score.GScore.of_board` does."""
     moves, check = mobility(board)
     return GScore(2 * moves + (not check), not board.turn)
@@ -191,7 +191,7 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
     >>> board = chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1")
     >>> for uci in ("c5d5", "g5h5", "d5e5", "h5g6"):
     ...     _ = board.push_uci(uci)
-    >>> print(accrued_score(board, Variant.R_MOBILITY), own_score(board))
+    >>> print(accrued_score(board, Variant.R_MOBILITY), position_score(board))
     G5.5 -G6.5
     """
     moves = len(board.move_stack)
@@ -204,7 +204,7 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
             plies = moves
         case other:
             raise unlisted(other)
-    accrued, past = own_score(board), board.copy(stack=max(plies, 1))
+    accrued, past = position_score(board), board.copy(stack=max(plies, 1))
     move = past.pop()
     past.push(move)
     if past.fen() != board.fen():
@@ -213,7 +213,7 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
         move = past.pop()
         if not past.is_legal(move):
             raise no_play(f"{move.uci()} is not legal in {past.fen()}")
-        score = own_score(past)
+        score = position_score(past)
         if score.rank <= accrued.rank:  # on equal ranks, the earlier score counts
             accrued = score
     validate(past)

@@ -19,7 +19,7 @@ import chess
 
 from tbgen.board.kinds import KING, PIECE_ORDER
 from tbgen.board.material import Material
-from tbgen.board.rules import own_score
+from tbgen.board.rules import position_score
 from tbgen.board.score import Code, Rank
 from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
@@ -295,7 +295,7 @@ class CellPosition:
     @cached_property
     def rank(self) -> Rank:
         """Its rank."""
-        return Rank(own_score(self.board).rank)
+        return Rank(position_score(self.board).rank)
 
     @property
     def own(self) -> Code:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.material import MAX_MEN, Material
-from tbgen.board.rules import own_score
+from tbgen.board.rules import position_score
 from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.engine.game import Advice, SearchGame
@@ -134,7 +134,7 @@ class EngineTables:
         if packed_first:
             self._say(f"opening {counted(len(self.materials), 'table')} took {seconds_since(began)}")
             boards = map(_sample_board, packed_first)
-            self._load_kernels(asking.ensure_compiled, ((board, own_score(board)) for board in boards))
+            self._load_kernels(asking.ensure_compiled, ((board, position_score(board)) for board in boards))
 
     def close(self) -> None:
         """Wait until other threads have finished reading, and block further reads, which would delay exit."""
@@ -321,7 +321,7 @@ class EngineTables:
                         if arrays:
                             men, side = board.piece_map(), [int(not board.turn)]
                             letters = "".join(man.symbol() for man in men.values())
-                            self._base.probe_arrays(letters, [list(men)], side, [own_score(board).code])
+                            self._base.probe_arrays(letters, [list(men)], side, [position_score(board).code])
                 except TbgenError as error:  # the code is ready all the same, for other tables
                     self._say_once(error)
                 else:
@@ -361,7 +361,7 @@ def _sample_board(material: Material) -> chess.Board:
         board.set_piece_map(dict(zip(squares, pieces, strict=True)))
         if board.was_into_check() or board.is_check():
             continue
-        if 1 < own_score(board).rank <= MAX_CODED_RANK:
+        if 1 < position_score(board).rank <= MAX_CODED_RANK:
             return board
     raise AssertionError(f"{material} has no position on these squares")
 

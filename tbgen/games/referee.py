@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol, Self, TypeAlias
 import chess
 
 from tbgen.board.fen import Fen
-from tbgen.board.rules import Fresh, no_play, own_score, validate
+from tbgen.board.rules import Fresh, no_play, position_score, validate
 from tbgen.board.score import GScore
 from tbgen.board.scoring import DEFAULT_CUTOFF, ProvedValue, ScoreInterval, parse_cutoff
 from tbgen.board.variant import Resets, Variant, unlisted
@@ -211,7 +211,7 @@ class Arbiter:
     def _first(self, accrued: GScore | None) -> tuple[GScore, GScore, int]:
         """Return own score, accrued score and clock of the start position, by what had accrued before."""
         board = self._board
-        score = own_score(board)
+        score = position_score(board)
         terminal = score.rank < 2
         if accrued is not None and accrued.rank < 2 and not terminal:
             raise UsageError(f"the accrued score {accrued} ends the game, and in this position it goes on")
@@ -237,7 +237,7 @@ class Arbiter:
         board, before = self._board, self._plies[-1]
         zeroing = board.is_zeroing(move)
         board.push(move)
-        score = own_score(board)
+        score = position_score(board)
         accrued, clock = before.accrued, 0 if zeroing else before.clock + 1
         if self.settings.variant.is_reset_by(zeroing):
             accrued = score

@@ -8,7 +8,7 @@ import chess
 
 from tbgen.board.fen import AnyBoard, DescribedBoard, parse_position
 from tbgen.board.material import Material
-from tbgen.board.rules import FRESH, Fresh, accrued_score, own_score
+from tbgen.board.rules import FRESH, Fresh, accrued_score, position_score
 from tbgen.board.score import GScore, Signed, fold, of_gscore, to_gscore
 from tbgen.board.scoring import Points, points
 from tbgen.board.variant import Variant
@@ -146,7 +146,7 @@ def accrued_in_r(board: chess.Board, told: GScore | Fresh | None) -> Signed:
 
     :raises UsageError: if the accrued score or the history of the board means nothing.
     """
-    own = own_score(board)
+    own = position_score(board)
     if own.rank < 2 or board.has_legal_en_passant():
         return of_gscore(own)
     return folded_score(board, told, of_gscore(own), Variant.R_MOBILITY)

@@ -9,7 +9,7 @@ import msgspec
 
 from tbgen.board.fen import AnyBoard, DescribedBoard, parse_position
 from tbgen.board.material import Material
-from tbgen.board.rules import FRESH, own_score
+from tbgen.board.rules import FRESH, position_score
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
@@ -170,7 +170,7 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
         fen=board.fen(),
         material=result.material.name,
         view=view,
-        **end_of(board.own_score() if isinstance(board, DescribedBoard) else own_score(board)),
+        **end_of(board.position_score() if isinstance(board, DescribedBoard) else position_score(board)),
         insufficient_material=board.is_insufficient_material(),
         **_worth_in_view(result, board.turn),
         moves=[

@@ -5,7 +5,7 @@ from random import Random
 import chess
 
 from tbgen.board.fen import DescribedBoard, is_fen, parse_described, parse_fen, parse_position
-from tbgen.board.rules import own_score
+from tbgen.board.rules import position_score
 from tbgen.board.variant import Variant
 from tests.support.exhaustive import sample
 from tests.support.refusals import refusal
@@ -37,7 +37,7 @@ def test_moves_are_those_of_chess_where_men_are() -> None:
             moves = sorted(board.legal_moves, key=chess.Move.uci)
             assert sorted(other.legal_moves, key=chess.Move.uci) == moves
             assert other.is_check() == board.is_check()
-            assert other.own_score() == own_score(board)
+            assert other.position_score() == position_score(board)
             if not moves:
                 break
             move = random.choice(moves)
@@ -52,11 +52,11 @@ def test_moves_are_those_of_chess_where_men_are() -> None:
 
 def test_the_accrued_score_is_the_best_since_the_last_capture() -> None:
     board = parse_described("8/8/8/4K[WD]k1/8/8/8/8 b").board
-    scores = [board.own_score()]
+    scores = [board.position_score()]
     moves = ["g5g4", "e5e4", "g4g3", "e4e5"]
     for uci in moves:
         board.push(chess.Move.from_uci(uci))
-        scores.append(board.own_score())
+        scores.append(board.position_score())
         assert board.accrued_score(Variant.R_MOBILITY) == min(scores, key=lambda score: score.rank)
     assert [move.uci() for move in board.move_stack] == moves
     assert scores[-1].rank > min(score.rank for score in scores)

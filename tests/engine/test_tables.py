@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tbgen.board.material import MAX_MEN, Material, all_materials
-from tbgen.board.rules import own_score
+from tbgen.board.rules import position_score
 from tbgen.board.score import NONE, GScore
 from tbgen.board.scoring import points
 from tbgen.engine.compiled_search import _codes
@@ -243,7 +243,7 @@ def test_every_material_has_a_state_to_load_code_by() -> None:
     for material in all_materials(MAX_MEN):
         board = _sample_board(material)
         assert board.is_valid()
-        assert own_score(board).code in range(256)
+        assert position_score(board).code in range(256)
         assert any(board.legal_moves)
 
 

@@ -70,7 +70,7 @@ def test_rank_and_captures_of_described_men(name: str) -> None:
                     kings = board.king(chess.WHITE), board.king(chess.BLACK)
                     if board.was_into_check() or chess.square_distance(*kings) < 2:  # type: ignore[arg-type]
                         continue
-                    assert rank[slot] == board.own_score().rank, board.fen()
+                    assert rank[slot] == board.position_score().rank, board.fen()
                     assert captures[slot] == any(map(board.is_zeroing, board.legal_moves)), board.fen()
                     checked += 1
     assert checked > 200

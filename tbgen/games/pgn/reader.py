@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.board.rules import own_score, validate, without_impossible_en_passant
+from tbgen.board.rules import position_score, validate, without_impossible_en_passant
 from tbgen.board.san import parse_san
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError, quote
@@ -339,7 +339,7 @@ def doubts_of_start(start: Fen) -> tuple[Doubt, ...]:
     validate(start.board)
     seventh, unheard = start.seventh, False
     if seventh is not None and start.accrued is None:
-        own = own_score(start.board)
+        own = position_score(start.board)
         unheard = seventh.rank <= own.rank and seventh != own
     return (Doubt.EN_PASSANT,) * impossible + (Doubt.SEVENTH_FIELD,) * unheard
 

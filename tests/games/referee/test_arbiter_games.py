@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tbgen.board.rules import own_score
+from tbgen.board.rules import position_score
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.games.outcome import Basis
@@ -278,7 +278,7 @@ def test_own_scores_are_those_of_the_moves() -> None:
 
 
 def check_score(board: chess.Board, kinds: Counter[str]) -> None:
-    assert own_score(board) == GScore.of_board(board) == score(board), board.fen(shredder=True)
+    assert position_score(board) == GScore.of_board(board) == score(board), board.fen(shredder=True)
     kinds.update(kinds_of(board))
 
 
