@@ -1,1 +1,1 @@
-"""Games: read from PGN, refereed, adjudicated, tagged, and added up to standings."""
+"""Games: reading from PGN, refereeing, adjudication, tags, and standings."""

@@ -1,10 +1,10 @@
-"""The live file of an event: its course, one JSON object a line, in a file beside the PGN.
+"""The live file of an event: its progress as JSON objects, one in each line, in a file beside the PGN file.
 
 The runner appends to the file and never waits for a reader. The first line is an :class:`EventStart`; its
-``size`` says how many bytes of the PGN file are finished games, which are not repeated here. The lines of
-games in play follow. A new run of the event, and a file that has grown long, begin a new file under the same
-name. A last line without a line break is still being written. The runner holds an exclusive ``flock`` on the
-file as long as it lives. docs/match.md describes all fields.
+``size`` is the size of the PGN file, whose finished games are not repeated here. The lines of games in play
+follow. A new run of the event starts a new file under the same name, and so does a file that has grown too
+long. A last line without a line break is still being written. The runner holds an exclusive ``flock`` on the
+file as long as it runs. docs/match.md describes all fields.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from tbgen.system.locks import is_locked
 
 
 class Termination(StrEnum):
-    """How a run of an event has ended.
+    """The way in which a run of an event has ended.
 
-    ``gone`` if the runner ended without a last line; ``untold`` if there is no live file that can be
-    read, and finished games are all that is known.
+    ``gone`` means that the runner terminated without a last line; ``untold``, that no live file can be read,
+    so that only the finished games are available.
     """
 
     FINISHED = "finished"
@@ -43,7 +43,7 @@ class Termination(StrEnum):
 
 
 class Participant(Struct, frozen=True):
-    """A player of an event, with the time control as the tag ``TimeControl`` has it."""
+    """A player of an event, with the time control in the form of the tag ``TimeControl``."""
 
     name: str
     control: str
@@ -52,9 +52,9 @@ class Participant(Struct, frozen=True):
 class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     """An event begins or is resumed.
 
-    ``rules`` is ``r`` or ``wg``; ``games`` are those of an encounter, ``total`` those of the event if that is
-    known, ``finished`` those that are in the PGN file, which has ``size`` bytes. ``cutoff`` and ``komi`` are
-    null unless they were chosen.
+    ``rules`` is ``r`` or ``wg``. ``games`` is the number of games of an encounter, ``total`` that of the
+    event, null if it depends on results, and ``finished`` that of the PGN file, which has ``size`` bytes.
+    ``cutoff`` and ``komi`` are null unless they were chosen.
     """
 
     name: str
@@ -74,9 +74,9 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     size: Count
 
     def __post_init__(self) -> None:
-        """Check what its words mean.
+        """Check the values of the fields.
 
-        :raises UsageError: if one means nothing; a reader skips such a line.
+        :raises UsageError: if a value is invalid; a reader then skips the line.
         """
         _ = self.options
         if self.test is not None:
@@ -84,7 +84,7 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
 
     @property
     def options(self) -> GameOptions:
-        """By which the games of the event are scored."""
+        """The options by which the games of the event are scored."""
         return GameOptions(
             Variant(self.rules),
             cutoff=None if self.cutoff is None else GScore.parse(self.cutoff),
@@ -94,9 +94,9 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
 
 
 class Outset(Struct, frozen=True):
-    """The start position of a game, with the accrued score and its own score there.
+    """The start position of a game, with its accrued score and its position score.
 
-    The latter is empty in older files.
+    The position score is empty in older files.
     """
 
     fen: str
@@ -105,9 +105,9 @@ class Outset(Struct, frozen=True):
 
 
 class GameLine(Struct, frozen=True, tag_field="type"):
-    """What happens in a game.
+    """An occurrence in a game.
 
-    ``time`` is in seconds of the epoch, ``key`` is the tag ``Round`` (round, encounter, game).
+    ``time`` is in seconds since the epoch, ``key`` is the tag ``Round`` (round, encounter, game).
     """
 
     time: float
@@ -115,7 +115,7 @@ class GameLine(Struct, frozen=True, tag_field="type"):
 
 
 class PairingLine(GameLine, frozen=True):
-    """What happens to a game as a whole; ``number`` is its number in the event, from 1."""
+    """The start or the end of a game; ``number`` is its number in the event, from 1."""
 
     number: int
     white: str
@@ -123,17 +123,17 @@ class PairingLine(GameLine, frozen=True):
 
 
 class GameStart(PairingLine, frozen=True, tag="started"):
-    """A game begins; moves of its opening follow as moves."""
+    """A game begins; the moves of its opening follow as :class:`GameMove`."""
 
     start: Outset
 
 
 class Ply(Struct, frozen=True):
-    """A move of a game, with the accrued score after it, and the own score of the position then.
+    """A move of a game, with the accrued score and the position score after it.
 
-    The comment has evaluation, depth and time as in the PGN; a move of the opening has ``book``. The line
-    has the moves that the engine expects, its own first, in UCI notation, with blanks between them; empty if
-    it told none. The position's own score is empty in older files.
+    The comment contains evaluation, depth and time as in the PGN file, or ``book`` for a move of the opening.
+    The line contains the moves that the engine expects, its own first, in UCI notation, separated by spaces;
+    it is empty if the engine has reported none. The position score is empty in older files.
     """
 
     uci: str
@@ -147,8 +147,8 @@ class Ply(Struct, frozen=True):
 class GameMove(GameLine, frozen=True, tag="moved"):
     """A move has been made.
 
-    ``fen`` is the position after it; ``left`` are the seconds on the clocks of ``white`` and ``black``, null
-    without a clock.
+    ``fen`` is the position after the move; ``left`` contains the seconds on the clocks of ``white`` and
+    ``black``, null without a clock.
     """
 
     ply: Ply
@@ -157,17 +157,17 @@ class GameMove(GameLine, frozen=True, tag="moved"):
 
 
 class GameThought(GameLine, frozen=True, tag="thought"):
-    """What the engine to move thinks: ``comment`` and ``line`` as in :class:`Ply`."""
+    """A thought of the engine to move; ``comment`` and ``line`` are as in :class:`Ply`."""
 
     comment: str
     line: str
 
 
 class GameEnd(PairingLine, frozen=True, tag="finished"):
-    """A game is over, and in the PGN file.
+    """A game is over and has been written to the PGN file.
 
-    ``value`` is its result, ``finished`` the number of finished games and ``size`` that of the bytes of the
-    PGN file, both with this game.
+    ``value`` is its result, ``finished`` the number of finished games, and ``size`` the size of the PGN file
+    in bytes, both including this game.
     """
 
     value: str
@@ -188,12 +188,12 @@ _decoder: Final = msgspec.json.Decoder(LiveLine)
 
 
 def line_of(line: LiveLine) -> bytes:
-    """Return a line as it stands in the file."""
+    """Return the bytes of a line in the file."""
     return msgspec.json.encode(line) + b"\n"
 
 
 def live_path(pgn: Path) -> Path:
-    """Return the live file of an event.
+    """Return the path of the live file of an event.
 
     >>> live_path(Path("event.pgn")).name
     'event.pgn.live'
@@ -202,48 +202,48 @@ def live_path(pgn: Path) -> Path:
 
 
 class LiveFile:
-    """Reads a live file as it grows.
+    """The reader of a live file, which follows it as it grows.
 
-    :param path: of the file, which need not exist yet.
+    :param path: path of the file, which need not exist yet.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: BinaryIO | None = None
-        self._found: os.stat_result | None = None
-        self._place = 0
-        self._rest = b""
+        self._status: os.stat_result | None = None
+        self._offset = 0
+        self._unfinished = b""
 
     def read(self) -> tuple[bool, Sequence[LiveLine]]:
         """Return whether a new file has begun, and the lines since the last call.
 
-        Lines that mean nothing are skipped, whatever their bytes are.
+        Malformed lines are skipped.
         """
-        fresh = False
-        with suppress(OSError):  # there is no file yet, or none any more
+        is_new = False
+        with suppress(OSError):  # the file does not exist yet, or has been deleted
             file = self._path.open("rb")
-            before, self._found = self._found, os.fstat(file.fileno())
-            fresh = before is None or not os.path.samestat(before, self._found)
-            if fresh:
-                self._place, self._rest = 0, b""
-            self.close()  # only now: a new file has another number than one that is open
+            before, self._status = self._status, os.fstat(file.fileno())
+            is_new = before is None or not os.path.samestat(before, self._status)
+            if is_new:
+                self._offset, self._unfinished = 0, b""
+            self.close()  # only now, so that a new file cannot get the inode number of the old one
             self._file = file
         if self._file is None or self._file.closed:
             return False, ()
-        self._file.seek(self._place)
+        self._file.seek(self._offset)
         read = self._file.read()
-        self._place += len(read)
+        self._offset += len(read)
         let_go(self._file)
-        *whole, self._rest = (self._rest + read).split(b"\n")
+        *complete, self._unfinished = (self._unfinished + read).split(b"\n")
         lines: list[LiveLine] = []
-        for line in whole:
+        for line in complete:
             with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
                 lines.append(_decoder.decode(line))
-        return fresh, lines
+        return is_new, lines
 
     @property
     def abandoned(self) -> bool:
-        """Whether no runner holds the file."""
+        """Whether no runner holds the lock on the file."""
         if self._file is not None:
             with suppress(OSError), self._path.open("rb") as file:
                 return not is_locked(file.fileno())

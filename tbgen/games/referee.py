@@ -1,4 +1,4 @@
-"""Refereeing games: the accrued score ply by ply, what ends a game, and what a stopped game is worth."""
+"""Refereeing of games: the accrued score ply by ply, the end of a game, and the outcome of a stopped game."""
 
 from __future__ import annotations
 
@@ -26,55 +26,57 @@ from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 
 NOTHING: Final = GScore(436, True)
-"""G218.0: how cuteRMob writes that no score has accrued."""
+"""G218.0, by which cuteRMob writes that no score has accrued."""
 
-_OCCURRENCES: Final = 3
-_KINGS_MOVES: Final = GScore(17, True).rank
-"""Rank G8.5: a lone king away from all edges and from the other king."""
+_MAX_OCCURRENCES: Final = 3
+"""Number of occurrences of a position that ends the game."""
+_FREE_KING_RANK: Final = GScore(17, True).rank
+"""Rank of G8.5: that of a bare king away from the edges and from the other king."""
 
 
 class PlayedPosition(NamedTuple):
-    """All that the arbiter knows about a position of the game besides the board."""
+    """The scores and counters of a position of the game."""
 
     score: GScore
-    """The position's own."""
+    """The position score."""
     accrued: GScore
     clock: int
+    """Number of plies since the last progress, by the 50-move rule."""
     free_kings: bool
-    """Bare kings, and the one to move has all of his eight moves."""
+    """Whether only kings remain and the one to move has all his eight moves."""
     occurrences: int
-    """How often the position has been on the board up to here."""
+    """Number of occurrences of the position so far, this one included."""
 
 
 class Arbiter:
-    """Referees one game of r-mobility chess, with any number of men.
+    """The referee of one game of r-mobility chess, with any number of men.
 
-    Rules: the TCEC wiki's and those of cuteRMob; docs/referee.md says where they differ.
+    The rules are those of the TCEC wiki and of cuteRMob; docs/referee.md says where they differ.
 
-    Mate and stalemate end a game for good. After any other end moves can still be made, as real games run on
-    past a repetition that nobody claims, and the result is that of the current position.
+    After mate or stalemate no move can be made. After any other end further moves are accepted, because real
+    games continue after a repetition that nobody claims; the result is then that of the current position.
 
     >>> arbiter = Arbiter("7k/8/6K1/8/8/8/8/R7 w - - 99 80 G5.0")
     >>> arbiter.push_uci("a1a8")
     >>> print(arbiter.accrued, arbiter.clock, arbiter.outcome.basis)
     G0.0 0 mate
 
-    :param start: FEN of six fields, and the accrued score as an optional seventh; or a board, whose moves so
-        far count as if they had been made here. The seventh field means nothing at a halfmove clock of 0 and
-        where an en passant capture is legal, except in whole-game mobility. Without it, counting starts at
-        the first position there is.
-    :param accrued: the accrued score to begin with, or its text, in place of a seventh field and of the moves
-        of a board: then the game begins with its position. :data:`tbgen.board.rules.FRESH` begins with
-        the position's own score.
+    :param start: FEN of six fields with the accrued score as an optional seventh, or a board, whose moves so
+        far count as moves of the game. The seventh field is ignored if the halfmove clock is 0 or an en
+        passant capture is legal, except in whole-game mobility. Without it, counting starts at the first
+        position.
+    :param accrued: the accrued score of the position, or its text. It replaces a seventh field and the moves
+        of a board: the game then begins with the current position. :data:`tbgen.board.rules.FRESH` stands for
+        the position score.
     :param rules: the variant: ``r``, or ``wg`` for whole-game mobility, in which nothing resets the accrued
         score.
     :param fifty_move_rule: the 50-move rule, or its name.
-    :param cutoff: the score from which on improvements are no progress, for the rule ``improving``.
-    :param bare_kings: whether bare kings with free moves end the game; None leaves it to the 50-move rule.
+    :param cutoff: the score below which improvements are progress, for the rule ``improving``.
+    :param bare_kings: whether bare kings with all their moves end the game; None if the 50-move rule decides.
 
-    :raises UsageError: if an argument means nothing, play cannot go on from the start position, or the moves
-        of a board are no play.
-    :raises TypeError: if the start is neither text nor board, or the accrued score no score.
+    :raises UsageError: if an argument has an invalid value, the game is over in the start position, or a move
+        of the board is illegal.
+    :raises TypeError: if the start is neither text nor a board, or the accrued score is no score.
     """
 
     def __init__(
@@ -93,8 +95,8 @@ class Arbiter:
         board, before = read_chess(start, accrued, settings.variant)
         history = board.move_stack if accrued is None else []
         just_reset = settings.variant.is_reset_by(board.has_legal_en_passant())
-        told = None if isinstance(before, Fresh) or just_reset else before
-        self._begin(board.root() if history else board, told, settings)
+        accrued_before = None if isinstance(before, Fresh) or just_reset else before
+        self._begin(board.root() if history else board, accrued_before, settings)
         for move in history:
             if not self._board.is_legal(move):
                 raise no_play(f"{move.uci()} is not legal in {self._board.fen()}")
@@ -104,19 +106,19 @@ class Arbiter:
 
     @classmethod
     def of(cls, start: Fen, settings: GameSettings) -> Self:
-        """Return the arbiter of a game that begins with a position, by settings that are decided.
+        """Return the arbiter of a game that begins with a position, by some settings.
 
-        :raises UsageError: if play cannot go on from the position.
+        :raises UsageError: if the game is over in the position.
         """
         arbiter = cls.__new__(cls)
         arbiter._begin(start.board, start.accrued_in(settings.variant), settings)
         return arbiter
 
     def _begin(self, board: chess.Board, before: GScore | None, settings: GameSettings) -> None:
-        """Begin with a position and the score accrued before it."""
+        """Begin with a position and the score accrued before it, None for none."""
         validate(board)
         self.settings = settings
-        """By what the game is refereed; its scoring does not matter here, but for the cutoff."""
+        """The rules of the game; of its scoring, only the cutoff matters here."""
         self._rule = settings.fifty_move_rule
         self._board = board.copy(stack=False)
         self._occurrences: Counter[tuple[int, ...]] = Counter()
@@ -134,27 +136,27 @@ class Arbiter:
 
     @property
     def moves(self) -> tuple[chess.Move, ...]:
-        """The moves made so far, those of a board that it began with included."""
+        """The moves made so far, including those of a start board."""
         return tuple(self._board.move_stack)
 
     @property
     def position_score(self) -> GScore:
-        """The current position's own score."""
+        """The position score of the current position."""
         return self._plies[-1].score
 
     @property
     def accrued(self) -> GScore:
-        """The accrued score, the current position's own included."""
+        """The accrued score, including the current position score."""
         return self._plies[-1].accrued
 
     @property
     def clock(self) -> int:
-        """Plies since the last progress, as the 50-move rule counts them."""
+        """Number of plies since the last progress, by the 50-move rule."""
         return self._plies[-1].clock
 
     @property
     def basis(self) -> Basis | None:
-        """What has ended the game on the board, None while it goes on."""
+        """The rule that has ended the game on the board; None if the game continues."""
         ply, rule = self._plies[-1], self._rule
         if ply.score.rank < 2 and rule.counts(ply.clock, True):
             return Basis.STALEMATE if ply.score.rank else Basis.MATE
@@ -163,16 +165,16 @@ class Arbiter:
             return Basis.BARE_KINGS
         if rule.ends(ply.clock):
             return Basis.FIFTY_MOVES
-        return Basis.REPETITION if ply.occurrences >= _OCCURRENCES else None
+        return Basis.REPETITION if ply.occurrences >= _MAX_OCCURRENCES else None
 
     @property
     def outcome(self) -> Outcome | None:
-        """What the game comes to if it is over on the board, else None."""
+        """The outcome of the game if it is over on the board, else None."""
         basis = self.basis
         return None if basis is None else Outcome(self.accrued, basis, self.accrued, self.settings)
 
     def push_uci(self, uci: str) -> None:
-        """Make a move in UCI notation; castling may be written as in chess and as in Chess960.
+        """Make a move in UCI notation; castling may be written as in chess or as in Chess960.
 
         :raises UsageError: if the move is illegal.
         """
@@ -192,11 +194,11 @@ class Arbiter:
         """
         if self._board.is_legal(move):
             self._push(move)
-        else:  # or castling, written as the other of chess and Chess960 has it
+        else:  # it may be castling in the other notation, of chess or Chess960
             self.push_uci(move.uci())
 
     def pop(self) -> chess.Move:
-        """Take the last move back and return it.
+        """Undo the last move and return it.
 
         :raises IndexError: if no move has been made.
         """
@@ -205,19 +207,22 @@ class Arbiter:
         key = self._keys.pop()
         self._occurrences[key] -= 1
         if not self._occurrences[key]:
-            del self._occurrences[key]  # a search meets millions
+            del self._occurrences[key]  # a search visits millions of positions
         return move
 
     def _first(self, accrued: GScore | None) -> tuple[GScore, GScore, int]:
-        """Return own score, accrued score and clock of the start position, by what had accrued before."""
+        """Return position score, accrued score and clock of the start position.
+
+        :param accrued: the score accrued before the start position, None for none.
+        """
         board = self._board
         score = position_score(board)
         terminal = score.rank < 2
         if accrued is not None and accrued.rank < 2 and not terminal:
-            raise UsageError(f"the accrued score {accrued} ends the game, and in this position it goes on")
+            raise UsageError(f"the accrued score {accrued} ends the game, but in this position it continues")
         rule, clock = self._rule, board.halfmove_clock
         if rule.counts(clock, terminal) and (terminal or accrued is None or score.rank < accrued.rank):
-            accrued = score  # at the end of a game, whatever has been before
+            accrued = score  # a terminal position overrides any accrued score
             if rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
         elif accrued is None:
@@ -225,7 +230,7 @@ class Arbiter:
         return score, accrued, clock
 
     def _parse(self, parse: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:
-        """Return the legal move that a text names."""
+        """Return the legal move that a text stands for."""
         with suppress(ValueError):
             if move := parse(text):
                 return move
@@ -248,9 +253,9 @@ class Arbiter:
         self._add(score, accrued, clock)
 
     def _add(self, score: GScore, accrued: GScore, clock: int) -> None:
-        """Note the current position."""
+        """Record the current position."""
         board = self._board
-        free_kings = score.rank == _KINGS_MOVES and board.occupied == board.kings
+        free_kings = score.rank == _FREE_KING_RANK and board.occupied == board.kings
         en_passant = board.ep_square if board.ep_square is not None and board.has_legal_en_passant() else -1
         men = board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings
         key = (*men, board.occupied_co[chess.WHITE], board.turn, board.castling_rights, en_passant)
@@ -259,30 +264,31 @@ class Arbiter:
         self._plies.append(PlayedPosition(score, accrued, clock, free_kings, self._occurrences[key]))
 
 
-Enough: TypeAlias = Callable[[ScoreInterval], bool]
+Suffice: TypeAlias = Callable[[ScoreInterval], bool]
+"""Function that returns whether bounds are narrow enough."""
 
 
 class StateSolver(Protocol):
-    """Proves values of states that no table holds: :class:`tbgen.beyond.jobs.Solver`."""
+    """A prover of values of states that no table contains (:class:`tbgen.beyond.jobs.Solver`)."""
 
     def solve(
-        self, board: chess.Board, accrued: GScore, tables: Tablebase, enough: Enough, /
+        self, board: chess.Board, accrued: GScore, tables: Tablebase, suffice: Suffice, /
     ) -> ProvedValue | None:
-        """Return what is proved of a state, None if nothing is.
+        """Return the proved value or bounds of a state, None if nothing is proved.
 
-        :param enough: tells of bounds whether they need not be narrower.
+        :param suffice: returns whether bounds are narrow enough.
 
-        :raises UsageError: if positions like this one are not solved.
+        :raises UsageError: if positions like this one cannot be solved.
         """
 
 
 def replay(game: Game, options: GameOptions) -> Arbiter:
     """Return the arbiter of a game after its last move.
 
-    Unless nothing resets the score, it has seen the game from the last reset on only, which is all that
-    counts: no position before comes again, and every clock starts anew.
+    If the variant has resets, the arbiter replays only the moves since the last one: no earlier position can
+    recur, and the accrued score and all counters start again there.
 
-    :raises UsageError: if the game is broken, or its tags mean nothing.
+    :raises UsageError: if the game is broken, or a tag has an invalid value.
     """
     if game.error is not None:
         raise game.error
@@ -311,33 +317,38 @@ def adjudicate(
     require_tables: bool = False,
     require_proof: bool = False,
 ) -> Outcome:
-    """Return what a game comes to that is over, or is stopped in the arbiter's current position.
+    """Return the outcome of a game that is over, or has stopped in the arbiter's current position.
 
-    Mate and stalemate come first; then losses off the board, for a player that loses on time has not claimed
-    a repetition; then the other ends on the board; then an adjudicated win. All else, draws of any kind and
-    games unfinished, is worth what best play from here makes of the accrued score: V(P, A) of docs/theory.md,
-    as tables say it, else as Syzygy files do of a forced mate, else as a solver proves it, or at least the
-    points for it; files bound it too. Where none can, the accrued score stands as played, or the nearest
-    score that is not disproved. The final position of a truncated game is not known: if nobody has won it,
-    it stands as played; and so does a game that both sides have lost by forfeit.
+    The first of these that applies determines the outcome:
 
-    :param game: its arbiter; or a board with the moves made so far or a FEN, which is refereed as
-        ``Arbiter(game)`` does, by the rules of the tables.
-    :param tables: open for the arbiter's rules; None does without.
-    :param ending: how the game ended off the board, as :attr:`tbgen.games.pgn.reader.Game.ending` tells it.
-    :param recorded: the classical result that the game's PGN has.
-    :param syzygy: Syzygy files, for positions that are in no table.
-    :param doubts: what is doubtful about the game, as :attr:`tbgen.games.pgn.reader.Game.doubts` tells it.
-    :param solver: what solves positions that are in no table, in r-mobility; it goes by the tables.
+    1. mate or stalemate;
+    2. a loss off the board, since a player who loses on time has not claimed a repetition;
+    3. another end on the board;
+    4. an adjudicated win;
+    5. best play from here, for draws of any kind and unfinished games: V(P, A) of docs/theory.md, by tables,
+       else a forced mate by Syzygy files, else by the solver, which may also prove the points alone;
+    6. the accrued score as played, or the score nearest to it within proved bounds.
+
+    The final position of a truncated game is unknown: unless somebody has won it, it stands as played. So
+    does a game that both sides have lost by forfeit.
+
+    :param game: the game's arbiter; or a FEN or a board with the moves made so far, which is refereed as by
+        ``Arbiter(game)``, with the rules of the tables.
+    :param tables: tables of the arbiter's variant; None for none.
+    :param ending: the ending off the board (:attr:`tbgen.games.pgn.reader.Game.ending`).
+    :param recorded: the classical result in the game's PGN.
+    :param syzygy: Syzygy files, for positions that no table contains.
+    :param doubts: the doubts about the game (:attr:`tbgen.games.pgn.reader.Game.doubts`).
+    :param solver: solver, by the tables, of positions that no table contains; for r-mobility only.
     :param require_tables: raise the error about a missing table instead of letting the score stand as played.
-    :param require_proof: do so too where no table can hold the position.
+    :param require_proof: also raise an error if no table can contain the position and nothing proves it.
 
     :raises MissingTableError: if a table is missing and required, and nothing else proves the points.
-    :raises UnprovenError: if a proof is required that is not found, where no table can hold the position or
-        the game is truncated, or both sides have lost it.
+    :raises UnprovenError: if a proof is required but not found, and no table can contain the position, or the
+        game is truncated or lost by both sides.
     :raises DamagedTableError: if a table's file cannot be used.
-    :raises ValueError: if the tables are for other rules, or required and not given; or a solver is, in
-        whole-game mobility.
+    :raises ValueError: if the tables are of another variant, or are required but missing; or if a solver is
+        passed in whole-game mobility.
     """
     if (require_tables or require_proof or solver is not None) and tables is None:
         raise ValueError("tables are required, but there are none: give them as an argument")
@@ -350,13 +361,13 @@ def adjudicate(
         raise ValueError(f"the tables are for the rules {tables.rules}, the game is under {settings.variant}")
     if solver is not None and settings.variant is not Variant.R_MOBILITY:
         raise ValueError("positions are solved in r-mobility only: leave the solver out")
-    cause, winner, said = (None, None, "") if ending is None else (ending.cause, ending.winner, ending.text)
+    cause, winner, text = (None, None, "") if ending is None else (ending.cause, ending.winner, ending.text)
     doubts = tuple(doubt for doubt in doubts if doubt.arises_in(settings.variant))
     outcome = Outcome(
-        arbiter.accrued, Basis.PLAYED, arbiter.accrued, settings, None, said, recorded, doubts=doubts
+        arbiter.accrued, Basis.PLAYED, arbiter.accrued, settings, None, text, recorded, doubts=doubts
     )
     if outcome.truncated:
-        basis = None  # it went on from there
+        basis = None  # the game continued from there
     if basis is not None and (basis.final or cause is None or cause is Basis.ADJUDICATION):
         return replace(outcome, basis=basis)  # it is over on the board
     if cause is not None and winner is not None:
@@ -387,7 +398,7 @@ def adjudicate(
 def _probe(
     outcome: Outcome, board: chess.Board, tables: Tablebase
 ) -> tuple[Outcome, MissingTableError | UsageError | None]:
-    """Return what tables make of the outcome of a stopped game, and why they say nothing if they do not."""
+    """Return the outcome of a stopped game by tables, and the error if they do not contain it."""
     try:
         found = tables.probe(board, outcome.accrued)
     except (UsageError, MissingTableError) as error:
@@ -400,11 +411,11 @@ def _probe(
 
 
 def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: StateSolver) -> Outcome:
-    """Return what solving makes of the outcome of a game that stopped where nothing says the points."""
-    scoring, known = outcome.settings.scoring, outcome.interval
+    """Return the outcome of a stopped game, narrowed by solving its position."""
+    scoring, interval = outcome.settings.scoring, outcome.interval
     try:
         proved = solver.solve(
-            board, outcome.accrued, tables, lambda bounds: known.within(bounds).agree(scoring)
+            board, outcome.accrued, tables, lambda bounds: interval.within(bounds).agree(scoring)
         )
     except UsageError as error:
         return replace(outcome, unsolvable=str(error))
@@ -412,7 +423,7 @@ def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Stat
 
 
 def _note(outcome: Outcome, solver: StateSolver | None) -> str:
-    """Return what is to be added about files and solving where they have not proved the result."""
+    """Return the end of a sentence on an unproved result: why Syzygy files and solving have not proved it."""
     file = outcome.missing_syzygy
     notes = [f"; Syzygy file {file} is missing"] if file else []
     if outcome.unsolvable:
@@ -420,12 +431,12 @@ def _note(outcome: Outcome, solver: StateSolver | None) -> str:
     if outcome.bounds is not None:
         notes.append(f"; it is proved only to lie {outcome.bounds.words}")
     elif solver is not None and not outcome.unsolvable:
-        notes.append("; solving has proved nothing of it")
+        notes.append("; solving has proved nothing about it")
     return "".join(notes)
 
 
 def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:
-    """Return the position after the last capture or pawn move, else the first, and the moves from there."""
+    """Return the position after the last zeroing move, or the start position, and the moves from there."""
     quiet = game.board.halfmove_clock
     if len(game.moves) <= quiet:
         return game.start, game.moves

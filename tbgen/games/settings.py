@@ -1,4 +1,4 @@
-"""By what games are refereed and scored: what is asked for, and what that comes to for one game."""
+"""Rules and scorings of games: the options for many games, and the settings of one game."""
 
 from __future__ import annotations
 
@@ -14,57 +14,57 @@ from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.pgn import tags
 
 PLIES: Final = 100
-"""The counter at which the rule ends a game."""
+"""Number of plies without progress at which the rule ends a game."""
 
 
 class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
-    """When fifty moves of both sides without progress end a game."""
+    """The rule by which fifty moves of both sides without progress end a game."""
 
     IMPROVING = "improving"
-    """cuteRMob's default: an accrued score that improves to one below the cutoff is progress."""
+    """cuteRMob's default: progress includes an improvement of the accrued score to one below the cutoff."""
     LEGACY = "legacy"
-    """Captures and pawn moves alone are progress; the 100th ply counts only if it mates or stalemates."""
+    """Only captures and pawn moves are progress; the 100th ply counts only if it mates or stalemates."""
     CUTERMOB_LEGACY = "cutermob-legacy"
-    """As legacy, but the 100th ply never counts; for comparison with cuteRMob's files."""
+    """Like ``legacy``, but the 100th ply never counts; for comparison with cuteRMob's files."""
     NONE = "none"
-    """No such rule, as tables have it."""
+    """No such rule, as in tables."""
     OTB = "otb"
-    """Over the board: a new record of G3.5 or less is progress."""
+    """Over the board: progress includes an improvement of the accrued score to G3.5 or less."""
 
     @property
     def bare_kings_end(self) -> bool:
-        """Whether the rule goes with an end by bare kings, which cuteRMob has and the TCEC wiki has not."""
+        """Whether bare kings end a game under this rule, as in cuteRMob, but not in the TCEC wiki."""
         return self in (FiftyMoveRule.IMPROVING, FiftyMoveRule.CUTERMOB_LEGACY)
 
     def is_progress(self, improved: GScore, cutoff: GScore) -> bool:
-        """Tell whether an accrued score that has just improved starts the count anew."""
+        """Return whether an accrued score that has just improved resets the counter."""
         limit = OTB_CUTOFF if self is FiftyMoveRule.OTB else cutoff
         return self in (FiftyMoveRule.IMPROVING, FiftyMoveRule.OTB) and improved.rank < limit.rank
 
     def counts(self, clock: int, terminal: bool) -> bool:
-        """Tell whether the score of a position counts, by the plies without progress up to it.
+        """Return whether the score of a position counts.
 
-        :param terminal: whether it is mate or stalemate.
+        :param clock: number of plies without progress up to the position.
+        :param terminal: whether the position is mate or stalemate.
         """
         last = terminal if self is FiftyMoveRule.LEGACY else self is not FiftyMoveRule.CUTERMOB_LEGACY
         return clock < PLIES or last
 
     def ends(self, clock: int) -> bool:
-        """Tell whether the rule ends the game."""
+        """Return whether the rule ends the game."""
         return self is not FiftyMoveRule.NONE and clock >= PLIES
 
 
 @dataclass(frozen=True, slots=True)
 class GameSettings:
-    """The rules and the scoring of one game, all of them decided.
+    """The rules and the scoring of one game.
 
     :ivar variant: r-mobility or whole-game mobility.
     :ivar fifty_move_rule: the 50-move rule of the game.
-    :ivar bare_kings: whether bare kings with free moves end the game.
-    :ivar scoring: from scores to points; its cutoff is also the score from which on the rule ``improving``
-        sees no progress.
+    :ivar bare_kings: whether bare kings with all their moves end the game.
+    :ivar scoring: the scoring; by the rule ``improving``, only scores below its cutoff are progress.
     :ivar unknown_scoring: the name in the game's tag if no scoring has this name, so that the game is scored
-        exponentially; else None.
+        exponentially; otherwise None.
     """
 
     variant: Variant
@@ -76,31 +76,33 @@ class GameSettings:
 
 @dataclass(frozen=True, slots=True)
 class GameOptions:
-    """What is asked for about many games; None leaves it to the tags of each."""
+    """Rules and scoring for many games; None leaves a setting to the tags of each game."""
 
     variant: Variant
     fifty_move_rule: FiftyMoveRule | None = None
-    """Left to the game: its own tag, else ``improving`` if cuteRMob refereed it by that, else ``legacy``."""
+    """The 50-move rule; None for that of the game's tag, else ``improving`` if cuteRMob used it, else
+    ``legacy``."""
     cutoff: GScore | None = None
-    """Left to the game: the tag ``RMobilityCutoff``, else G6.0."""
+    """The cutoff; None for that of the tag ``RMobilityCutoff``, else G6.0."""
     bare_kings: bool | None = None
-    """Left to the game: bare kings end it if it has cuteRMob's tag ``Legacy``, else the 50-move rule says."""
+    """Whether bare kings end games; None if the 50-move rule decides, yes with cuteRMob's tag ``Legacy``."""
     scheme: Scheme | None = None
-    """Left to the game: the tag ``RMobilityScoring``, else exponential."""
+    """The scheme; None for that of the tag ``RMobilityScoring``, else exponential."""
     komi: Komi | None = None
-    """The komi of games without a tag ``Komi``; None stands for G5.75."""
+    """The komi of games without a tag ``Komi``; None for G5.75."""
 
     @property
     def fixed(self) -> bool:
-        """Whether games are not to be refereed by what their tags say."""
+        """Whether the options replace rules of the games' tags."""
         return self.fifty_move_rule is not None or self.bare_kings is not None
 
     def settings(self, game: Mapping[str, str]) -> GameSettings:
-        """Return the settings for a game with some tags: the same object for the same ones.
+        """Return the settings of a game, the same object for the same values.
 
-        :raises UsageError: if its tags mean nothing, or allow no full points.
+        :param game: the tags of the game.
+        :raises UsageError: if a tag has an invalid value, or the scoring allows no full points.
         """
-        own, shared = tags.RESULT[self.variant], tags.R  # what cuteRMob writes holds for both variants
+        own, shared = tags.RESULT[self.variant], tags.R  # cuteRMob's tags apply to both variants
         rule = game.get(own.fifty_moves, game.get(shared.fifty_moves))
         cutoff = game.get(own.cutoff, game.get(shared.cutoff))
         scoring = game.get(own.scoring, game.get(shared.scoring))
@@ -109,7 +111,7 @@ class GameOptions:
 
 @functools.lru_cache(256)
 def _resolve(options: GameOptions, values: tuple[str | None, ...]) -> GameSettings:
-    """Return the settings by options and the values of a game's tags, None for a tag that is not there."""
+    """Return the settings by options and the values of a game's tags; None for a missing tag."""
     fifty_moves, cutoff, scoring, legacy, komi = values
     cutermob = cutoff is not None and legacy is None
     usual = FiftyMoveRule.IMPROVING if cutermob else FiftyMoveRule.LEGACY
@@ -126,10 +128,10 @@ def _resolve(options: GameOptions, values: tuple[str | None, ...]) -> GameSettin
             scheme = Scheme.EXPONENTIAL if scoring is None else Scheme.parse(scoring)
         except UsageError:
             scheme, unknown = Scheme.EXPONENTIAL, scoring
-    belongs = (options.komi or DEFAULT_KOMI) if komi is None else Komi.parse(komi)
-    return GameSettings(options.variant, rule, bare_kings, Scoring(scheme, limit, belongs), unknown)
+    used_komi = (options.komi or DEFAULT_KOMI) if komi is None else Komi.parse(komi)
+    return GameSettings(options.variant, rule, bare_kings, Scoring(scheme, limit, used_komi), unknown)
 
 
 def unknown_scoring(name: str) -> str:
-    """Return the sentence about a scoring that a game's tag names and nobody knows."""
-    return f"there is no scoring {quote(name)}, which its tag names, so its points are exponential"
+    """Return the sentence about an unknown scoring in a game's tag."""
+    return f"the scoring {quote(name)} of its tag is unknown, so its points are exponential"

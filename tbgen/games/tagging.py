@@ -1,4 +1,4 @@
-"""Outcomes of whole PGN files: found in parallel, written as tags and read from these, and counted."""
+"""Outcomes of all games of PGN files: adjudication in parallel, tags, and counts."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _LAST_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
 
 
 def tags_of(outcome: Outcome) -> dict[str, str]:
-    """Return the tags that tell an outcome; the komi only where it counts, doubts and bounds if any."""
+    """Return the tags that describe an outcome; komi, doubts and bounds only if the outcome has them."""
     settings = outcome.settings
     names, scoring = tags.RESULT[settings.variant], settings.scoring
-    told = {
+    values = {
         names.result: str(outcome.value),
         tags.POINTS: scoring.tag(outcome.value),
         names.basis: outcome.basis.value,
@@ -60,19 +60,19 @@ def tags_of(outcome: Outcome) -> dict[str, str]:
         names.fifty_moves: settings.fifty_move_rule.value,
     }
     if outcome.doubts:
-        told[names.doubts] = ", ".join(outcome.doubts)
+        values[names.doubts] = ", ".join(outcome.doubts)
     if outcome.bounds is not None:
-        told[names.bounds] = str(outcome.bounds)
+        values[names.bounds] = str(outcome.bounds)
     if scoring.scheme.has_komi:
-        told[tags.KOMI] = str(scoring.komi)
-    return told
+        values[tags.KOMI] = str(scoring.komi)
+    return values
 
 
 def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | None:
-    """Return the outcome that :func:`tags_of` has left in the tags of a game, None if there is none.
+    """Return the outcome in the tags of a game that :func:`tags_of` has made; None without such tags.
 
-    Result, basis and 50-move rule are what the tags say; the scoring is what the options ask for, and where
-    the result is not exact, the bounds decide anew whether they say the points by it.
+    Result, basis and 50-move rule are those of the tags; the scoring is that of the options. If the result is
+    not exact, its bounds may determine the points by this scoring even if they did not by the earlier one.
     """
     names = tags.RESULT[options.variant]
     try:
@@ -93,26 +93,28 @@ def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | 
     return outcome
 
 
-def with_tags(raw: RawGame, told: Mapping[str, str], variant: Variant) -> bytes:
-    """Return the bytes of a game with tags that tell its outcome, in place of those of an earlier one.
+def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> bytes:
+    """Return the bytes of a game in which the tags of an outcome replace those of an earlier outcome.
 
-    They go behind the tag ``Result``, else where the earlier ones stood, else to the end of the tags, with
-    the line breaks that are there. A komi that the game has stays, as does its result by the other variant.
+    The tags are placed after the tag ``Result``; without it, where the earlier tags were, or after the last
+    tag. They get the line breaks of the game. A komi of the game and its result by the other variant stay.
     """
-    ours = tags.REPLACED[variant]
-    old = [tag for tag in raw.tags if tag.name in ours]
-    kept = [tag for tag in raw.tags if tag.name not in ours]
-    there = {tag.name for tag in kept}
+    replaced = tags.REPLACED[variant]
+    old = [tag for tag in raw.tags if tag.name in replaced]
+    kept = [tag for tag in raw.tags if tag.name not in replaced]
+    kept_names = {tag.name for tag in kept}
     place, blank = _place(raw, kept, old)
-    before, behind = _without(old, raw.data, 0, place), _without(old, raw.data, place, len(raw.data))
-    found = _LAST_BREAK.search(before) or _BREAK.search(behind)
+    before, after = _without(old, raw.data, 0, place), _without(old, raw.data, place, len(raw.data))
+    found = _LAST_BREAK.search(before) or _BREAK.search(after)
     newline = b"\n" if found is None else found[0]
-    if newline == b"\r" and behind.startswith(b"\n"):
-        newline = b"\n"  # else the two would make one
+    if newline == b"\r" and after.startswith(b"\n"):
+        newline = b"\n"  # otherwise the two would form one line break
     if kept and place == kept[-1].end and not before.endswith((b"\n", b"\r")):
         before += newline  # the file ends with a tag, and without a line break
-    block = [f'[{name} "{value}"]'.encode() + newline for name, value in told.items() if name not in there]
-    return b"".join([before, *block, newline * blank, behind])
+    block = [
+        f'[{name} "{value}"]'.encode() + newline for name, value in values.items() if name not in kept_names
+    ]
+    return b"".join([before, *block, newline * blank, after])
 
 
 def _without(old: list[Tag], data: bytes, start: int, end: int) -> bytes:
@@ -126,7 +128,7 @@ def _without(old: list[Tag], data: bytes, start: int, end: int) -> bytes:
 
 
 def _place(raw: RawGame, kept: list[Tag], old: list[Tag]) -> tuple[int, bool]:
-    """Return where tags go, and whether an empty line has to follow because moves do."""
+    """Return the place for tags, and whether an empty line must separate them from moves."""
     result = next((tag for tag in kept if tag.name == "Result"), None)
     if result is not None:
         return result.end, False
@@ -137,14 +139,14 @@ def _place(raw: RawGame, kept: list[Tag], old: list[Tag]) -> tuple[int, bool]:
     return raw.movetext, True
 
 
-_BATCH: Final = 32
-"""Games that travel to another process together."""
+_BATCH_GAMES: Final = 32
+"""Number of games that are sent to another process together."""
 
 _Finding = Outcome | TbgenError | None
-"""What is found out about a game: nothing about an empty one."""
+"""The outcome of a game, or the error about it; None for an empty game."""
 
-_AHEAD: Final = 4
-"""Batches under way per process; so memory does not grow with the file."""
+_MAX_BATCHES: Final = 4
+"""Maximum number of batches in progress per process, so that memory does not grow with the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +155,13 @@ class TaggedGame:
 
     raw: RawGame
     outcome: Outcome | None
-    """None if the game is broken, or there is none in the bytes."""
+    """The outcome; None if the game is broken or empty."""
     error: UsageError | None
-    """What is wrong with a broken game, naming number, line, ply and move."""
+    """The error of a broken game, which names number, line, ply and move."""
 
     @property
     def data(self) -> bytes:
-        """The bytes of the game with our tags; unchanged if it is broken."""
+        """The bytes of the game with the tags of its outcome; unchanged if the game is broken."""
         if self.outcome is None:
             return self.raw.data
         return with_tags(self.raw, tags_of(self.outcome), self.outcome.settings.variant)
@@ -167,17 +169,18 @@ class TaggedGame:
 
 @dataclass(frozen=True)
 class Adjudicator:
-    """Adjudicates games one by one.
+    """The adjudication of games, one by one.
 
-    :ivar options: what games are refereed and scored by; by default all is left to their tags, by r-mobility.
-    :ivar directory: where the tables lie; None for the default one.
+    :ivar options: rules and scoring; by default r-mobility, with all else left to the games' tags.
+    :ivar directory: directory of the tables; None for the default one.
     :ivar require_tables: raise an error about a missing table instead of letting the game stand as played.
-    :ivar require_proof: do so too where no table can hold the final position.
-    :ivar syzygy: Syzygy files, for final positions that no table holds.
-    :ivar solver: what solves final positions that no table holds.
-    :ivar trust_tags: believe the tags of a game that tbgen has tagged, instead of refereeing it again; but
-        not what they do not prove, for tables may be there now, nor if ``options`` say by what to referee.
-    :ivar begin: called with each game whose position may be solved, before that; None for nothing.
+    :ivar require_proof: also raise an error if no table can contain the final position and nothing proves it.
+    :ivar syzygy: Syzygy files, for final positions that no table contains.
+    :ivar solver: solver of final positions that no table contains.
+    :ivar trust_tags: whether to take outcomes from the tags of tbgen instead of refereeing the games again.
+        Outcomes that are not proved are adjudicated anyway, because tables may have been added; so are all
+        games if ``options`` fix the rules.
+    :ivar begin: called with each game whose position may be solved, before that; None for no call.
     """
 
     options: GameOptions = field(default_factory=partial(GameOptions, Variant.R_MOBILITY))
@@ -191,29 +194,28 @@ class Adjudicator:
     begin: Callable[[RawGame], object] | None = None
 
     def unsolving(self) -> Adjudicator:
-        """Return an adjudicator that finds the same but for what takes solving.
+        """Return the adjudicator without its solver, for other processes.
 
-        It requires no proof either, for that is to be asked when all has been tried; but it does so without a
-        solver. It can be sent to other processes.
+        If it had a solver, it requires no proof either, because solving may still prove the result later.
         """
         if self.solver is None:
             return replace(self, begin=None)
         return Adjudicator(self.options, self.directory, syzygy=self.syzygy, trust_tags=self.trust_tags)
 
     def outcome(self, raw: RawGame) -> Outcome:
-        """Return how a game ended and what it is worth.
+        """Return the outcome of a game.
 
-        :raises UsageError: if the game is broken or its tags mean nothing, naming game and place.
+        :raises UsageError: if the game is broken or a tag has an invalid value; it names game and place.
         :raises MissingTableError: if a table is missing and required.
-        :raises UnprovenError: if no table can hold the final position, and a proof is required but not found.
+        :raises UnprovenError: if no table can contain the final position, and a required proof is not found.
         :raises TbgenError: if a table's file cannot be used, or it was built without accrued scores.
         """
-        told = None
+        tagged = None
         if self.trust_tags and not self.options.fixed:
-            told = outcome_of_tags(raw.values, self.options)
-            if told is not None and told.proven:
-                known = told.recorded in RESULTS
-                return told if known else replace(told, recorded=read_game(raw).result)
+            tagged = outcome_of_tags(raw.values, self.options)
+            if tagged is not None and tagged.proven:
+                has_result = tagged.recorded in RESULTS
+                return tagged if has_result else replace(tagged, recorded=read_game(raw).result)
         game = read_game(raw)
         if self.solver is not None and self.begin is not None:
             self.begin(raw)
@@ -223,15 +225,15 @@ class Adjudicator:
             if error is game.error:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
-        unsure = not outcome.proven and not outcome.beyond_proof
-        if told is not None and told.bounds is not None and unsure:
-            return outcome.narrowed(told.bounds, Basis.SOLVED)
+        provable = not outcome.proven and not outcome.beyond_proof
+        if tagged is not None and tagged.bounds is not None and provable:
+            return outcome.narrowed(tagged.bounds, Basis.SOLVED)
         return outcome
 
     def judged(self, game: Game) -> tuple[Arbiter, Outcome]:
-        """Return the arbiter of a game, and how it ended by its moves, whatever its tags say of that.
+        """Return the arbiter of a game, and its outcome by its moves, without the outcome in its tags.
 
-        Raises as :meth:`outcome` does, but names no game.
+        Errors are those of :meth:`outcome`, but name no game.
         """
         arbiter = replay(game, self.options)
         return arbiter, adjudicate(
@@ -248,19 +250,20 @@ class Adjudicator:
 
     @cached_property
     def tables(self) -> Tablebase:
-        """The tables it goes by."""
+        """The tables by which games are adjudicated."""
         return Tablebase(self.directory, rules=self.options.variant)
 
 
 def tag_games(
     stream: LineStream, adjudicator: Adjudicator | None = None, *, jobs: int = 1
 ) -> Iterator[TaggedGame]:
-    """Yield all games of a PGN stream in order, with outcomes; their bytes together are the stream's.
+    """Yield all games of a PGN stream in order, with outcomes; their bytes together are those of the stream.
 
-    :param adjudicator: what finds outcomes; by default ``Adjudicator()``.
-    :param jobs: processes to work with; with 1, this one. Positions are solved in this one, game after game.
+    :param adjudicator: adjudicator of the games; by default ``Adjudicator()``.
+    :param jobs: number of processes; with 1, only this process works. Positions are solved in this process,
+        game after game.
 
-    :raises GameError: if a table is missing and required, or cannot be used, naming the game.
+    :raises GameError: if a table is missing and required, or cannot be used; it names the game.
     :raises TbgenError: if a process is killed, or cannot be started.
 
     >>> import io
@@ -270,24 +273,24 @@ def tag_games(
     """
     adjudicator = adjudicator or Adjudicator()
     games = split_games(stream)
-    first = list(islice(games, _BATCH))
+    first = list(islice(games, _BATCH_GAMES))
     games = chain(first, games)
-    if jobs == 1 or len(first) < _BATCH:  # for a few games no other process is worth its start
+    if jobs == 1 or len(first) < _BATCH_GAMES:  # a few games do not justify the start of a process
         for raw in games:
             yield _tagged_game(raw, _finding(adjudicator, raw))
         return
     from tbgen.compiler.cache import substitute
 
-    substitute()  # shared by the processes of the pool, which would leave behind their own
+    substitute()  # the processes share a temporary cache; their own ones would remain after their end
     with ProcessPoolExecutor(workers(jobs), get_context(), _start, (adjudicator.unsolving(),)) as pool:
-        under_way: deque[tuple[list[RawGame], Future[list[_Finding]]]] = deque()
+        pending: deque[tuple[list[RawGame], Future[list[_Finding]]]] = deque()
         try:
-            while batch := list(islice(games, _BATCH)):
-                under_way.append((batch, _submit(pool, batch, jobs)))
-                if len(under_way) > _AHEAD * jobs:
-                    yield from _results(adjudicator, *under_way.popleft())
-            while under_way:
-                yield from _results(adjudicator, *under_way.popleft())
+            while batch := list(islice(games, _BATCH_GAMES)):
+                pending.append((batch, _submit(pool, batch, jobs)))
+                if len(pending) > _MAX_BATCHES * jobs:
+                    yield from _results(adjudicator, *pending.popleft())
+            while pending:
+                yield from _results(adjudicator, *pending.popleft())
         except BrokenProcessPool:
             raise TbgenError(
                 "a process that adjudicated games was killed, maybe because memory ran out: "
@@ -299,13 +302,13 @@ def tag_games(
 
 def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Finding]]:
     """Send a batch to the pool, whose processes start with the first one."""
-    # What everybody hears must not end a process that is about to ignore it with a traceback.
+    # A signal to all processes must not end one that is just starting, before it ignores the signal.
     with held_back():
         try:
             return pool.submit(_batch, batch)
         except OSError as error:
             for process in active_children():
-                process.terminate()  # those that have been started would be waited for
+                process.terminate()  # otherwise the pool would wait for those that have started
             raise TbgenError(
                 f"{jobs} processes cannot be started: {error.strerror or error}; try fewer with --jobs"
             ) from None
@@ -332,7 +335,7 @@ def _finding(adjudicator: Adjudicator, raw: RawGame) -> _Finding:
 
 
 _adjudicator: Adjudicator
-"""What a process of the pool works with."""
+"""The adjudicator of a process of the pool."""
 
 
 def _start(adjudicator: Adjudicator) -> None:
@@ -343,7 +346,7 @@ def _start(adjudicator: Adjudicator) -> None:
 
 
 def _end_with_parent() -> None:
-    """Leave when the first process is gone without having ended this one, as after ``kill -9``."""
+    """End this process when its parent has terminated without ending it, as after ``kill -9``."""
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -354,42 +357,42 @@ def _batch(batch: list[RawGame]) -> list[_Finding]:
     return [_finding(_adjudicator, raw) for raw in batch]
 
 
-_NAMED: Final = 3
-"""Games with a doubt that are named; the others are counted."""
+_MAX_NAMED: Final = 3
+"""Maximum number of games to name for a doubt."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of games, as they come in."""
+    """Counts of games."""
 
     bases: Counter[Basis] = field(default_factory=Counter)
-    """Games by what their results rest on."""
+    """Number of games by the basis of their results."""
     missing: Counter[str] = field(default_factory=Counter)
-    """Games by the material of the table that is missing for them."""
+    """Number of games by the material of a missing table."""
     missing_syzygy: Counter[str] = field(default_factory=Counter)
-    """Games by the name of the Syzygy file that is missing for them."""
+    """Number of games by the name of a missing Syzygy file."""
     doubts: Counter[Doubt] = field(default_factory=Counter)
-    """Games by what is doubtful about them."""
+    """Number of games by doubt."""
     doubtful: dict[Doubt, list[str]] = field(default_factory=dict)
-    """The first games with each doubt."""
+    """The names of the first games with each doubt."""
     unknown_scorings: Counter[str] = field(default_factory=Counter)
-    """Games by a scoring that their tags name and nobody knows."""
+    """Number of games by an unknown scoring in their tags."""
     unsolvable: Counter[str] = field(default_factory=Counter)
-    """Games by why their positions cannot be solved, if that was asked for."""
+    """Number of games by the reason why solving, if tried, cannot handle their positions."""
     broken: int = 0
-    """Games that cannot be read."""
+    """Number of games that cannot be read."""
     _lack: MissingTableError | None = None
-    """The last table that was missing."""
+    """The error about the last missing table."""
 
     @property
     def games(self) -> int:
-        """Games that have an outcome."""
+        """Number of games with an outcome."""
         return self.bases.total()
 
     def add(self, outcome: Outcome, name: str) -> None:
         """Count a game.
 
-        :param name: what to call it.
+        :param name: name of the game for messages.
         """
         self.bases[outcome.basis] += 1
         if outcome.missing is not None:
@@ -399,7 +402,7 @@ class Tally:
             self.missing_syzygy[outcome.missing_syzygy] += 1
         for doubt in outcome.doubts:
             self.doubts[doubt] += 1
-            if self.doubts[doubt] <= _NAMED:
+            if self.doubts[doubt] <= _MAX_NAMED:
                 self.doubtful.setdefault(doubt, []).append(name)
         if outcome.settings.unknown_scoring is not None:
             self.unknown_scorings[outcome.settings.unknown_scoring] += 1
@@ -407,7 +410,7 @@ class Tally:
             self.unsolvable[outcome.unsolvable] += 1
 
     def remarks(self) -> Iterator[str]:
-        """Yield a sentence for each kind of doubt, and one on the tables that are missing."""
+        """Yield a sentence on each doubt, on missing tables and on missing Syzygy files."""
         for doubt in (doubt for doubt in Doubt if self.doubts[doubt]):
             names, more = self.doubtful[doubt], self.doubts[doubt] - len(self.doubtful[doubt])
             where = "; ".join([*names, f"and {more:,} more"] if more else names)
@@ -420,10 +423,10 @@ class Tally:
             ended = counted(self.missing.total(), "game")
             yield f"{len(self.missing)} tables are missing for {ended}; build them with: {command}"
         if files := sorted(self.missing_syzygy):
-            what = f"Syzygy file {files[0]} is" if len(files) == 1 else f"{len(files)} Syzygy files are"
+            subject = f"Syzygy file {files[0]} is" if len(files) == 1 else f"{len(files)} Syzygy files are"
             command = shlex.join(["wget", *map(address, files)])
             ended = counted(self.missing_syzygy.total(), "game")
-            yield f"{what} missing for {ended}; in the directory of the others, fetch with: {command}"
+            yield f"{subject} missing for {ended}; in the directory of the others, fetch with: {command}"
 
     def document(self) -> dict[str, Any]:
         """Return the counts for JSON."""

@@ -134,9 +134,7 @@ def test_an_unknown_scoring_is_told(capsys: Capture, tmp_path: Path) -> None:
     path.write_text(2 * f'[White "A"]\n[RMobilityScoring "Best of three"]\n\n{MATE}')
     out, told = said(capsys, 0, "adjudicate", path)
     assert out.count("(mate)  points 0.0000-1.0000") == 2
-    assert told == [
-        "tbgen: there is no scoring 'Best of three', which its tag names, so its points are exponential"
-    ]
+    assert told == ["tbgen: the scoring 'Best of three' of its tag is unknown, so its points are exponential"]
     out, _ = said(capsys, 0, "adjudicate", path, "--json")
     assert json.loads(out)["games"][0]["unknown_scoring"] == "Best of three"
 

@@ -67,7 +67,7 @@ def test_a_summary_for_programs(place: Path, capsys: Capture) -> None:
         "unsolvable": {},
     }
     assert told[1:] == [
-        "tbgen: game 5, line 20: there is no scoring 'Best of three', which its tag names, "
+        "tbgen: game 5, line 20: the scoring 'Best of three' of its tag is unknown, "
         "so its points are exponential",
         "tbgen: 2 tables are missing for 2 games; build them with: tbgen build KBvK KRvK",
     ]

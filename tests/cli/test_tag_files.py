@@ -113,7 +113,7 @@ def test_archives_and_other_encodings_are_named(place: Path, capsys: Capture) ->
         file.writestr("games.pgn", DATA)
     wide = (MATE * 2000).encode("utf-16-le")
     for data, sentence in [
-        (archive.getvalue(), "is a zip archive: unpack it, and give a file that is in it"),
+        (archive.getvalue(), "is a zip archive: unpack it, and name a file from it"),
         *(
             (data, "is in UTF-16: convert it, as with: iconv -f UTF-16 -t UTF-8")
             for data in (MATE.encode("utf-16"), wide, MATE.encode("utf-16-be"), gzip.compress(wide))

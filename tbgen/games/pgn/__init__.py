@@ -1,1 +1,1 @@
-"""Reading PGN: games, and how they ended."""
+"""Reading of PGN: games and their endings."""

@@ -1,16 +1,16 @@
-"""How a game ended that did not end on the board: what the tags and the last comment of its PGN say.
+"""The ending of a game that did not end on the board, from the tags and the last comment of its PGN.
 
 ======================  =================================================================================
-program                 what it writes
+program                 endings
 ======================  =================================================================================
 Cute Chess 1.5          ``Termination``: adjudication, time forfeit, abandoned, stalled connection, illegal
-                        move, unterminated; nothing for a resignation or an end on the board. Last comment,
+                        move, unterminated; none for a resignation or an end on the board. Last comment,
                         after the engine's data: ``Black loses on time``, ``Black makes an illegal move:
                         e2e5``, ``Black disconnects``, ``Black's connection stalls``, ``Black resigns``,
                         ``White wins by adjudication: SyzygyTB``; without a side if the opponent cannot win:
                         ``Draw by timeout``
-cuteRMob (August 2021)  the same, but ``Result "1/2-1/2"`` for all ends that are not on the board, even those
-                        with a winner; ``RMobilityResult`` is ``G0.0`` or ``-G0.0`` then
+cuteRMob (August 2021)  those of Cute Chess, but ``Result "1/2-1/2"`` for all ends that are not on the board,
+                        even those with a winner; ``RMobilityResult`` is then ``G0.0`` or ``-G0.0``
 fastchess 1.8           the sentences of Cute Chess (``Black loses on time (12ms overrun)``), ``Termination``
                         also normal; a stalled connection is abandoned; up to 0.9 names instead of colours; in
                         September 2024 no comma before the sentence
@@ -52,9 +52,9 @@ _SENTENCE: Final = re.compile(
     r"(?:: .*| \(.*\))?)[.!]*",
     re.IGNORECASE,
 )
-"""The loser or winner, and how, in the words of Cute Chess."""
+"""A sentence of Cute Chess that names the loser or the winner, and the cause."""
 
-_OF_ANYBODY: Final = re.compile(
+_FREE_SENTENCE: Final = re.compile(
     r"(?P<side>white|black)(?:['’]s (?:engine|program|connection|clock|flag|time))?(?: has| is| was)? "
     r"(?P<deed>wins|won|los(?:es|t)|forfeit(?:s|ed)|resign(?:s|ed)|disconnect(?:s|ed)|crash(?:es|ed)"
     r"|stall(?:s|ed)|(?:times|timed|ran|runs) out|(?:makes|made|plays|played) an? (?:illegal|invalid) move"
@@ -62,16 +62,16 @@ _OF_ANYBODY: Final = re.compile(
     r"|terminate[sd] unexpectedly|stop(?:s|ped) responding)\b",
     re.IGNORECASE,
 )
-"""The same in the words of anybody."""
+"""A sentence in any other words that names the loser or the winner, and the cause."""
 
 _DATA: Final = re.compile(
     r"\A(?:(?:\(?[-+]?[M#]?\d[\d.]*(?:/\d+)+\)?(?:\s+\d+(?=\s))?|\d[\d.]*m?s|\d+(?::\d\d)+(?:\.\d+)?|\w+=\S+|book"
     r"|[01]-[01]|1/2-1/2|\[%[^\]]*\])[;:|.]?\s+(?:-\s+)?)+",
     re.IGNORECASE,
 )
-"""What an engine or a clock tells before a sentence, if no comma follows."""
+"""Data of an engine or a clock before a sentence, without a comma between them."""
 _QUOTED: Final = re.compile(r'="[^"]*"')
-"""A line of an engine, which may say anything."""
+"""A quoted text of an engine, which is ignored because it may contain any words."""
 
 _REMARK: Final = re.compile(
     r"(?:white|black|draw|drawn|end|no|game|adjudication)\b[\w :'’().-]{0,60}"
@@ -80,7 +80,7 @@ _REMARK: Final = re.compile(
     r"|(?:engine )?(?:crash(?:es|ed)?|disconnect(?:s|ed|ion)?|stall(?:s|ed)?|abandoned)",
     re.IGNORECASE,
 )
-"""Anything else that a program may say of an end."""
+"""Other remarks of programs on an ending."""
 
 _ADJUDICATED: Final = re.compile(
     r"\badjudicat|\b(?:eg|syzygy)?tbs?\b|\bsyzygy\b|\btablebases?\b|\btcec (?:win|resign) rule\b",
@@ -101,41 +101,44 @@ _CAUSES: Final = {
         (Basis.RESIGNATION, "resign"),
     )
 }
-"""What tells in what way a game was lost; the first that is there counts."""
+"""Patterns of the words for each cause of a loss; the first cause that matches counts."""
 _NORMAL: Final = re.compile(r"\W*normal\W*", re.IGNORECASE)
-"""All that servers say of a game that was resigned: nothing out of the ordinary ended it."""
+"""The text of servers for a game that was resigned."""
 _NAME: Final = re.compile(r"\A.* (?=won (?:by|on|-) )", re.IGNORECASE)
-"""The player's name in a termination of chess.com, which may be any word."""
+"""The player's name in a termination of chess.com, which may contain any words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a game ended, as its PGN tells it."""
+    """The ending of a game by its PGN."""
 
     cause: Basis | None
-    """In what way it was won off the board; None if it was just stopped: a draw agreed, claimed or
-    adjudicated, time-out against bare material, or unfinished."""
+    """The way in which the game was won off the board. None if it was only stopped: by a draw that was
+    agreed, claimed or adjudicated, by a time-out against bare material, or unfinished."""
     winner: chess.Color | None
-    """The winner; None exactly if there is no such cause."""
+    """The winner; None exactly if the cause is None."""
     text: str
-    """What the PGN says of it, one printable line of at most 80 characters; empty if it says nothing."""
+    """The words of the PGN, one printable line of at most 80 characters; empty if it has none."""
 
 
 def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
-    """Read how a game ended that did not end on the board; ask the board about mates and the like before.
+    """Return the ending of a game that did not end on the board; callers must check mate and the like first.
 
-    A decisive ``Result`` has that winner, whatever the texts say; they only tell the cause. A game was
-    resigned if they say so, or if ``normal`` is all they say; it is a forfeit in a way that nobody tells if
-    they say nothing, or if a sentence names the other winner. ``0-0`` has no winner. Any other ``Result`` is
-    what cuteRMob may have written for a win: then the comment's end, after its last comma or an engine's
-    data, ``TerminationDetails`` or ``Termination`` names the winner in a sentence of Cute Chess, else an
-    ``RMobilityResult`` of a mate does. The game counts as stopped all the same if two sentences contradict
-    each other, if a tag speaks of a draw, or if a tag speaks of adjudication and no sentence does: so
-    arbiters of TCEC overruled a crash.
+    The texts are the end of the comment, after its last comma or an engine's data, ``TerminationDetails``
+    and ``Termination``.
 
-    :param tags: the tags of the game; ``Result``, ``Termination``, ``TerminationDetails`` and
-        ``RMobilityResult`` are looked at, and any of them may be missing or nonsense.
-    :param last_comment: the comment after the last move, or before the first if there are no moves.
+    If ``Result`` is decisive, it determines the winner, and the texts only the cause. The game was resigned
+    if they say so, or if ``normal`` is all that they say. It is a forfeit if they do not name a cause, or if
+    a sentence names the other winner. ``0-0`` has no winner.
+
+    cuteRMob may have written any other ``Result`` for a win. Then a sentence of Cute Chess in one of the
+    texts names the winner, or else an ``RMobilityResult`` of a mate does. The game still counts as stopped in
+    three cases: if two sentences contradict each other, if a tag mentions a draw, or if a tag mentions
+    adjudication and no sentence does, as when arbiters of TCEC overruled a crash.
+
+    :param tags: the tags of the game, of which ``Result``, ``Termination``, ``TerminationDetails`` and
+        ``RMobilityResult`` are read; any of them may be missing or invalid.
+    :param last_comment: the comment after the last move, or before the first in a game without moves.
 
     >>> read_ending({"Result": "1/2-1/2"}, "+0.48/9 0.003s, Black loses on time")
     Ending(cause=<Basis.TIME_FORFEIT: 'time forfeit'>, winner=True, text='Black loses on time')
@@ -150,30 +153,30 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
 
     result = tags.get("Result", "").strip()
     winner = _DECISIVE.get(result)
-    sentences = [said for text in (remark, details, termination) if (said := _SENTENCE.fullmatch(text))]
+    sentences = [match for text in (remark, details, termination) if (match := _SENTENCE.fullmatch(text))]
     if winner is not None:
         adjudicated = adjudicated or _ADJUDICATED_COMMENT.search(last_comment) is not None
         remark = _with_colour(remark, tags)
     elif result != BOTH_FORFEIT and not _DRAWN.search(tagged):
         if not sentences:
             winner = _MATE_SCORES.get(tags.get("RMobilityResult", "").strip())
-        elif len(winners := {_winner(said) for said in sentences}) == 1:
-            given = any(_ADJUDICATED_COMMENT.search(said["deed"]) for said in sentences)
-            winner = winners.pop() if given or not adjudicated else None
-            adjudicated = given
+        elif len(winners := {_winner(sentence) for sentence in sentences}) == 1:
+            awarded = any(_ADJUDICATED_COMMENT.search(sentence["deed"]) for sentence in sentences)
+            winner = winners.pop() if awarded or not adjudicated else None
+            adjudicated = awarded
 
-    told = _remark_of(remark, winner)
+    consistent = _consistent_remark(remark, winner)
     cause = None
     if winner is not None and adjudicated:
         cause = Basis.ADJUDICATION
     elif winner is not None:
         contradicted = any(_names_other(text, winner) for text in (remark, details, termination))
-        cause = Basis.FORFEIT if contradicted else _cause((told, tagged))
-    return Ending(cause, winner, _show(told or details or termination))
+        cause = Basis.FORFEIT if contradicted else _cause((consistent, tagged))
+    return Ending(cause, winner, _printable(consistent or details or termination))
 
 
 def _last_remark(comment: str) -> str:
-    """Return the last part of a comment that is not only data, without the data before it."""
+    """Return the last part of a comment that consists of more than data, without leading data."""
     for part in reversed(_QUOTED.sub("=-", legible(comment)).split(",")):
         if remark := _DATA.sub("", f"{_one_line(part)} ", count=1).rstrip("! "):
             return remark
@@ -181,47 +184,47 @@ def _last_remark(comment: str) -> str:
 
 
 def _cause(texts: Sequence[str]) -> Basis:
-    """Return in what way a game was lost, by all that is said of it; the first text that tells counts."""
+    """Return the cause of a loss, by the first text that mentions one."""
     for text in texts:
-        for cause, sign in _CAUSES.items():
-            if sign.search(text):
+        for cause, pattern in _CAUSES.items():
+            if pattern.search(text):
                 return cause
     return Basis.RESIGNATION if _NORMAL.fullmatch("".join(texts)) else Basis.FORFEIT
 
 
-def _winner(said: re.Match[str]) -> chess.Color:
+def _winner(sentence: re.Match[str]) -> chess.Color:
     """Return the winner according to a sentence."""
-    white = said["side"].lower() == "white"
-    return white if said["deed"].strip().lower().startswith(("wins", "won")) else not white
+    white = sentence["side"].lower() == "white"
+    return white if sentence["deed"].strip().lower().startswith(("wins", "won")) else not white
 
 
 def _names_other(text: str, winner: chess.Color) -> bool:
-    """Tell whether a text names another winner."""
-    said = _OF_ANYBODY.match(text)
-    return said is not None and _winner(said) is not winner
+    """Return whether a text names another winner."""
+    sentence = _FREE_SENTENCE.match(text)
+    return sentence is not None and _winner(sentence) is not winner
 
 
 def _with_colour(remark: str, tags: Mapping[str, str]) -> str:
-    """Return a remark with a colour for the name that it begins with, if it is that of one player."""
+    """Replace the name at the beginning of a remark by the player's colour, if it is that of one player."""
     names = {side: _one_line(tags.get(side, "")) for side in ("White", "Black")}
     sides = [side for side, name in names.items() if name and remark.startswith(f"{name} ")]
     return sides[0] + remark[len(names[sides[0]]) :] if len(sides) == 1 else remark
 
 
-def _remark_of(remark: str, winner: chess.Color | None) -> str:
-    """Return what the end of a comment says of the game's end; nothing if it names another winner."""
+def _consistent_remark(remark: str, winner: chess.Color | None) -> str:
+    """Return a remark if it describes an ending and does not name another winner, else an empty text."""
     if sentence := _SENTENCE.fullmatch(remark):
         return sentence["text"] if _winner(sentence) is winner else ""
-    told = _REMARK.fullmatch(remark) and (winner is None or not _names_other(remark, winner))
-    return remark if told else ""
+    consistent = _REMARK.fullmatch(remark) and (winner is None or not _names_other(remark, winner))
+    return remark if consistent else ""
 
 
 def _one_line(text: str) -> str:
-    """Return a text without the line breaks of the file: they may be anywhere between two words."""
+    """Return a text without the line breaks of the file, which may separate any two words."""
     return " ".join(text.split())
 
 
-def _show(text: str) -> str:
-    """Return a text that is safe to print, and short."""
+def _printable(text: str) -> str:
+    """Return a text that is safe to print, cut to the maximum length."""
     text = printable(text)
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

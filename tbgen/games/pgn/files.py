@@ -1,4 +1,4 @@
-"""PGN files to read and to write, compressed or not; what is written is there as a whole or not at all."""
+"""Reading and atomic writing of PGN files, compressed or not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
 _BLOCK: Final = 1 << 14
-"""Bytes that are decompressed at once; the text may be hundreds of times as long."""
+"""Number of bytes to decompress at once; the text may be hundreds of times as long."""
 _MAGIC: Final = {
     b"\x1f\x8b\x08": ".gz",
     b"BZh": ".bz2",
@@ -34,18 +34,18 @@ _MAGIC: Final = {
     b"7z\xbc\xaf": ".7z",
     b"Rar!": ".rar",
 }
-"""First bytes of compressed files, and what their names end in."""
+"""First bytes of compressed files, with the suffixes of their names."""
 _ARCHIVES: Final = (".zip", ".7z", ".rar")
 _REMEDY: Final = "choose another place"
 _UTF16: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\x00[\t-~]")
-"""The begin of a text in UTF-16, with and without a mark that tells it."""
+"""The first bytes of a text in UTF-16, with or without a byte order mark."""
 
 
 class Sink(Protocol):
-    """Where bytes go."""
+    """A destination of bytes."""
 
     def write(self, data: bytes, /) -> object:
-        """Take bytes."""
+        """Write bytes."""
 
 
 class PgnSource:
@@ -54,13 +54,13 @@ class PgnSource:
     def __init__(self, name: str, file: BufferedReader, size: int) -> None:
         self.name = name
         self.size = size
-        """Bytes that there are to read; 0 if nobody knows."""
+        """Size of the file in bytes, before decompression; 0 if unknown."""
         self._file = file
         try:
-            begin = file.peek(4)[:4]
+            first_bytes = file.peek(4)[:4]
         except OSError as error:
             raise self._unreadable(error) from None
-        suffix = next((suffix for magic, suffix in _MAGIC.items() if begin.startswith(magic)), "")
+        suffix = next((suffix for magic, suffix in _MAGIC.items() if first_bytes.startswith(magic)), "")
         if suffix in _ARCHIVES:
             raise self._archive(suffix.removeprefix("."))
         self._plain = _stream(suffix, file, "rb") or file
@@ -68,18 +68,18 @@ class PgnSource:
 
     @property
     def done(self) -> int:
-        """Bytes read so far."""
+        """Number of bytes of the file read so far."""
         return self._file.tell() if self.size else 0
 
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes of text, none at the end.
 
-        :raises UsageError: if it is text in UTF-16, or an archive.
-        :raises TbgenError: if the file cannot be read, or not be decompressed.
+        :raises UsageError: if the text is in UTF-16, or an archive.
+        :raises TbgenError: if the file cannot be read or decompressed.
         """
         try:
             text: bytes = self._plain.read(size)
-        except Exception as error:  # each library has its own; without a number they are no system's
+        except Exception as error:  # each library has its own errors; those of the system have a number
             if isinstance(error, OSError) and error.errno:
                 raise self._unreadable(error) from None
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
@@ -91,14 +91,14 @@ class PgnSource:
         return text
 
     def _archive(self, kind: str) -> UsageError:
-        return UsageError(f"{self.name} is a {kind} archive: unpack it, and give a file that is in it")
+        return UsageError(f"{self.name} is a {kind} archive: unpack it, and name a file from it")
 
     def _unreadable(self, error: OSError) -> TbgenError:
         return TbgenError(f"{self.name} cannot be read: {error.strerror or error}")
 
 
 class _Zstandard:
-    """Decompresses a file of zstd frames; the library's own reader takes a truncated one for complete."""
+    """A decompressor of zstd files; the library's own reader accepts truncated files as complete."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -125,12 +125,12 @@ class _Zstandard:
 
 
 def matching(names: Iterable[str]) -> list[str]:
-    """Return the names of the files that names and patterns such as ``round*.pgn`` stand for.
+    """Return the names of the files that some names and patterns, such as ``round*.pgn``, stand for.
 
-    The files of a pattern come in alphabetical order, without those that are there already; two stars stand
-    for any number of directories. Standard input, ``-``, stays.
+    The files of a pattern follow in alphabetical order, without those already listed; two stars stand for any
+    number of directories. ``-``, for standard input, is kept.
 
-    :raises UsageError: if there is no such file, none matches a pattern, or one is named twice.
+    :raises UsageError: if a file does not exist or is named twice, or no file matches a pattern.
     """
     found: list[str] = []
     for name in names:
@@ -154,17 +154,17 @@ def _no_file(name: str) -> UsageError:
 
 @contextmanager
 def reading(name: str) -> Iterator[PgnSource]:
-    """Open a PGN file, or standard input for ``-``; what is compressed is known as such by its first bytes.
+    """Open a PGN file, or standard input for ``-``.
 
-    That may be by gzip, bzip2, xz or zstd.
+    Compression by gzip, bzip2, xz or zstd is recognized by the first bytes.
 
-    :raises UsageError: if there is no such file, or it is an archive of several.
-    :raises MissingExtraError: if it takes a package that is not installed.
-    :raises TbgenError: if it cannot be opened.
+    :raises UsageError: if the file does not exist, or is an archive.
+    :raises MissingExtraError: if the file needs a package that is not installed.
+    :raises TbgenError: if the file cannot be opened.
     """
     if name == "-":
         if sys.stdin is None:
-            raise TbgenError("standard input is closed, so there are no games to read: redirect it")
+            raise TbgenError("standard input is closed, so no games can be read: redirect it")
         yield PgnSource("standard input", cast(BufferedReader, sys.stdin.buffer), 0)
         return
     try:
@@ -179,13 +179,13 @@ def reading(name: str) -> Iterator[PgnSource]:
 
 @contextmanager
 def writing(name: str) -> Iterator[Sink]:
-    """Write a file, or standard output for ``-``; a name in .gz, .bz2, .xz or .zst has it compressed.
+    """Write a file, or standard output for ``-``; the suffixes .gz, .bz2, .xz and .zst mean compression.
 
-    The file appears under its name when everything has been written, and then replaces one that is there.
+    The file appears under its name, or replaces an existing one, only when it is complete.
 
     :raises UsageError: if the name is empty.
-    :raises MissingExtraError: if it takes a package that is not installed.
-    :raises TbgenError: if there can be no file in that place.
+    :raises MissingExtraError: if the file needs a package that is not installed.
+    :raises TbgenError: if the file cannot be written there.
     """
     if not name:
         raise UsageError("the name of the file to write is empty")
@@ -198,7 +198,7 @@ def writing(name: str) -> Iterator[Sink]:
         with device:
             yield device
     else:
-        path = Path(os.path.realpath(name))  # what a link points to is replaced, not the link
+        path = Path(os.path.realpath(name))  # the target of a link is replaced, not the link
         with (
             written_aside(path, remedy=_REMEDY) as aside,
             BufferedWriter(_AsideFile(aside, path)) as file,
@@ -208,7 +208,7 @@ def writing(name: str) -> Iterator[Sink]:
 
 
 def is_stream(name: str) -> bool:
-    """Whether what is written to a name is gone: it is standard output, a device or a pipe, and no file."""
+    """Return whether a name stands for standard output, a device or a pipe rather than a regular file."""
     if name == "-":
         return True
     special = name.startswith(("/dev/", "/proc/")) or not os.path.isfile(name)
@@ -216,29 +216,29 @@ def is_stream(name: str) -> bool:
 
 
 class _AsideFile(FileIO):
-    """A file that lies aside; what goes wrong with it is said of the file that it is to become."""
+    """A temporary file whose errors name the file that it will become."""
 
     def __init__(self, aside: Path, path: Path) -> None:
         super().__init__(aside, "wb")
         self._path = path
 
     def write(self, data: Buffer, /) -> int:
-        """Write bytes, and return how many.
+        """Write bytes, and return their number.
 
-        :raises TbgenError: if that fails.
+        :raises TbgenError: if they cannot be written.
         """
         with write_errors(self._path, remedy=_REMEDY):
             return super().write(data)
 
 
 def _stream(suffix: str, file: BinaryIO, mode: Literal["rb", "wb"]) -> Any:
-    """Return a stream that decompresses a file, or compresses into it; None for a plain one.
+    """Return a stream that decompresses a file or compresses into it; None for a plain file.
 
-    Closing it leaves the file open.
+    Closing the stream leaves the file open.
     """
     match suffix:
         case ".gz":
-            return gzip.GzipFile("", mode, 6, file, 0)  # no name, no time: the same games give the same bytes
+            return gzip.GzipFile("", mode, 6, file, 0)  # no name and no time, so that output is reproducible
         case ".bz2":
             return bz2.BZ2File(file, mode)
         case ".xz":
@@ -253,9 +253,9 @@ def _stream(suffix: str, file: BinaryIO, mode: Literal["rb", "wb"]) -> Any:
 
 
 def _zstandard() -> ModuleType:
-    """Return the package that reads and writes zstd.
+    """Return the package for zstd.
 
-    :raises MissingExtraError: if it is not installed.
+    :raises MissingExtraError: if the package is not installed.
     """
     with needs_extra("a file compressed by zstd", "zstd"):
         import zstandard

@@ -1,4 +1,4 @@
-"""Games of a PGN stream: tags, start, main line and last comment; variations and comments when asked for."""
+"""Games of a PGN stream: tags, start, main line and last comment; on request, variations and all comments."""
 
 import re
 from collections import defaultdict
@@ -24,13 +24,13 @@ _WORDS: Final = (
     r"(?i:e\.?\s?p|en[\s-]*passant|(?:(?:disc?|dbl)\.?\s?)?ch(?:(?:ec)?k)?(?:mate)?|mate|novelty|diagram)"
 )
 _CODES: Final = r"(?:T?N|D)"
-"""Of publishers: a novelty, a diagram."""
+"""Publishers' codes for a novelty and a diagram."""
 _SIGNS_OF: Final = r"[^\w\s(){}\[\];$*%]"
 TOKEN: Final = re.compile(
     rf"""
     (?P<result>{IN_MOVETEXT})
-    |(?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                     # a move's number
-    |\$\d+|(?!--\w*(?:\s|\Z)|@@)(?=[^\s(){{}}\[\];$*%]){_SIGNS_OF}*+  # what is said of a move
+    |(?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                     # a move number
+    |\$\d+|(?!--\w*(?:\s|\Z)|@@)(?=[^\s(){{}}\[\];$*%]){_SIGNS_OF}*+  # an annotation of a move
       (?:(?:{_WORDS}|{_CODES})(?![^\W_]){_SIGNS_OF}*+)*+(?=[\s(){{}};$*]|\Z)
     |(?P<comment>\{{[^}}]*\}}|;[^\r\n]*)
     |(?<![^\r\n])%[^\r\n]*                                # an escaped line
@@ -40,14 +40,14 @@ TOKEN: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""Everything that stands in plain movetext; only the parts with a name matter. An open brace never closes."""
-_GLUED: Final = re.compile(rf"(?:(?<=[\W\dOQRBN]){_WORDS}\b|[^\w]|_)+\Z")
-"""What is said of a move in one word with it."""
-_CODED: Final = re.compile(rf"(?<=[1-8Oo0QRBN]|[^\w=]){_CODES}\Z")
+"""All tokens of plain movetext, of which only those in named groups are used. An open brace never closes."""
+_ATTACHED: Final = re.compile(rf"(?:(?<=[\W\dOQRBN]){_WORDS}\b|[^\w]|_)+\Z")
+"""Annotations attached to a move without a space."""
+_ATTACHED_CODE: Final = re.compile(rf"(?<=[1-8Oo0QRBN]|[^\w=]){_CODES}\Z")
 MOST_PLIES: Final = 20_000
-"""The most that is read of one game; those of chess have had some hundreds."""
-_LONGEST: Final = 64
-"""Characters of a move with all that is said of it."""
+"""Maximum number of plies of one game; real games of chess have a few hundred."""
+_MAX_MOVE_LENGTH: Final = 64
+"""Maximum number of characters of a move with its attached annotations."""
 _CASTLING: Final = re.compile(r"[Oo0]-[Oo0](?:-[Oo0])?")
 _LIKE_A_MOVE: Final = re.compile(r"[a-h][1-8]|[Oo0]-[Oo0]|[*}]")
 _LIKE_A_RESULT: Final = re.compile(r"[+=/.,½\d]{1,7}[-:_][+=/.,½\d]{1,7}\w{0,8}")
@@ -56,20 +56,20 @@ _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _NO_PGN: Final = "no PGN, as it has neither tags nor moves"
 _REPLACED: Final = frozenset().union(*tags.REPLACED.values())
 _OFF_BOARD: Final = frozenset(basis.value for basis in Basis if basis.off_board)
-"""The grounds of a result that was won off the board."""
-_DECIDED: Final = (*RESULTS, BOTH_FORFEIT)
-"""The results of games that are over."""
+"""Values of the basis for wins off the board."""
+_FINISHED: Final = (*RESULTS, BOTH_FORFEIT)
+"""The results of finished games."""
 _UNKNOWN: Final = ("", "?")
-"""Values of a tag that say as much as no tag."""
+"""Values that are equivalent to a missing tag."""
 
 
 @dataclass(eq=False, repr=False)
 class BrokenGameError(UsageError):
-    """What makes it impossible to play a game of a stream.
+    """The error of a game that cannot be replayed.
 
-    :ivar place: where in the stream that is: the game and the line.
-    :ivar reason: what is wrong.
-    :ivar ply: the number of the move that cannot be made; None where it is no move.
+    :ivar place: place of the error in the stream: game and line.
+    :ivar reason: the error.
+    :ivar ply: number of the move that cannot be made; None if the error is not in a move.
     """
 
     place: str
@@ -78,7 +78,7 @@ class BrokenGameError(UsageError):
 
     @property
     def alone(self) -> str:
-        """What is wrong, for those to whom the game is not one of a stream."""
+        """The error without its place in the stream."""
         return self.reason if self.ply is None else f"ply {self.ply}: {self.reason}"
 
     def __str__(self) -> str:
@@ -90,24 +90,24 @@ class Game:
     """One game of a PGN stream."""
 
     number: int
-    """Counted from 1."""
+    """Number of the game in the stream, from 1."""
     line: int
-    """The line that it begins in, counted from 1."""
+    """Number of its first line, from 1."""
     tags: dict[str, str] = field(default_factory=dict)
-    """In the order of the file; of a tag that stands twice the first."""
+    """The tags, in the order of the file; of duplicate tags the first."""
     start: Fen = field(default_factory=lambda: Fen(chess.Board(), None))
     """The start position, with the accrued score of a seventh field or a tag."""
     board: chess.Board = field(default_factory=chess.Board)
-    """The final position, with the moves of the main line up to the first that cannot be made."""
+    """The final position, with the moves of the main line up to the first one that cannot be made."""
     comment: str = ""
-    """The last comment after the last move of the main line, or before the first if there are no moves."""
+    """The last comment after the last move of the main line; in a game without moves, the last comment."""
     result: str = UNFINISHED
-    """The classical result: that of the tag, else that of the movetext; ``0-0`` if both have lost, and as it
-    stands if neither is known."""
+    """The classical result: that of the tag, else that of the movetext. It is ``0-0`` if both sides have
+    lost, and in its original spelling if that is unknown."""
     doubts: tuple[Doubt, ...] = ()
-    """What is doubtful about a game that can be read."""
+    """The doubts about a game that can be read."""
     error: BrokenGameError | None = None
-    """What is wrong with the game; None for a sound one."""
+    """The error of a broken game; None if the game can be read."""
 
     @property
     def moves(self) -> list[chess.Move]:
@@ -116,19 +116,19 @@ class Game:
 
     @property
     def ending(self) -> Ending:
-        """How it ended off the board."""
-        told = {**self.tags, "Result": self.result}
-        basis = told.get(tags.R.basis)
+        """The ending of the game off the board."""
+        values = {**self.tags, "Result": self.result}
+        basis = values.get(tags.R.basis)
         if basis is not None and basis not in _OFF_BOARD:
-            told.pop(tags.R.result, None)  # a mate that we found, and not how cuteRMob writes a forfeit
-        return read_ending(told, self.comment)
+            values.pop(tags.R.result, None)  # tbgen's result is a real mate, cuteRMob's may be a forfeit
+        return read_ending(values, self.comment)
 
 
 def read_games(stream: LineStream) -> Iterator[Game]:
-    """Yield the games of a PGN stream; a broken one has an ``error``, and the next ones follow.
+    """Yield the games of a PGN stream; a broken game has an ``error``, and reading continues after it.
 
-    Chess960 is read; games of other variants are broken ones. FENs of seven fields and ``[Legacy]`` without
-    a value are understood, which plain PGN readers do not.
+    Chess960 is supported; games of other variants are broken. Unlike plain PGN readers, this function
+    understands FENs of seven fields and ``[Legacy]`` without a value.
     """
     for raw in split_games(stream):
         if not raw.empty:
@@ -136,10 +136,10 @@ def read_games(stream: LineStream) -> Iterator[Game]:
 
 
 def read_game(raw: RawGame) -> Game:
-    """Return the game that its bytes mean."""
+    """Parse the bytes of a game."""
     game = Game(raw.number, raw.line, raw.values)
-    said = game.tags.get("Result", "").strip()
-    game.result = read_result(said) or (UNFINISHED if said in _UNKNOWN else said)
+    result = game.tags.get("Result", "").strip()
+    game.result = read_result(result) or (UNFINISHED if result in _UNKNOWN else result)
     try:
         if raw.flaw:
             raise UsageError(raw.flaw)
@@ -170,7 +170,7 @@ def _place(game: Game, line: int) -> str:
 
 
 class _Broken(Exception):  # noqa: N818
-    """What is wrong with movetext, and where."""
+    """An error in movetext, with its token."""
 
     def __init__(self, token: re.Match[str], reason: str) -> None:
         super().__init__(f"{quote(token[0])} {reason}")
@@ -178,22 +178,22 @@ class _Broken(Exception):  # noqa: N818
 
 
 @dataclass(slots=True)
-class _Told:
-    """What a movetext tells beside moves."""
+class _Remainder:
+    """The content of a movetext besides moves."""
 
     results: list[str] = field(default_factory=list)
-    """Those after the moves, as they stand where nobody knows them."""
+    """The results after the moves; those of unknown spelling are unchanged."""
     closed: bool = True
-    """Whether all comments are."""
+    """Whether all comments are closed."""
     doubts: set[Doubt] = field(default_factory=set)
 
 
-def _play(game: Game, text: str) -> _Told:
-    """Make the moves of the main line, and return what else is told.
+def _play(game: Game, text: str) -> _Remainder:
+    """Make the moves of the main line, and return the other content.
 
-    :raises _Broken: at the first text that is not one.
+    :raises _Broken: at the first token that is out of place.
     """
-    told = _Told()
+    remainder = _Remainder()
     outer: re.Match[str] | None = None
     depth = 0
     for token in TOKEN.finditer(text):
@@ -201,8 +201,8 @@ def _play(game: Game, text: str) -> _Told:
         if kind == "open" and token[0] == "{":
             if not (game.tags or game.moves):
                 raise _Broken(token, "opens a comment that is not closed")
-            told.closed = False
-            return told
+            remainder.closed = False
+            return remainder
         if kind == "open":
             outer = outer or token
             depth += 1
@@ -216,171 +216,175 @@ def _play(game: Game, text: str) -> _Told:
         elif kind == "comment":
             game.comment = token[0].strip("{};").strip()
         elif kind == "result":
-            told.results.append(read_result(token[0]) or token[0])
-        elif not told.results:
-            _move(game, token, told)
+            remainder.results.append(read_result(token[0]) or token[0])
+        elif not remainder.results:
+            _move(game, token, remainder)
         elif _LIKE_A_MOVE.search(token[0]):
             raise _Broken(token, "follows the result")
         else:
-            told.doubts.add(Doubt.STRAY_TEXT)
+            remainder.doubts.add(Doubt.STRAY_TEXT)
     if outer is not None:
         raise _Broken(outer, "opens a variation that is not closed")
-    return told
+    return remainder
 
 
-def _move(game: Game, token: re.Match[str], told: _Told) -> None:
-    """Make a move of the main line; or take down the last word of a game, if it is a result and no move.
+def _move(game: Game, token: re.Match[str], remainder: _Remainder) -> None:
+    """Make a move of the main line, or record the last word of a game if it is a result and not a move.
 
-    ``0-0`` may be both: it is castling if the tag ``Result`` does not say it, and castling is legal.
+    ``0-0`` may be both: it is castling if castling is legal and the tag ``Result`` is not ``0-0``.
 
-    :raises _Broken: if it is neither.
+    :raises _Broken: if the token is neither.
     """
     last = _LIKE_A_RESULT.fullmatch(token[0]) and _AT_END.match(token.string, token.end())
     if last and game.result == BOTH_FORFEIT and read_result(token[0]):
-        told.results.append(read_result(token[0]) or token[0])
+        remainder.results.append(read_result(token[0]) or token[0])
         return
     if len(game.moves) >= MOST_PLIES:
-        raise _Broken(token, f"goes beyond {MOST_PLIES:,} plies, the most that is read of one game")
+        raise _Broken(token, f"exceeds {MOST_PLIES:,} plies, the maximum for one game")
     try:
         game.board.push(move_of(game.board, token))
     except ValueError:
         if not last:
             raise _Broken(token, "is not a legal move") from None
-        told.results.append(read_result(token[0]) or token[0])
+        remainder.results.append(read_result(token[0]) or token[0])
         return
     game.comment = ""
     numbered = last and token.string[: token.start()].rstrip().endswith((".", "…"))
     if last and not numbered and game.result not in RESULTS:
-        told.doubts.add(Doubt.CASTLING)
+        remainder.doubts.add(Doubt.CASTLING)
 
 
 def move_of(board: chess.Board, token: re.Match[str]) -> chess.Move:
-    """Return the move that a token of movetext means.
+    """Return the move that a token of movetext stands for.
 
-    :raises ValueError: if it is not legal.
+    :raises ValueError: if the move is not legal.
     """
-    if len(token[0]) > _LONGEST:
+    if len(token[0]) > _MAX_MOVE_LENGTH:
         raise chess.InvalidMoveError(quote(token[0]))
-    san = _GLUED.sub("", token[0])
-    without = _GLUED.sub("", _CODED.sub("", san))
+    san = _ATTACHED.sub("", token[0])
+    without = _ATTACHED.sub("", _ATTACHED_CODE.sub("", san))
     try:
         return parse_san(board, _with_letters(san))
     except ValueError:
         if without == san:
             raise
-        return parse_san(board, _with_letters(without))  # e8N is a promotion, and h3N a novelty
+        return parse_san(board, _with_letters(without))  # e8N is a promotion, h3N a novelty
 
 
 def _with_letters(san: str) -> str:
-    """Return a move with letters for the zeros of castling."""
+    """Return a move with letters in place of zeros in castling."""
     return san.upper().replace("0", "O") if _CASTLING.fullmatch(san) else san
 
 
-def _doubt(game: Game, raw: RawGame, told: _Told) -> None:
-    """Note the result of a game, and what is doubtful about it."""
-    text = game.tags.get("Result", "").strip()
-    said, plies, moves, over = read_result(text), raw.plies, len(game.moves), bool(told.results)
-    if game.result not in _DECIDED and over:
-        game.result = next((one for one in told.results if one in _DECIDED), told.results[0])
-    every = {*told.results, *([said] if said else [])}
-    unknown = text not in _UNKNOWN and said is None
-    ends = not any(game.board.generate_legal_moves())
-    missing = told.closed and not over and said in _DECIDED
-    cut = missing or not (told.closed or over)
-    truncated = not ends and (cut if plies is None else plies > moves)
+def _doubt(game: Game, raw: RawGame, remainder: _Remainder) -> None:
+    """Set the result of a game, and the doubts about it."""
+    text, results = game.tags.get("Result", "").strip(), remainder.results
+    tagged, plies, moves, over = read_result(text), raw.plies, len(game.moves), bool(results)
+    if game.result not in _FINISHED and over:
+        game.result = next((one for one in results if one in _FINISHED), results[0])
+    distinct = {*results, *([tagged] if tagged else [])}
+    unknown = text not in _UNKNOWN and tagged is None
+    terminal = not any(game.board.generate_legal_moves())
+    missing = remainder.closed and not over and tagged in _FINISHED
+    cut = missing or not (remainder.closed or over)
+    truncated = not terminal and (cut if plies is None else plies > moves)
     on_board = ("0-1" if game.board.turn else "1-0") if game.board.is_check() else "1/2-1/2"
     found = {
         Doubt.TRUNCATED: truncated,
-        Doubt.UNCLOSED_COMMENT: not told.closed,
-        Doubt.RESULT: (over and len(every) > 1) or (missing and not truncated),
-        Doubt.UNKNOWN_RESULT: unknown or any(read_result(one) is None for one in told.results),
+        Doubt.UNCLOSED_COMMENT: not remainder.closed,
+        Doubt.RESULT: (over and len(distinct) > 1) or (missing and not truncated),
+        Doubt.UNKNOWN_RESULT: unknown or any(read_result(one) is None for one in results),
         Doubt.BOTH_FORFEIT: game.result == BOTH_FORFEIT,
-        Doubt.CASTLING: Doubt.CASTLING in told.doubts,
-        Doubt.FINAL_POSITION: ends and game.result in _DECIDED and game.result != on_board,
+        Doubt.CASTLING: Doubt.CASTLING in remainder.doubts,
+        Doubt.FINAL_POSITION: terminal and game.result in _FINISHED and game.result != on_board,
         Doubt.PLY_COUNT: plies not in (None, moves) and not truncated,
-        Doubt.STRAY_TEXT: Doubt.STRAY_TEXT in told.doubts,
+        Doubt.STRAY_TEXT: Doubt.STRAY_TEXT in remainder.doubts,
         Doubt.DUPLICATE_TAG: any(
             game.tags[tag.name] != tag.value for tag in raw.tags if tag.name not in _REPLACED
         ),
         Doubt.MALFORMED_TAG: raw.malformed,
         Doubt.TAG_NAME: raw.other_case,
     }
-    game.doubts = tuple(doubt for doubt, is_so in found.items() if is_so)
+    game.doubts = tuple(doubt for doubt, applies in found.items() if applies)
 
 
-def _start(given: dict[str, str]) -> Fen:
-    """Return the start position of a game.
+def _start(values: dict[str, str]) -> Fen:
+    """Return the start position of a game, by the values of its tags.
 
-    :raises UsageError: if it is of a variant, or means nothing.
+    :raises UsageError: if a value is invalid, or the variant is not chess.
     """
-    given = {name: legible(value).strip() for name, value in given.items() if value not in _UNKNOWN}
-    if "Variant" in given:
-        from chess.pgn import Headers  # imports the protocols of engines, too
+    values = {name: legible(value).strip() for name, value in values.items() if value not in _UNKNOWN}
+    if "Variant" in values:
+        from chess.pgn import Headers  # also imports chess.engine, which is slow
 
         try:
-            known = Headers({"Variant": given["Variant"]}).variant() is chess.Board
+            is_chess = Headers({"Variant": values["Variant"]}).variant() is chess.Board
         except ValueError:
-            known = False
-        if not known:
-            raise UsageError(f"the variant {quote(given['Variant'])} is not refereed here")
-    fen = parse_fen(given.get("FEN", chess.STARTING_FEN))
-    accrued = given.get(tags.ACCRUED_BEFORE)
+            is_chess = False
+        if not is_chess:
+            raise UsageError(f"the variant {quote(values['Variant'])} is not refereed here")
+    fen = parse_fen(values.get("FEN", chess.STARTING_FEN))
+    accrued = values.get(tags.ACCRUED_BEFORE)
     return fen if accrued is None else Fen(fen.board, GScore.parse(accrued))
 
 
 def doubts_of_start(start: Fen) -> tuple[Doubt, ...]:
-    """Take away an en passant square that no pawn has passed, and return what does not count of a start.
+    """Return the doubts about a start position, and remove an impossible en passant square from it.
 
-    A seventh field no better than the position's own score changes nothing, such as cuteRMob's ``G218.0``.
+    A seventh field that is the position score or has a higher rank, such as cuteRMob's ``G218.0``, is no
+    doubt, because it changes nothing.
 
     :raises UsageError: if the position is not valid.
     """
     impossible = without_impossible_en_passant(start.board)
     validate(start.board)
-    seventh, unheard = start.seventh, False
+    seventh, ignored = start.seventh, False
     if seventh is not None and start.accrued is None:
         own = position_score(start.board)
-        unheard = seventh.rank <= own.rank and seventh != own
-    return (Doubt.EN_PASSANT,) * impossible + (Doubt.SEVENTH_FIELD,) * unheard
+        ignored = seventh.rank <= own.rank and seventh != own
+    return (Doubt.EN_PASSANT,) * impossible + (Doubt.SEVENTH_FIELD,) * ignored
 
 
 _SIGNS: Final = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
-"""Numeric annotation glyphs (NAGs) that are written as signs: section 10 of the PGN standard."""
+"""Numeric annotation glyphs (NAGs) with a sign of their own (section 10 of the PGN standard)."""
 _NUMBERED: Final = re.compile(r"\$(\d{1,3})", re.ASCII)
-_MOST_NAG: Final = 255
+_MAX_NAG: Final = 255
 
 
 class VariationMove(NamedTuple):
     """A move of a variation."""
 
     after: int
-    """The number of the position that it is made in: 0 for the first one, then those after the moves of the
-    main line, then those after the moves of variations, as they stand in the text."""
+    """Number of the position before the move. The start position has number 0; the positions after the moves
+    of the main line follow, then those after the moves of variations, in the order of the text."""
     move: chess.Move
 
 
 class Variations(NamedTuple):
-    """Those of a game."""
+    """The variations of a game."""
 
     moves: list[VariationMove]
     cut: int
-    """How many of them go on with what is not a legal move, and are left out from there."""
+    """Number of variations that are cut off before an illegal move."""
     comments: dict[int, str]
-    """By the number of the position that they stand after, those of the main line included."""
+    """Comments by the number of the position after which they stand, including those of the main line."""
     nags: Mapping[int, list[int]]
-    """The numeric annotation glyphs of moves, by the number of the position that a move leads to."""
+    """The numeric annotation glyphs of moves, by the number of the position after the move."""
 
 
 def read_variations(raw: RawGame, game: Game) -> Variations:
-    """Return the variations, comments and glyphs of a sound game that was read from bytes."""
+    """Return the variations, comments and glyphs of a game that can be read.
+
+    :param raw: the bytes of the game.
+    """
     board, here = game.start.board.copy(stack=False), 0
-    before: int | None = None  # the number of the position before the last move; None if there is none
+    before: int | None = None  # number of the position before the last move; None at a beginning
     readable, moves, cut = True, list[VariationMove](), 0
     comments, nags = dict[int, str](), defaultdict[int, list[int]](list)
     outer: list[tuple[chess.Board, int, int | None, bool]] = []
     for token in TOKEN.finditer(plain_movetext(raw.data[raw.movetext :])):
         if token.lastgroup == "move" and not outer and here == len(game.moves):
-            continue  # a result that looks like a move, or text behind it
+            continue  # a result that looks like a move, or text after it
         if token.lastgroup == "move" and readable:
             try:
                 move = move_of(board, token)
@@ -407,14 +411,14 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
                 board.pop()
                 here, before = before, None
         elif token[0] == "{":
-            break  # a comment that is not closed is the end
+            break  # nothing after an unclosed comment is read
         elif token.lastgroup == "close":
             board, here, before, readable = outer.pop()
     return Variations(moves, cut, comments, nags)
 
 
 def _nags(text: str) -> list[int]:
-    """Return the number of the glyph that a text is; nothing if it is none."""
+    """Return the number of the glyph that a text stands for, in a list; empty if it is no glyph."""
     numbered = _NUMBERED.fullmatch(text)
     number = int(numbered[1]) if numbered else _SIGNS.get(text, 0)
-    return [number] if 0 < number <= _MOST_NAG else []
+    return [number] if 0 < number <= _MAX_NAG else []

@@ -1,9 +1,9 @@
-"""How results and characters of PGN are spelled, and what is meant.
+"""The spellings of results and characters in PGN.
 
 Programs and sites write results in these ways:
 
 =====================  ==============================================================================
-who                    what is written
+source                 results
 =====================  ==============================================================================
 PGN standard (1994)    ``1-0``, ``0-1``, ``1/2-1/2``, ``*``
 lichess (scalachess)   also ``½`` for ``1/2``; a hyphen, a dash, ``_`` or ``:`` between the sides; ``+``
@@ -23,7 +23,7 @@ _FIGURINES: Final = dict(zip("♔♕♖♗♘♙♚♛♜♝♞♟", [*"KQRBN", 
 _OTHERS: Final = {"\xd7": "x", "\u2236": ":", "\u2044": "/", "\u2215": "/", "\u0394": "\u25b3"}
 _SIGNS: Final = {"\u203c": "!!", "\u2047": "??", "\u2048": "?!", "\u2049": "!?"}
 _LETTERS_O: Final = "\u041e\u039f"
-"""The Cyrillic and the Greek one."""
+"""The Cyrillic and the Greek letter O."""
 _PLAIN: Final = Legible(str.maketrans(dict.fromkeys(_LETTERS_O, "O") | _FIGURINES | _OTHERS | _SIGNS))
 _COMMENT_OR_NOT: Final = re.compile(r"\{[^}]*\}?|;[^\r\n]*|[^{;]+")
 
@@ -37,13 +37,14 @@ codecs.register_error("tbgen.latin-1", _as_latin_1)
 
 
 def decode(data: bytes) -> str:
-    """Return a text in UTF-8, as the export format has it; other bytes are Latin-1, as PGN once was."""
+    """Decode a text from UTF-8; bytes that are not UTF-8 are read as Latin-1, the old encoding of PGN."""
     return data.decode("utf-8", "tbgen.latin-1")
 
 
 def plain(text: str) -> str:
-    """Return a text with hyphens for all dashes, letters for figurines, blanks for control characters, and
-    without what is invisible.
+    """Replace dashes by hyphens, figurines by letters and control characters by spaces in a text.
+
+    Invisible characters are removed.
 
     >>> plain("♘f3\\u200b 0–1\\x1a")
     'Nf3 0-1 '
@@ -52,10 +53,7 @@ def plain(text: str) -> str:
 
 
 def plain_movetext(data: bytes) -> str:
-    """Return a movetext whose comments are as they stand, and all else as :func:`plain` has it.
-
-    It has the line breaks of the bytes.
-    """
+    """Decode a movetext, and apply :func:`plain` outside its comments; line breaks are kept."""
     text = decode(data)
     if not ODD.search(text):
         return text
@@ -63,7 +61,7 @@ def plain_movetext(data: bytes) -> str:
 
 
 BOTH_FORFEIT: Final = "0-0"
-"""Both sides have lost."""
+"""The result of a game that both sides have lost."""
 UNFINISHED: Final = "*"
 
 _WON, _LOST, _HALF = r"1(?:[.,]0+)?", r"0(?:[.,]0+)?", r"(?:1\s*/\s*2|½|0?[.,]50*)"
@@ -88,20 +86,20 @@ IN_MOVETEXT: Final = (
     rf"|(?!(?:\d+[.…]+)?(?:0-0(?![.,\d])|{_UNMISTAKABLE})){_POINTS}{_BETWEEN}{_POINTS}|[01]\s+[01])"
     rf"(?=(?>\s|\*|\{{[^}}]*\}}|;[^\r\n]*)*+\Z))"
 )
-"""A pattern of results in plain movetext, where ``0-0`` may be castling, and ``+-`` is said of a move.
+"""A pattern of results in plain movetext, without ``0-0``, which may be castling, and ``+-``, an annotation.
 
-At the end it is also what may be a variation, a sign or a number elsewhere, known or not: ``(1-0)``,
-``+ - -``, ``1.5-0.5``.
+At the end of the movetext it also matches texts that elsewhere may be a variation, an annotation or a number:
+``(1-0)``, ``+ - -``, ``1.5-0.5``, whether or not the result is a known one.
 """
 _AT_END: Final = re.compile(
     rf"(?:(?:\A|[\s)}}]|(?=\*)){_UNMISTAKABLE}|\(\s*{_UNMISTAKABLE}\s*\))[^\w(){{}}\[\]]*\Z"
 )
 TAIL: Final = 64
-"""Bytes in which a result stands at the end of a text, with what is behind it."""
+"""Number of bytes at the end of a text in which a result is searched for."""
 
 
 def read_result(text: str) -> str | None:
-    """Return a result as PGN has it, or :data:`BOTH_FORFEIT`; None if a text is no result.
+    """Return the result that a text stands for, in the spelling of PGN or :data:`BOTH_FORFEIT`; else None.
 
     >>> read_result("1 : 0"), read_result("0,5–0,5"), read_result("+:-"), read_result("0 - 0")
     ('1-0', '1/2-1/2', '1-0', '0-0')
@@ -113,5 +111,5 @@ def read_result(text: str) -> str | None:
 
 
 def ends_with_result(movetext: bytes) -> bool:
-    """Tell whether a result is the last of a movetext that has no comments."""
+    """Return whether a movetext without comments ends with a result."""
     return _AT_END.search(plain(decode(movetext[-TAIL:]))) is not None

@@ -6,7 +6,7 @@ from tbgen.board.variant import Variant, unlisted
 
 
 class ResultTags(NamedTuple):
-    """The names of the tags that tell the result by one variant; a tagging by it replaces them all."""
+    """The names of the tags that describe the result by one variant; tagging by the variant replaces all."""
 
     result: str
     """The result as a G-score, such as ``-G5.5``."""
@@ -15,18 +15,18 @@ class ResultTags(NamedTuple):
     accrued: str
     """The accrued score when the game ended; tbgen's own."""
     bounds: str
-    """What best play is proved to come to where the result is not exact, such as ``-G4.5 G2.0``, White's
-    worse end first; tbgen's own."""
+    """The proved bounds of a result that is not exact, such as ``-G4.5 G2.0``, the worse one for White first;
+    tbgen's own."""
     doubts: str
-    """What is doubtful about the game, such as ``truncated, result``; tbgen's own."""
+    """The doubts about the game, such as ``truncated, result``; tbgen's own."""
     cutoff: str
     scoring: str
     fifty_moves: str
-    """The 50-move rule that the game was refereed by, such as ``legacy``; tbgen's own."""
+    """The 50-move rule by which the game was refereed, such as ``legacy``; tbgen's own."""
 
     @classmethod
     def of(cls, prefix: str) -> Self:
-        """Return the names that begin so."""
+        """Return the names with a prefix."""
         names = ("Result", "Basis", "Accrued", "Bounds", "Doubts", "Cutoff", "Scoring", "FiftyMoveRule")
         return cls(*(prefix + name for name in names))
 
@@ -45,19 +45,19 @@ RESULT: Final = {variant: ResultTags.of(_prefix(variant)) for variant in Variant
 R: Final = RESULT[Variant.R_MOBILITY]
 
 POINTS: Final = "Points"
-"""The points of White and Black by the last tagging, such as ``0.6250-0.3750`` or ``1-0``."""
+"""Tag with the points of White and Black by the last tagging, such as ``0.6250-0.3750`` or ``1-0``."""
 
 KOMI: Final = "Komi"
-"""The komi; it belongs to the opening, and is never replaced."""
+"""Tag with the komi; it belongs to the opening and is never replaced."""
 
 LEGACY: Final = "Legacy"
-"""The plain 50-move rule; cuteRMob writes the tag without a value."""
+"""Tag for the plain 50-move rule, which cuteRMob writes without a value."""
 
 ACCRUED_BEFORE: Final = "FENAccrued"
-"""The accrued score of the start position, whose FEN has six fields then."""
+"""Tag with the accrued score of the start position, whose FEN then has six fields."""
 
 REPLACED: Final = {variant: frozenset({POINTS, *names}) for variant, names in RESULT.items()}
-"""All tags that tagging by a variant replaces."""
+"""All tags that tagging by a variant replaces, by variant."""
 
 READ: Final = frozenset(
     {
@@ -65,4 +65,4 @@ READ: Final = frozenset(
         *("Termination", "TerminationDetails", "TimeControl", "WhiteElo", "BlackElo", KOMI, LEGACY),
     }
 ).union([ACCRUED_BEFORE], *REPLACED.values())
-"""All tags that are read; others only pass."""
+"""All tags that are read; others are passed through unread."""

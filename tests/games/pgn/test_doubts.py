@@ -162,7 +162,7 @@ def test_a_game_that_is_too_long_is_broken(monkeypatch: pytest.MonkeyPatch) -> N
         assert max(len(game.raw.data) for game in found) < 2 * len(words)
         told = [game for game in found if not game.raw.empty]
         assert [game.raw.number for game in told] == [1, 2, 3, 4, 5, 6]
-        assert ["the most that is read" in str(game.error) for game in told] == [False, True, False] * 2
+        assert ["the maximum for one game" in str(game.error) for game in told] == [False, True, False] * 2
         begins, half = [game.raw.line for game in told], text.count("\n") // 2
         assert begins[3:] == [line + half for line in begins[:3]]
 

@@ -140,7 +140,7 @@ def test_what_proves_the_points_is_a_proof(tablebase: Tablebase) -> None:
     assert not judged(tablebase, "-G4.5 G2.0", require_tables=True).proven
     late = Solver(total=0.0, prove=Prover({}))
     assert said(adjudicate(LOCKED, tablebase, solver=late)) == ("-G8.5", "played", None, False)
-    with pytest.raises(UnprovenError, match="solving has proved nothing of it"):
+    with pytest.raises(UnprovenError, match="solving has proved nothing about it"):
         adjudicate(LOCKED, tablebase, solver=late, require_proof=True)
 
 
