@@ -104,7 +104,7 @@ def test_a_test_by_games_says_that_there_are_pairs(capsys: Capture) -> None:
     assert standings(capsys, *words)["sprt"]["player"] == "greedy"
     told = " ".join(scored(capsys, *words, "--tables", "sprt").split())
     assert "greedy against sf, by games;" in told
-    assert "12 of these games make pairs of reversed colours; tbgen score --pairs tests these." in told
+    assert "12 of these games form pairs of reversed colours; tbgen score --pairs tests these." in told
     assert "these games" not in scored(capsys, *words, "--tables", "sprt", "--pairs")
 
 

@@ -134,7 +134,7 @@ def test_every_format_says_what_is_not_proved(capsys: Capture, tmp_path: Path) -
     for form in ("text", "markdown", "html"):
         assert sentence in " ".join(found[form].split())
         assert "at least" in found[form]
-    bounds = csv.DictReader(io.StringIO(found["csv"].partition("What is proved of places and sums\n")[2]))
+    bounds = csv.DictReader(io.StringIO(found["csv"].partition("Proved bounds of places and sums\n")[2]))
     row = next(bounds)
     assert [row[key] for key in ("place", "player", "best", "worst", "unproven", "least", "most")] == [
         *("1", "B", "1", "2", "1", "0.0", "1.0"),

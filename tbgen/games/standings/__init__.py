@@ -1,4 +1,4 @@
-"""What the games of a tournament add up to: standings, crosstables, Elo, SPRT, histograms."""
+"""Statistics of the games of a tournament: standings, crosstables, Elo, SPRT, histograms."""
 
 from tbgen.games.standings.elo import elo, sprt
 from tbgen.games.standings.record import GameRecord

@@ -1,10 +1,10 @@
-"""Standings as JSON documents: tbgen's own, and those that the page of TCEC reads.
+"""Standings as JSON documents: tbgen's own, and those that TCEC's page reads.
 
-TCEC's Cute Chess writes crosstable and schedule of an event: ``generateCrossTable`` and
+TCEC's Cute Chess writes the crosstable and the schedule of an event: ``generateCrossTable`` and
 ``generateSchedule`` in ``projects/cli/src/enginematch.cpp`` of github.com/TCEC-Chess/tceccutechess (30
 April 2021). TCEC's server adds ``RMobilityScore``, ``DirectEncounter`` and ``RMobilityResult``. The page,
-github.com/TCEC-Chess/tcecgui (14 September 2024), reads it in ``analyse_crosstable`` and ``update_table``
-of ``js/game.js``; it knows the ``Color`` of a score, too.
+github.com/TCEC-Chess/tcecgui (14 September 2024), reads them in ``analyse_crosstable`` and ``update_table``
+of ``js/game.js``; it also reads the ``Color`` of a score.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SIDES: Final = {"white": True, "black": False}
 
 
 def document(result: Standings) -> dict[str, Any]:
-    """Return standings and games for JSON; numbers are not rounded, and what is infinite is null."""
+    """Return standings and games for JSON; numbers are not rounded, and infinite ones become null."""
     least, most = result.numbers_of_games
     answer: dict[str, Any] = {
         "scoring": result.scheme,
@@ -56,8 +56,8 @@ def document(result: Standings) -> dict[str, Any]:
     }
     if result.sprt is not None:
         answer["sprt"] = _sprt(result.sprt, result)
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))  # of fractions
-    return found
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))  # no fractions
+    return plain
 
 
 def _sprt(test: Sprt, result: Standings) -> dict[str, Any]:
@@ -69,16 +69,16 @@ def _sprt(test: Sprt, result: Standings) -> dict[str, Any]:
 
 def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
     outcome, own = game.outcome, game.outcome.settings.scoring
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: getattr(game, name) for name in ("file", "number", "round", "white", "black", "classical")
     }
-    told |= {name: str(getattr(outcome, name)) for name in ("accrued", "value", "basis")}
-    told["points"] = replace(own, scheme=result.scheme).points(outcome.value)._asdict()
+    fields |= {name: str(getattr(outcome, name)) for name in ("accrued", "value", "basis")}
+    fields["points"] = replace(own, scheme=result.scheme).points(outcome.value)._asdict()
     if outcome.bounds is not None:
-        told["bounds"] = outcome.bounds.document()
+        fields["bounds"] = outcome.bounds.document()
     if outcome.doubts:
-        told["doubts"] = outcome.doubts
-    return told
+        fields["doubts"] = outcome.doubts
+    return fields
 
 
 def _player(player: Player, certainty: Certainty) -> dict[str, Any]:
@@ -117,38 +117,38 @@ def _histogram(held: Mapping[int, int]) -> dict[str, int]:
 
 
 _K_FACTOR: Final = 32
-"""Elo points that a game can give at the most, as TCEC's Cute Chess has it."""
+"""Maximum gain of a game in Elo points, as in TCEC's Cute Chess."""
 _RATING: Final = re.compile(r"\d{1,5}", re.ASCII)
 _START: Final = re.compile(r"(\d{4})[-.](\d\d)[-.](\d\d)T(\d\d:\d\d:\d\d)")
 _COMMENT: Final = re.compile(rb"\{([^}]*)\}")
 _EVALUATION: Final = re.compile(rb"\bwv=(?P<whites>[-+]?[\w.]+)|\A\s*\+?(?P<own>-?M?[\d.]+)/\d")
-"""In a comment of TCEC, from White's view; or of Cute Chess, from the view of the side that has moved."""
+"""An evaluation in a comment: of TCEC, for White, or of Cute Chess, for the side that has moved."""
 _ENDINGS: Final = {
     Basis.STALEMATE: "Stalemate",
     Basis.REPETITION: "3-fold repetition",
     Basis.FIFTY_MOVES: "Fifty moves rule",
 }
-"""Ends on the board in the words of Cute Chess."""
+"""Endings on the board in the words of Cute Chess."""
 _WINNERS: Final = {"1-0": "White", "0-1": "Black", "1/2-1/2": "None"}
 
 
 @dataclass
 class TcecEvent:
-    """The games of an event in the order in which they are added, and what their tags say of its players."""
+    """The games of an event for TCEC's page, and the ratings of its players."""
 
     schedule: list[dict[str, Any]] = field(default_factory=list)
-    """A row for each game."""
+    """A row for each game, in the order in which games are added."""
     name: str = ""
-    """What the first game calls it."""
+    """The name of the event, by the tags of the first game."""
     ratings: dict[str, int] = field(default_factory=dict)
-    """Elo points by player, of those whose games tell."""
+    """Elo ratings by player, for players with a rating in their games' tags."""
     _numbers: dict[tuple[str, int], int] = field(default_factory=dict)
-    """The numbers of games by file and number there."""
+    """The numbers of the games in the schedule, by file and number in the file."""
 
     def add(self, game: TaggedGame, record: GameRecord | None) -> None:
-        """Add a game; one that cannot be read has a row, too, so that numbers remain those of the file.
+        """Add a game; a broken game also gets a row, so that the numbers remain those of the file.
 
-        :param record: of the game; None if it is broken.
+        :param record: record of the game; None if the game is broken.
         """
         if game.raw.empty:
             return
@@ -165,17 +165,18 @@ class TcecEvent:
         self.schedule.append(row)
 
     def documents(self, result: Standings) -> dict[str, bytes]:
-        """Return the files, by their names on TCEC's page.
+        """Return the contents of the files, by their names on TCEC's page.
 
-        :param result: the standings of these games.
+        :param result: standings of these games.
         """
-        found = {"crosstable.json": self.crosstable(result), "schedule.json": self.schedule}
-        return {name: msgspec.json.encode(document) + b"\n" for name, document in found.items()}
+        files = {"crosstable.json": self.crosstable(result), "schedule.json": self.schedule}
+        return {name: msgspec.json.encode(document) + b"\n" for name, document in files.items()}
 
     def crosstable(self, result: Standings) -> dict[str, Any]:
         """Return the crosstable of the standings of these games.
 
-        Sums of r-mobility are exponential, with four decimals; all else goes by points in chess.
+        Sums of r-mobility are exponential points with four decimals; all other numbers are by points in
+        chess.
         """
         field = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
         names = list(field.players)
@@ -229,14 +230,14 @@ class TcecEvent:
         }
 
     def _gain(self, seat: Seat) -> float:
-        """Return the Elo points that a game has given a player by its result in chess."""
+        """Return the Elo points that a player has gained in a game, by its result in chess."""
         white, black = (self.ratings.get(name, 0) for name in (seat.game.white, seat.game.black))
         lead = white - black if seat.white else black - white
         return _K_FACTOR * (seat.halves / 2 - 1 / (1 + 10 ** (-lead / 400)))
 
 
 def _abbreviations(names: Sequence[str]) -> Iterator[str]:
-    """Yield the first letter of each name and the next one that tells it apart, or a number.
+    """Yield a unique abbreviation of each name: its first letter, and another letter or a number.
 
     >>> list(_abbreviations(["Stockfish", "Stoofvlees", "S", "s"]))
     ['St', 'So', 'S1', 'S2']
@@ -253,20 +254,20 @@ def _abbreviations(names: Sequence[str]) -> Iterator[str]:
 
 
 def _finished(game: TaggedGame, record: GameRecord, tags: dict[str, str]) -> dict[str, Any]:
-    """Return what the schedule says of a game that has been played, or is being played."""
+    """Return the fields of the schedule for a finished or running game."""
     outcome, read = record.outcome, read_game(game.raw)
-    known = record.classical in RESULTS
+    finished = record.classical in RESULTS
     opening = ", ".join(filter(None, (tags.get("Opening"), tags.get("Variation"))))
     start = _START.match(tags.get("GameStartTime", ""))
     row = {
         "Result": record.classical,
-        "RMobilityResult": str(outcome.value) if known else "",
+        "RMobilityResult": str(outcome.value) if finished else "",
         "Moves": (len(read.moves) + 1) // 2,
         "Duration": tags.get("GameDuration", ""),
         "Start": "{3} on {0}.{1}.{2}".format(*start.groups()) if start else "",
         "ECO": tags.get("ECO", ""),
         "Opening": opening,
-        "Termination": tags.get("TerminationDetails") or (_ending(outcome) if known else "in progress"),
+        "Termination": tags.get("TerminationDetails") or (_ending(outcome) if finished else "in progress"),
         "FinalFen": read.board.fen(),
         **_evaluations(game.raw.data[game.raw.movetext :], white=not read.board.turn),
     }
@@ -274,14 +275,14 @@ def _finished(game: TaggedGame, record: GameRecord, tags: dict[str, str]) -> dic
 
 
 def _ending(outcome: Outcome) -> str:
-    """Return how a game ended in the words of Cute Chess, or in those of its PGN."""
+    """Return the ending of a game in the words of Cute Chess, or in those of its PGN."""
     if outcome.basis is Basis.MATE:
         return f"{'White' if outcome.value.white else 'Black'} mates"
     return _ENDINGS.get(outcome.basis, outcome.ending.rpartition(" by adjudication: ")[2])
 
 
 def _evaluations(movetext: bytes, *, white: bool) -> dict[str, str]:
-    """Return the last evaluations of both engines from White's view, of those that the last comments have.
+    """Return the evaluations of both engines for White, from the last two comments.
 
     :param white: whether White has made the last move.
     """

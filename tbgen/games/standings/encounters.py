@@ -1,7 +1,7 @@
-"""The games of a running event: whole encounters count, and the test takes them in the order of the schedule.
+"""The games of a running event, of which only complete encounters count, and its test.
 
-Short games end first, so a test of the games that happen to be finished would favour the quicker winner. It
-takes the encounters from the first one up to the first that is not finished, and no other.
+Short games end first, so a test of all games that happen to be finished would favour the quicker winner. The
+test therefore uses only the encounters that precede the first incomplete one in the schedule.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ _KEY: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
 
 class Key(NamedTuple):
-    """The place of a game in its event, as the tag ``Round`` has it."""
+    """The place of a game in its event, in the form of the tag ``Round``."""
 
     round: int
-    """Counted from 1."""
+    """Number of the round, from 1."""
     encounter: int
-    """Of a round, counted from 1: two players with one opening."""
+    """Number of the encounter in its round, from 1."""
     game: int
-    """Of an encounter, counted from 1."""
+    """Number of the game in its encounter, from 1."""
 
     def __str__(self) -> str:
         return ".".join(map(str, self))
 
     @classmethod
     def parse(cls, text: str) -> Key | None:
-        """Read the tag; None if it has another form."""
+        """Parse the tag; return None if it has another form."""
         match = _KEY.fullmatch(text)
         return None if match is None else cls(*map(int, match.groups()))
 
 
 def finished_game(raw: RawGame, file: str, options: GameOptions) -> GameRecord | None:
-    """Return what the tags of a game say; None unless they are those of a finished game of an event.
+    """Return the record of a game, by its tags; None if they are not those of a finished game of an event.
 
-    :param file: the name of the file, for the record.
+    :param file: name of the file, for the record.
     """
     tags = raw.values
     record = GameRecord.of(file, TaggedGame(raw, outcome_of_tags(tags, options), None))
@@ -64,19 +64,19 @@ class MatchScore:
     player: str
     opponent: str
     points: Fraction
-    """Of the player, in whole encounters."""
+    """Points of the player in complete encounters."""
     games: int
-    """In whole encounters."""
+    """Number of games in complete encounters."""
     elo: Elo | None
-    """None before the first encounter is whole."""
+    """The Elo difference; None before the first encounter is complete."""
     test: Sprt | None
-    """None without a test."""
+    """The state of the test; None without one."""
 
 
 class Encounters:
     """The finished games of an event, by encounters.
 
-    :param players: of the event; the score of a match is that of the first.
+    :param players: players of the event; the score of a match is that of the first one.
     :param games: number of games of an encounter.
     """
 
@@ -84,11 +84,11 @@ class Encounters:
         self.games: dict[Key, GameRecord] = {}
         self._players, self._size, self._test = players, games, test
         self._shares: dict[tuple[int, int], float] = {}
-        """By round and encounter: the first player's points per game of whole encounters of a match."""
+        """The first player's points per game in complete encounters of a match, by round and encounter."""
         self._points = Fraction()
         self._tested: list[float] = []
-        self._found: Sprt | None = None
-        """The state of the test when it was last computed."""
+        self._last_test: Sprt | None = None
+        """The last computed state of the test."""
 
     def __len__(self) -> int:
         return len(self.games)
@@ -109,47 +109,53 @@ class Encounters:
 
     @property
     def untested(self) -> bool:
-        """Whether :meth:`test` would have to compute."""
-        return self._test is not None and (self._found is None or self._found.count < len(self._tested))
+        """Whether :meth:`test` would have to compute the test anew."""
+        return self._test is not None and (
+            self._last_test is None or self._last_test.count < len(self._tested)
+        )
 
     def complete(self) -> list[GameRecord]:
-        """Return the games of whole encounters, in the order of the schedule."""
+        """Return the games of complete encounters, in the order of the schedule."""
         return [game for key, game in sorted(self.games.items()) if len(self._members(key)) == self._size]
 
     def ends(self) -> dict[str, Counter[str]]:
-        """Return by player how all finished games have ended, such as ``won by mate``, and how many so."""
-        found = {name: Counter[str]() for name in self._players}
+        """Return the number of finished games by player and ending, such as ``won by mate``."""
+        counts = {name: Counter[str]() for name in self._players}
         for game in self.games.values():
             for name, points in ((game.white, game.points), (game.black, 1 - game.points)):
                 word = "level" if 2 * points == 1 else "won" if 2 * points > 1 else "lost"
-                found[name][f"{word} by {game.outcome.basis.value}"] += 1
-        return found
+                counts[name][f"{word} by {game.outcome.basis.value}"] += 1
+        return counts
 
     def test(self) -> Sprt | None:
         """Return the state of the test; None without one."""
         test = self._test
         if test is not None and self.untested:
-            self._found = sprt(tuple(self._tested), *test.numbers, model=test.model, pairs=self._size == 2)
-        return self._found
+            tested = tuple(self._tested)
+            self._last_test = sprt(tested, *test.numbers, model=test.model, pairs=self._size == 2)
+        return self._last_test
 
     def score(self) -> MatchScore | None:
-        """Return the score of a match; None of an event of more players."""
+        """Return the score of a match; None if the event has more than two players."""
         if len(self._players) != 2:
             return None
         shares, count = list(self._shares.values()), len(self._shares)
-        found = elo(shares, pairs=self._size == 2) if shares else None
+        difference = elo(shares, pairs=self._size == 2) if shares else None
         player, opponent = self._players
-        return MatchScore(player, opponent, self._points, self._size * count, found, self.test())
+        return MatchScore(player, opponent, self._points, self._size * count, difference, self.test())
 
     def standings(self, scheme: Scheme) -> Standings | None:
-        """Return the standings by whole encounters, with the test; None before there is one."""
+        """Return the standings by complete encounters, with the test; None before the first of them."""
         records = self.complete()
         if not records:
             return None
         return replace(standings(records, scheme), sprt=self.test(), tested=self._players[0])
 
     def _members(self, key: Key) -> list[GameRecord]:
-        """Return the finished games of the encounter of a game."""
+        """Return the finished games of an encounter.
+
+        :param key: key of any game of the encounter.
+        """
         keys = (key._replace(game=number) for number in range(1, self._size + 1))
         return [self.games[each] for each in keys if each in self.games]
 

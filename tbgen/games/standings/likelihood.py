@@ -1,11 +1,11 @@
-"""How much likelier results are with one strength than with another: generalised likelihood ratios.
+"""Generalised likelihood ratios: the likelihood of results under one strength, relative to another.
 
-Nothing is assumed about how results come about, except how much they are worth on average: of all
-distributions of the results that agree with a strength, the one under which the observed results are
-likeliest stands for it. For a given mean that is the empirical likelihood of A. Owen. M. Van den Bergh has it
-for tests of chess programs in "Comparing the approximations for the generalized log likelihood ratio of a
-multinomial distribution" (proposition 1.1), and for a given mean divided by the standard deviation in
-"Comments on normalized Elo" (section 4.1).
+A strength fixes only the mean of the results (or its ratio to the standard deviation). It is represented by
+the distribution, among all that agree with it, under which the observed results are most likely. With the
+mean fixed, this is the empirical likelihood of A. Owen. M. Van den Bergh derives it for tests of chess
+programs in "Comparing the approximations for the generalized log likelihood ratio of a multinomial
+distribution" (proposition 1.1), and with the mean divided by the standard deviation fixed in "Comments on
+normalized Elo" (section 4.1).
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.float64]
 
 UNSEEN: Final = 1e-3
-"""How often a result counts that might have been seen and was not: without it no strength would be too small
-for a side that has always won."""
+"""Count of a possible result that has not been observed.
+
+With a count of 0, no strength would be too small for a side that has always won.
+"""
 _HALVINGS: Final = 64
 _NARROWINGS: Final = 12
 _STEPS: Final = 400
@@ -29,16 +31,19 @@ _STEPS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How often which result was seen."""
+    """The observed results and their counts."""
 
     values: Numbers
-    """Results from 0 to 1, the smallest first; float64, shape (n,)."""
+    """Results from 0 to 1 in ascending order; float64, shape (n,)."""
     counts: Numbers
-    """How often, :data:`UNSEEN` for those that were not; float64, shape (n,)."""
+    """Count of each result, :data:`UNSEEN` for those that were not observed; float64, shape (n,)."""
 
     @classmethod
     def of(cls, results: Iterable[float], possible: Sequence[float]) -> Sample:
-        """Return the sample of some results and of others that are possible, 0 and 1 among them."""
+        """Return the sample of some results.
+
+        :param possible: results that are possible even if unobserved, including 0 and 1.
+        """
         values, counts = np.unique(np.fromiter(results, dtype=np.float64), return_counts=True)
         unseen = np.setdiff1d(np.array(possible), values)
         order = np.argsort(np.concatenate([values, unseen]))
@@ -54,33 +59,32 @@ class Sample:
         return shares
 
     def with_mean(self, mean: float) -> Numbers:
-        """Return the likeliest distribution with a mean, between 0 and 1: float64, shape (n,)."""
+        """Return the most likely distribution with a mean, which is between 0 and 1: float64, shape (n,)."""
         return _tilt(self.values - mean, self.shares)
 
     def with_ratio(self, ratio: float) -> Numbers:
-        """Return the likeliest distribution whose mean exceeds 1/2 by so many standard deviations.
+        """Return the most likely distribution whose mean is 1/2 plus ``ratio`` standard deviations.
 
         :returns: float64, shape (n,).
         """
         if ratio == 0:
             return self.with_mean(0.5)
-        if ratio < 0:  # seen by the other side
+        if ratio < 0:  # from the point of view of the other side
             mirrored = Sample(1 - self.values[::-1], self.counts[::-1])
             return mirrored.with_ratio(-ratio)[::-1]
         return self._with_positive_ratio(ratio)
 
     def log_ratio(self, first: Numbers, second: Numbers) -> float:
-        """Return the logarithm of how much likelier the sample is under the second distribution."""
+        """Return the logarithm of the sample's likelihood ratio, second distribution to first."""
         return float(self.counts @ (np.log(second) - np.log(first)))
 
     def _with_positive_ratio(self, ratio: float) -> Numbers:
-        """Return the likeliest distribution whose mean is 1/2 and ratio times its standard deviation.
+        """Return the most likely distribution whose mean is 1/2 plus ``ratio`` standard deviations.
 
-        For a given deviation s, and the mean m that goes with it, a likeliest distribution is one of those
-        tilted by values - 1/2 - ratio * s / 2 * (1 + ((values - m) / s)^2). It is one if its mean is m
-        indeed. Iterating from m to the mean of the result may go round in circles, or to a solution that is
-        not the best. So all deviations are tried, coarsely first, and each change of sign of the difference
-        is narrowed down.
+        Let s be a standard deviation and m = 1/2 + ratio * s the mean that belongs to it. The distribution
+        tilted by values - 1/2 - ratio * s / 2 * (1 + ((values - m) / s)^2) is a candidate if its mean is
+        indeed m. Fixed-point iteration on m may cycle, or converge to a solution that is not the best. So s
+        is scanned on a coarse grid, and each sign change of the difference between both means is refined.
         """
         coarse = np.geomspace(1e-7, 0.5 / ratio if ratio > 1 else 0.5, _STEPS)
         brackets = self._changes(ratio, coarse)
@@ -91,14 +95,14 @@ class Sample:
         return max(candidates, key=lambda distribution: float(self.shares @ np.log(distribution)))
 
     def _changes(self, ratio: float, deviations: Numbers) -> list[tuple[float, float]]:
-        """Return neighbouring deviations between which the difference of the means changes its sign."""
+        """Return pairs of neighbouring deviations between which the difference of the means changes sign."""
         possible, tilted = self._distributions(ratio, deviations)
         differences = tilted @ self.values - (0.5 + ratio * deviations)
         changed = possible[:-1] & possible[1:] & ((differences[:-1] > 0) != (differences[1:] > 0))
         return [(float(deviations[at]), float(deviations[at + 1])) for at in np.flatnonzero(changed)]
 
     def _distributions(self, ratio: float, deviations: Numbers) -> tuple[npt.NDArray[np.bool_], Numbers]:
-        """Return for which deviations there is a distribution, and the distributions, one in a row."""
+        """Return a mask of the deviations that have a distribution, and the distributions, one per row."""
         spread = deviations[:, None]
         surprise = (self.values - 0.5 - ratio * spread) / spread
         excess = self.values - 0.5 - ratio * spread / 2 * (1 + surprise**2)
@@ -109,11 +113,11 @@ class Sample:
 
 
 def _tilt(excess: Numbers, shares: Numbers) -> Numbers:
-    """Return the likeliest distribution under which something has mean 0.
+    """Return the most likely distribution under which a quantity has mean 0.
 
-    It is shares / (1 + t * excess) with the one t for which that is so, found by halving.
+    It is shares / (1 + t * excess), with the unique suitable t, which is found by bisection.
 
-    :param excess: of each result, of both signs: shape (..., n).
+    :param excess: the quantity for each result, with values of both signs: shape (..., n).
     :param shares: observed share of each result, above 0: shape (n,).
     """
     low, high = -1 / excess.max(-1, keepdims=True), -1 / excess.min(-1, keepdims=True)

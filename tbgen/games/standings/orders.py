@@ -1,4 +1,4 @@
-"""The orders of players, which are the rules of events as data, and the places that come of them."""
+"""The orders of players, which are the rules of events as data, and the resulting places."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tbgen.games.standings.tiebreaks import BALANCES, Field, Lead, Number, Tiebr
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What players are ordered by, and what breaks ties: the first that tells players apart decides."""
+    """The points by which players are ordered, and the tiebreaks, of which the first that differs decides."""
 
     name: str
     lead: Lead
     tiebreaks: tuple[str, ...]
-    """By their names, see :data:`tbgen.games.standings.tiebreaks.TIEBREAKS`."""
+    """Names of the tiebreaks (:data:`tbgen.games.standings.tiebreaks.TIEBREAKS`)."""
     rules: str = ""
-    """Whose rules these are, and from when to when; empty if they are nobody's."""
+    """The event or body that uses these rules, and since when; empty for none."""
     source: str = ""
-    """Where they are written down."""
+    """Address of the rules; empty for none."""
 
     def with_tiebreaks(self, names: tuple[str, ...]) -> Order:
-        """Return the order with other tiebreaks, which are nobody's rules."""
+        """Return the order with other tiebreaks and without a source."""
         return Order(self.name, self.lead, names)
 
 
@@ -95,29 +95,29 @@ _ROWS: Final = (
     ),
 )
 ORDERS: Final[Mapping[str, Order]] = {row.name: row for row in _ROWS}
-"""By their names; the first is the default."""
+"""The orders by name; the first is the default."""
 
 
 def order_of(name: str) -> Order:
-    """Return the order of a name.
+    """Return the order with a name.
 
-    :raises UsageError: if there is none.
+    :raises UsageError: if no order has this name.
     """
     if name not in ORDERS:
-        raise UsageError(f"{quote(name)} is no order: expected one of {', '.join(ORDERS)}")
+        raise UsageError(f"{quote(name)} is not an order: expected one of {', '.join(ORDERS)}")
     return ORDERS[name]
 
 
 def placed(players: Sequence[Player], breaks: Sequence[Tiebreak], field: Field) -> list[Player]:
-    """Return the players with their places and what they have by each tiebreak, the best first.
+    """Return the players with their places and their numbers for each tiebreak, best first.
 
-    A tiebreak looks at the players that those before it have left level, once. In the order ``percent`` a
-    player that has met none of them counts as even with them. All this is exact; players that stay level
-    share a place.
+    Each tiebreak is applied once, to the players that are level by the previous ones. In the order
+    ``percent``, a player who has met none of the others counts as even with them. Numbers are compared
+    exactly; players who stay level share a place.
     """
     numbers: dict[str, dict[str, Number]] = {player.name: {} for player in players}
 
-    def parted(level: Sequence[Player], each: Tiebreak) -> Iterator[list[Player]]:
+    def split(level: Sequence[Player], each: Tiebreak) -> Iterator[list[Player]]:
         for player in level:
             numbers[player.name][each.key] = each.value(player, level, field)
 
@@ -129,7 +129,7 @@ def placed(players: Sequence[Player], breaks: Sequence[Tiebreak], field: Field) 
 
     groups = [sorted(players, key=lambda player: player.name)]
     for each in (field.first, *breaks):
-        groups = [part for level in groups for part in parted(level, each)]
+        groups = [part for level in groups for part in split(level, each)]
     ordered: list[Player] = []
     for level in groups:
         place = len(ordered) + 1

@@ -1,4 +1,4 @@
-"""What players have made: points, results, meetings, pairs of games, and the Elo differences they tell."""
+"""The results of players: points, meetings, pairs of games, and Elo differences."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ _COLOURS: Final = ((True, "White"), (False, "Black"))
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A game as one of its players sees it."""
+    """A game from the point of view of one of its players."""
 
     game: GameRecord
     white: bool
+    """Whether the player has White."""
     points: Fraction
-    """Of the player, by the scheme of the standings, exactly."""
+    """Exact points of the player by the scheme of the standings."""
     halves: int
-    """Half points in chess: 0, 1 or 2."""
+    """Half points of the player in chess: 0, 1 or 2."""
 
     @property
     def opponent(self) -> str:
@@ -42,15 +43,17 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What some games of a player come to."""
+    """The sums over some games of a player."""
 
     games: int
     points: Fraction
-    """By the scheme of the standings."""
+    """Points by the scheme of the standings."""
     wins: int
-    """By the result in chess, as draws and losses."""
+    """Number of games won in chess."""
     draws: int
+    """Number of games drawn in chess."""
     losses: int
+    """Number of games lost in chess."""
 
     @property
     def share(self) -> Fraction:
@@ -65,21 +68,21 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """What pairs of games come to: the same start with either colour."""
+    """The results of pairs: two games from the same start with colours reversed."""
 
     shares: Sequence[float]
     """Points per game of each pair, in the order of the files."""
     halves: Sequence[int]
-    """How many pairs brought 0, 1, 2, 3 and 4 half points in chess (pentanomial)."""
+    """Number of pairs with 0, 1, 2, 3 and 4 half points in chess (pentanomial)."""
 
     @property
     def count(self) -> int:
-        """How many pairs there are."""
+        """Number of pairs."""
         return len(self.shares)
 
     @property
     def elo(self) -> Elo | None:
-        """The difference that they tell; None without a pair."""
+        """The Elo difference by the pairs; None without pairs."""
         return elo(self.shares, pairs=True) if self.shares else None
 
 
@@ -88,19 +91,19 @@ class GamesOfPlayer:
     """Games of a player: all of them, those with one colour, or those against one opponent."""
 
     name: str
-    """Of the player."""
+    """Name of the player."""
     seats: list[Seat] = field(default_factory=list)
-    """In order."""
+    """The games, in the order of the files."""
     paired: list[tuple[Seat, Seat]] = field(default_factory=list)
-    """The pairs among them."""
+    """The pairs among the games."""
     byes: int = 0
-    """Games without an opponent, which count as won."""
+    """Number of byes, which count as won games."""
     common: str = ""
-    """The colour, or the opponent; empty of all games."""
+    """The colour or the opponent that the games have in common; empty for all games."""
 
     @cached_property
     def results(self) -> Results:
-        """What they come to, byes among them."""
+        """The results of the games, including byes."""
         counts = Counter(seat.halves for seat in self.seats)
         points = sum((seat.points for seat in self.seats), Fraction(self.byes))
         games, wins = len(self.seats) + self.byes, counts[2] + self.byes
@@ -108,62 +111,62 @@ class GamesOfPlayer:
 
     @cached_property
     def pairs(self) -> Pairs:
-        """What the pairs come to."""
+        """The results of the pairs."""
         halves = Counter(one.halves + other.halves for one, other in self.paired)
         shares = [float((one.points + other.points) / 2) for one, other in self.paired]
         return Pairs(shares, [halves[number] for number in range(5)])
 
     @cached_property
     def given(self) -> Counter[int]:
-        """The number of results that the player holds, by rank."""
+        """Number of results that the player holds, by rank."""
         return Counter(seat.game.value.rank for seat in self.seats if seat.held)
 
     @cached_property
     def suffered(self) -> Counter[int]:
-        """The same for those that the opponent holds."""
+        """Number of results that the opponent holds, by rank."""
         return Counter(seat.game.value.rank for seat in self.seats if not seat.held)
 
 
 @dataclass(frozen=True)
 class Player(GamesOfPlayer):
-    """A player and all that it has made."""
+    """A player with all its games, its place and its tiebreaks."""
 
     place: int = 0
-    """Counted from 1; level players share one."""
+    """Place in the standings, from 1; level players share one."""
     tiebreaks: Mapping[str, Fraction | int | None] = field(default_factory=dict)
-    """What orders players, and then what breaks ties, by the keys of tiebreaks."""
+    """The numbers by which players are ordered, by the keys of tiebreaks; the first orders all players."""
 
     @cached_property
     def points(self) -> Mapping[Scheme, Fraction | None]:
-        """By every scheme; None where the komi of a game allows none."""
+        """Points by every scheme; None if the komi of a game allows none."""
         return {scheme: self._total(scheme) for scheme in Scheme}
 
     @cached_property
     def colours(self) -> Mapping[bool, GamesOfPlayer]:
-        """As White (True) and as Black."""
-        found = {white: GamesOfPlayer(self.name, common=colour) for white, colour in _COLOURS}
+        """Games as White (True) and as Black (False)."""
+        games = {white: GamesOfPlayer(self.name, common=colour) for white, colour in _COLOURS}
         for seat in self.seats:
-            found[seat.white].seats.append(seat)
-        return found
+            games[seat.white].seats.append(seat)
+        return games
 
     @cached_property
     def meetings(self) -> Mapping[str, GamesOfPlayer]:
-        """By opponent."""
-        found = {seat.opponent: GamesOfPlayer(self.name, common=seat.opponent) for seat in self.seats}
+        """Games by opponent."""
+        games = {seat.opponent: GamesOfPlayer(self.name, common=seat.opponent) for seat in self.seats}
         for seat in self.seats:
-            found[seat.opponent].seats.append(seat)
+            games[seat.opponent].seats.append(seat)
         for pair in self.paired:
-            found[pair[0].opponent].paired.append(pair)
-        return found
+            games[pair[0].opponent].paired.append(pair)
+        return games
 
     @property
     def shares(self) -> Sequence[float]:
-        """The points of each game, in order."""
+        """Points of each game, in the order of the files."""
         return [float(seat.points) for seat in self.seats]
 
     @cached_property
     def elo(self) -> Elo:
-        """Against the field."""
+        """The Elo difference against all opponents."""
         return elo(self.shares)
 
     def _total(self, scheme: Scheme) -> Fraction | None:
@@ -194,6 +197,6 @@ def players_of(games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Schem
 
 
 def with_byes(players: Sequence[Player]) -> list[Player]:
-    """Return the players with a bye for each game that one has fewer than the others."""
+    """Return the players with byes, so that all have the same number of games."""
     most = max((len(player.seats) for player in players), default=0)
     return [replace(player, byes=most - len(player.seats)) for player in players]

@@ -1,4 +1,4 @@
-"""Plots of standings, as images within a page."""
+"""Plots of standings, as images embedded in a page."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_HISTOGRAMS: Final = 32
-"""The most players that have a histogram of their results, the best first."""
-_LAST: Final = 17
-"""Rank of the last bar of a histogram, G8.5 and more: what a lone king gives at the least."""
-_NAME: Final = 26
-"""Letters of a name that have room beside a plot."""
-_ROW: Final = 0.3
-"""Inches for a player."""
+_MAX_HISTOGRAMS: Final = 32
+"""Maximum number of players with a histogram of their results, the best first."""
+_LAST_RANK: Final = 17
+"""Rank of the last bar of a histogram, for G8.5 (a bare king with all its moves) and more."""
+_MAX_NAME_LENGTH: Final = 26
+"""Number of letters of a name that fit beside a plot."""
+_ROW_INCHES: Final = 0.3
+"""Height of the row of a player."""
 
 
 def plots(result: Standings) -> dict[str, list[Markup]]:
-    """Return the plots of a page: those of the whole field, and those beside a table by the key of it."""
+    """Return the plots of a page by key: ``field`` for those of all players, or the key of their table."""
     return {
         "field": [points_plot(result), *elo_plot(result)],
-        "given": [histogram_plot(player) for player in result.players[:_MOST_HISTOGRAMS]],
+        "given": [histogram_plot(player) for player in result.players[:_MAX_HISTOGRAMS]],
     }
 
 
 def points_plot(result: Standings) -> Markup:
-    """Return bars of the share of points that each player has made."""
+    """Return a bar chart of each player's share of points."""
     players = result.players
-    with figure(9, 1 + _ROW * len(players)) as drawing:
+    with figure(9, 1 + _ROW_INCHES * len(players)) as drawing:
         panel = _rows(drawing, [player.name for player in players])
         total = result.field.total
         shares = [float(total(player) / player.results.games) for player in players]
@@ -54,21 +54,21 @@ def points_plot(result: Standings) -> Markup:
 
 
 def elo_plot(result: Standings) -> Iterator[Markup]:
-    """Yield the Elo difference of each player with its margin; players without a finite one are left out.
+    """Yield a plot of the players' Elo differences with their margins; nothing if no difference is finite.
 
-    Nothing is drawn if there is none. An unbounded margin goes from edge to edge.
+    Players without a finite difference are left out. An unbounded margin goes from edge to edge.
     """
-    known = [player for player in result.players if math.isfinite(player.elo.difference)]
-    if not known:
+    players = [player for player in result.players if math.isfinite(player.elo.difference)]
+    if not players:
         return
-    margins = [player.elo.margin if math.isfinite(player.elo.margin) else 0.0 for player in known]
+    margins = [player.elo.margin if math.isfinite(player.elo.margin) else 0.0 for player in players]
     reach = 1.1 * max(
-        20.0, *(abs(player.elo.difference) + margin for player, margin in zip(known, margins, strict=True))
+        20.0, *(abs(player.elo.difference) + margin for player, margin in zip(players, margins, strict=True))
     )
-    with figure(9, 1 + _ROW * len(known)) as drawing:
-        panel = _rows(drawing, [player.name for player in known])
+    with figure(9, 1 + _ROW_INCHES * len(players)) as drawing:
+        panel = _rows(drawing, [player.name for player in players])
         panel.axvline(0, color=INK, linewidth=0.8)
-        for place, player in enumerate(known):
+        for place, player in enumerate(players):
             difference, margin = player.elo.difference, player.elo.margin
             ends = max(difference - margin, -reach), min(difference + margin, reach)
             panel.plot(ends, (place, place), color=FIRST, linewidth=2.5, solid_capstyle="butt")
@@ -81,20 +81,23 @@ def elo_plot(result: Standings) -> Iterator[Markup]:
 
 
 def histogram_plot(player: Player) -> Markup:
-    """Return how often which score was the result, the player's own upwards and the opponents' downwards."""
+    """Return a histogram of results, with those that the player holds upwards and the others downwards."""
     given, suffered = _bars(player.given), _bars(player.suffered)
     with figure(9, 2.6) as drawing:
         panel = drawing.subplots()
         drawing.subplots_adjust(left=0.08, right=0.99, top=0.88, bottom=0.12)
-        ranks = range(_LAST + 1)
-        for counts, way, colour, hatch in ((given, 1, FIRST_FILL, None), (suffered, -1, SECOND_FILL, "////")):
-            heights = [way * counts[rank] for rank in ranks]
+        ranks = range(_LAST_RANK + 1)
+        for counts, sign, colour, hatch in (
+            (given, 1, FIRST_FILL, None),
+            (suffered, -1, SECOND_FILL, "////"),
+        ):
+            heights = [sign * counts[rank] for rank in ranks]
             bars = panel.bar(ranks, heights, color=colour, edgecolor=INK, linewidth=0.6, hatch=hatch)
             labels = [str(counts[rank]) if counts[rank] else "" for rank in ranks]
             panel.bar_label(bars, labels, padding=2, fontsize=8)
         panel.axhline(0, color=INK, linewidth=0.8)
         panel.margins(y=0.15)
-        names = [f"{GScore(rank, True)}{'+' if rank == _LAST else ''}" for rank in ranks]
+        names = [f"{GScore(rank, True)}{'+' if rank == _LAST_RANK else ''}" for rank in ranks]
         panel.set_xticks(ranks, names, fontsize=8)
         panel.locator_params(axis="y", integer=True)
         panel.yaxis.set_major_formatter(lambda count, _: f"{abs(count):g}")
@@ -105,17 +108,17 @@ def histogram_plot(player: Player) -> Markup:
 
 
 def _bars(held: Counter[int]) -> Counter[int]:
-    """Return the number of results by rank; the last bar has all ranks beyond it."""
+    """Return the number of results by rank, with all higher ranks in the last bar."""
     counts: Counter[int] = Counter()
     for rank, count in held.items():
-        counts[min(rank, _LAST)] += count
+        counts[min(rank, _LAST_RANK)] += count
     return counts
 
 
 def _rows(drawing: Figure, names: list[str]) -> Axes:
-    """Return a panel with a row for each player, the best above."""
+    """Return a panel with a row for each player, the best on top."""
     panel = drawing.subplots()
-    height = 1 + _ROW * len(names)
+    height = 1 + _ROW_INCHES * len(names)
     drawing.subplots_adjust(left=0.24, right=0.84, top=1 - 0.15 / height, bottom=0.6 / height)
     panel.set_yticks(range(len(names)), [_short(name) for name in names])
     panel.set_ylim(len(names) - 0.5, -0.5)
@@ -125,10 +128,10 @@ def _rows(drawing: Figure, names: list[str]) -> Axes:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+    return name if len(name) <= _MAX_NAME_LENGTH else name[: _MAX_NAME_LENGTH - 1] + "…"
 
 
 def _image(drawing: Figure, alternative: str) -> Markup:
-    with warnings.catch_warnings():  # letters that matplotlib's font lacks: the reader's browser has others
+    with warnings.catch_warnings():  # the browser has the letters that matplotlib's font lacks
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         return embedded(svg(drawing), alternative)

@@ -1,4 +1,4 @@
-"""Games as far as standings are concerned, pairs of them, and where the explorer shows them."""
+"""Records of games for standings, pairs of games, and links to the explorer."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.tagging import TaggedGame
 
-_MOST_IN_QUERY: Final = 4000
-"""Letters of moves; longer ones go where no server and no proxy sees them."""
-_MOST_HEAD: Final = 6000
-_OF_START: Final = ("[FEN ", "[SetUp ", "[FENAccrued ")
+_MAX_QUERY_LENGTH: Final = 4000
+"""Maximum length of moves in the query; longer ones go into the fragment, which no server receives."""
+_MAX_HEAD_LENGTH: Final = 6000
+_START_TAGS: Final = ("[FEN ", "[SetUp ", "[FENAccrued ")
 _LAST_COMMENT: Final = re.compile(r"(\{[^{}]*\})[^{}]*$")
 
 
 def explorer_link(text: bytes, rules: str) -> str:
-    """Return query and fragment by which the explorer shows a game; ``state.js`` of its page reads them.
+    """Return the query and the fragment of the explorer's address for a game (read by ``state.js``).
 
-    :param text: the game as PGN.
-    :param rules: the name of the variant.
+    :param text: the game in PGN.
+    :param rules: name of the variant.
     """
     game = next(read_games(BytesIO(text)))
     query = [f"fen={game.start.board.fen().replace(' ', '_')}", f"rules={rules}"]
@@ -42,8 +42,8 @@ def explorer_link(text: bytes, rules: str) -> str:
     fragment: list[str] = []
     line, head = quote("_".join(_sans(game))), _head(text.decode(errors="replace"))
     if line:
-        (fragment if len(line) > _MOST_IN_QUERY else query).append(f"line={line}")
-        if len(head) <= _MOST_HEAD:
+        (fragment if len(line) > _MAX_QUERY_LENGTH else query).append(f"line={line}")
+        if len(head) <= _MAX_HEAD_LENGTH:
             fragment.append(f"game={quote(head)}")
     return f"?{'&'.join(query)}" + (f"#{'&'.join(fragment)}" if fragment else "")
 
@@ -56,10 +56,12 @@ def _sans(game: Game) -> Iterator[str]:
 
 
 def _head(text: str) -> str:
-    """Return what decides the result besides the moves: the tags, but those of the start position, and the
-    last comment."""
+    """Return the parts of a game other than moves that determine its result: tags and the last comment.
+
+    Tags of the start position are left out.
+    """
     tags = takewhile(str.strip, text.strip().split("\n"))
-    head = [tag for tag in tags if not tag.startswith(_OF_START)]
+    head = [tag for tag in tags if not tag.startswith(_START_TAGS)]
     comment = _LAST_COMMENT.search(text)
     if comment:
         head.append(" ".join(comment[1].split()))
@@ -67,7 +69,7 @@ def _head(text: str) -> str:
 
 
 _UNKNOWN = ("", "?", "-")
-"""What a tag says that says nothing."""
+"""Values of a tag that stand for no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +78,28 @@ class GameRecord:
 
     file: str
     number: int
-    """In the file, counted from 1."""
+    """Number of the game in the file, from 1."""
     white: str
-    """A name; or, of a player without one, a question mark with file, game and colour: nobody knows whether
-    two of them are the same."""
+    """Name of White. A player without a name gets a unique one of a question mark, file, game and colour,
+    because two nameless players may differ."""
     black: str
+    """Name of Black."""
     outcome: Outcome
     round: str = ""
-    """As the tag says; empty if it says nothing."""
+    """Value of the tag ``Round``; empty for none."""
     start: str = ""
-    """Board, side to move, castling rights and en passant square of the start; empty for the usual one."""
+    """Board, side to move, castling rights and en passant square of the start; empty for the usual start."""
     moves: int | None = None
-    """Moves of the side that has made more, by the tag ``PlyCount``; None if it does not say."""
+    """Number of moves of the side that has made more, by the tag ``PlyCount``; None if unavailable."""
     link: str = ""
-    """The address at which the explorer shows the game; empty if there is none."""
+    """Address at which the explorer shows the game; empty for none."""
 
     @classmethod
     def of(cls, file: str, game: TaggedGame, explorer: str = "") -> Self | None:
-        """Return the record of a game, None of a broken one.
+        """Return the record of a game; None for a broken or empty game.
 
-        :param file: what to call the file.
-        :param explorer: the address of the explorer, if the record is to have a link.
+        :param file: name of the file.
+        :param explorer: address of the explorer, for a link to the game; empty for no link.
         """
         raw, outcome = game.raw, game.outcome
         if outcome is None:
@@ -113,7 +116,9 @@ class GameRecord:
         return cls(file, raw.number, white, black, outcome, value("Round", ""), start, moves, link)
 
     def scored_by(self, scheme: Scheme) -> GameRecord:
-        """Return the record with what its result's bounds say by a scheme, with the game's cutoff and komi.
+        """Return the record with its outcome scored by a scheme, with the game's cutoff and komi.
+
+        Only an outcome with bounds can change by this.
 
         :raises UsageError: if the scheme has no points for the game's komi.
         """
@@ -124,26 +129,25 @@ class GameRecord:
 
     @property
     def place(self) -> str:
-        """Where it is: the file, and the number there."""
+        """The place of the game: the file, and the number in the file."""
         return f"{self.file} {self.number}"
 
     @property
     def players(self) -> str:
-        """White and Black."""
+        """The names of White and Black."""
         return f"{self.white} - {self.black}"
 
     @property
     def nameless(self) -> int:
-        """How many of the two players have no name."""
+        """Number of players without a name, from 0 to 2."""
         return sum(name.startswith("? (") for name in (self.white, self.black))
 
     @property
     def classical(self) -> str:
-        """The result in chess: of a mate, stalemate or win off the board that, whatever the tag says, else
-        the tag's."""
+        """The result in chess: that of a mate, stalemate or win off the board, else that of the tag."""
         outcome = self.outcome
-        known = outcome.basis.final or outcome.basis.off_board
-        return outcome.classical if known else outcome.recorded
+        certain = outcome.basis.final or outcome.basis.off_board
+        return outcome.classical if certain else outcome.recorded
 
     @property
     def value(self) -> GScore:
@@ -152,19 +156,20 @@ class GameRecord:
 
     @property
     def points(self) -> Fraction:
-        """White's points, exactly, by the game's own scoring."""
+        """White's exact points by the game's own scoring."""
         return self.share(self.outcome.settings.scoring.scheme)
 
     def share(self, scheme: Scheme, value: GScore | None = None) -> Fraction:
-        """Return White's points, exactly, for the result or another one, by the game's own cutoff and komi.
+        """Return White's exact points for the result by a scheme, with the game's own cutoff and komi.
 
+        :param value: another score, to be used in place of the result.
         :raises UsageError: if the scheme has no points for the game's komi.
         """
         return _share(self.outcome.settings.scoring, scheme, self.value if value is None else value)
 
 
 def _start(fen: str) -> str:
-    """Return where a game starts; nothing also where the tag says what goes without saying."""
+    """Return the first four fields of a FEN; an empty text for the usual start."""
     found, usual = (text.split()[:4] for text in (fen, chess.STARTING_FEN))
     return "" if found == usual else " ".join(found)
 
@@ -178,25 +183,25 @@ Pair = tuple[GameRecord, GameRecord]
 
 
 def paired(games: Iterable[GameRecord]) -> list[Pair]:
-    """Return the pairs among games; each game belongs to one at most.
+    """Return the pairs among games; each game belongs to at most one.
 
-    Of all games between two players from one position those of the same round go together, and the others as
-    they come: each with the first one before it that has no partner yet. What stands behind the
-    last point of a round is the number of a game. Opening moves are not compared, as files do not tell
-    where a book ended.
+    A pair consists of two games between the same players from the same position, with colours reversed. Games
+    of the same round are paired first, then the others; each game is paired with the earliest one that has no
+    partner yet. The number after the last point of a round is that of a game and is ignored. Opening moves
+    are not compared, because files do not show where a book ended.
     """
-    left = [game for game in games if game.white != game.black]
+    unpaired = [game for game in games if game.white != game.black]
     found: list[Pair] = []
     for round_of in (lambda game: game.round.rpartition(".")[0] or game.round or None, lambda game: ""):
-        pairs = _match(left, round_of)
+        pairs = _match(unpaired, round_of)
         matched = {id(game) for pair in pairs for game in pair}
-        left = [game for game in left if id(game) not in matched]
+        unpaired = [game for game in unpaired if id(game) not in matched]
         found += pairs
     return found
 
 
 def _match(games: Sequence[GameRecord], round_of: Callable[[GameRecord], Hashable]) -> list[Pair]:
-    """Return pairs of games of the same round; games of none (None) are left alone."""
+    """Return the pairs of games with the same round; games whose round is None are skipped."""
     waiting: dict[Hashable, deque[GameRecord]] = defaultdict(deque)
     pairs = []
     for game in games:

@@ -1,4 +1,4 @@
-"""Tables as aligned text, Markdown and CSV, and standings as one HTML page that needs nothing else."""
+"""Rendering of tables as aligned text, Markdown and CSV, and of standings as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-_SENTENCES = 110
-"""Letters in a line of sentences at the most."""
+_MAX_COLUMNS = 110
+"""Maximum width of a line of sentences."""
 
 
 def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
-    """Yield lines of aligned text; tables that are wider come in blocks, each with the texts at the left."""
+    """Yield lines of aligned text; wider tables are split into blocks, each with the text columns on the left."""
     for table in tables:
         yield table.title
-        yield from wrap(table.sentences, min(width, _SENTENCES))
+        yield from wrap(table.sentences, min(width, _MAX_COLUMNS))
         rows = [table.titles, *table.shown()]
         widths = [max(map(screen_width, column)) for column in zip(*rows, strict=True)]
         for block in _blocks(widths, table.texts, table.gap, width):
@@ -35,7 +35,7 @@ def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
 
 
 def _blocks(widths: Sequence[int], texts: int, gap: int, width: int) -> Iterator[list[int]]:
-    """Yield the columns of each block: as many as there is room for, at least one besides the texts."""
+    """Yield the columns of each block: as many as fit, and at least one besides the text columns."""
     left = list(range(texts))
     start = sum(widths[:texts]) + gap * texts
     block, used = left.copy(), start
@@ -49,7 +49,7 @@ def _blocks(widths: Sequence[int], texts: int, gap: int, width: int) -> Iterator
 
 
 def markdown(tables: Iterable[StandingsTable]) -> Iterator[str]:
-    """Yield lines of Markdown, with tables as GitHub has them."""
+    """Yield lines of Markdown, with tables in GitHub's syntax."""
     for table in tables:
         yield f"## {table.title}"
         yield ""
@@ -62,21 +62,21 @@ def markdown(tables: Iterable[StandingsTable]) -> Iterator[str]:
 
 
 def comma_separated(table: StandingsTable) -> str:
-    """Return a table as CSV with a line of names; numbers are not rounded, and may be ``inf``."""
+    """Return a table as CSV with a header line; numbers are not rounded, and may be ``inf``."""
     table = table.data or table
     rows = ([float(cell) if isinstance(cell, Fraction) else cell for cell in row] for row in table.rows)
     return csv_text([column.key for column in table.columns], rows)
 
 
 def _escape(cell: str) -> str:
-    """Return a cell that Markdown does not take for anything else."""
+    """Escape the characters of a cell that have a meaning in Markdown."""
     for mark in "\\`*_<>[]|&~":
         cell = cell.replace(mark, f"\\{mark}")
     return cell
 
 
 _FIRST = ("standings", "crosstable", "crosspoints")
-"""The tables before the plots of points and Elo."""
+"""Keys of the tables before the plots of points and Elo."""
 
 
 def page(
@@ -84,7 +84,7 @@ def page(
 ) -> str:
     """Return the page: standings and crosstables, plots of points and Elo, then the other tables.
 
-    :param plots: those of :func:`tbgen.games.standings.plots.plots`, or none.
+    :param plots: the plots of :func:`tbgen.games.standings.plots.plots`; empty for none.
     """
     from tbgen.html.style import environment
 

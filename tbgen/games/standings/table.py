@@ -1,4 +1,4 @@
-"""Tables with values in their cells, which every format shows in its own way."""
+"""Tables with values in their cells, which each output format shows in its own way."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self
 
-_MOST_DECIMALS: Final = 4
-"""Of points that readers see; they are compared and written as CSV exactly."""
+_MAX_DECIMALS: Final = 4
+"""Maximum number of decimals of points that readers see; comparisons and CSV are exact."""
 
 
 class Link(NamedTuple):
-    """A text that a page links to an address."""
+    """A text with the address to which a page links it."""
 
     text: str
     address: str
@@ -22,7 +22,7 @@ class Link(NamedTuple):
 
 
 Cell = str | int | float | Fraction | Link | None
-"""Nothing is None, an empty text what cannot be; fractions are exact."""
+"""A value; None for no value, an empty text for a cell that cannot have one. Fractions are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +30,22 @@ class Column:
     """A column of a table."""
 
     key: str
-    """Its name in CSV files, one word."""
+    """Name in CSV files, one word."""
     title: str
-    """Its heading for readers."""
+    """Heading for readers."""
     source: str | Callable[[Any], Cell] = ""
-    """Returns its cell in the row of an item; or the attribute of items that is the cell, maybe one of an
-    attribute (``results.games``); by default the one of the column's key."""
+    """Function that returns the cell for an item, or the name of the item's attribute, which may be nested
+    (``results.games``); empty for the attribute named by the key."""
     show: Callable[[Any], str] | None = str
-    """How readers see a value; None for points, with equally many decimals throughout the column."""
+    """Function that formats a value for readers; None for points, which get the same number of decimals
+    throughout the column."""
     word: bool = False
-    """Whether it holds text, and not numbers."""
+    """Whether the column contains text instead of numbers."""
     line: int = 0
-    """Of a column of games one by one, a mark each: how many of them a page writes in a line; else 0."""
+    """Number of marks, one for each game, that a page writes in a line; 0 for a column without marks."""
 
     def cell(self, item: Any) -> Any:
-        """Return the cell of an item: a :data:`Cell`."""
+        """Return the :data:`Cell` of an item."""
         if callable(self.source):
             return self.source(item)
         for name in (self.source or self.key).split("."):
@@ -57,19 +58,19 @@ class StandingsTable:
     """A table with a title."""
 
     key: str
-    """Its name in CSV files, one word."""
+    """Name in CSV files, one word."""
     title: str
     note: str
-    """What a reader has to know; may be empty."""
+    """Explanation for readers; may be empty."""
     columns: Sequence[Column]
-    """Those that hold text and stand at the left belong to each row, however wide the table is."""
+    """The columns; text columns at the left are repeated in every block of a wide table."""
     rows: Sequence[Sequence[Cell]]
     gap: int = 2
-    """Spaces between columns of text."""
+    """Number of spaces between columns in text output."""
     data: StandingsTable | None = None
-    """What CSV files have instead, where readers see less."""
+    """The table for CSV files, if readers see less; None for this table."""
     first: str = ""
-    """What a reader has to know before the note, which pages fold then."""
+    """Most important part of the explanation; with it, pages fold the note."""
 
     @classmethod
     def of(
@@ -80,17 +81,17 @@ class StandingsTable:
 
     @property
     def sentences(self) -> str:
-        """All that a reader has to know."""
+        """The whole explanation for readers."""
         return f"{self.first} {self.note}".strip()
 
     @property
     def texts(self) -> int:
-        """How many columns at the left hold text."""
+        """Number of text columns at the left."""
         return next((at for at, column in enumerate(self.columns) if not column.word), len(self.columns))
 
     @property
     def head(self) -> int:
-        """The column that says what a row is about: players or numbers at the left, else the first."""
+        """Index of the column that names the rows: players or numbers at the left, else the first column."""
         keys = [column.key for column in self.columns[: self.texts]]
         return next((keys.index(key) for key in ("player", "number") if key in keys), 0)
 
@@ -100,7 +101,7 @@ class StandingsTable:
         return [column.title for column in self.columns]
 
     def shown(self) -> list[list[str]]:
-        """Return the cells as readers see them."""
+        """Return the cells formatted for readers."""
         shows = [
             column.show or aligned(row[at] for row in self.rows) for at, column in enumerate(self.columns)
         ]
@@ -111,26 +112,26 @@ class StandingsTable:
 
 
 def aligned(values: Iterable[Cell]) -> Callable[[Any], str]:
-    """Return how to show points: all with as many decimals as the longest of them needs, four at most.
+    """Return a function that formats points, with the decimals that the longest value needs, at most four.
 
     >>> show = aligned([Fraction(22), Fraction(43, 2), None])
     >>> show(Fraction(22)), aligned([Fraction(1, 3)])(Fraction(1, 3)), aligned([Fraction(7)])(Fraction(7))
     ('22.0', '0.3333', '7')
     """
-    rounded = [round(value, _MOST_DECIMALS) for value in values if isinstance(value, Fraction)]
-    needed = (at for at in range(_MOST_DECIMALS) if all(round(value, at) == value for value in rounded))
-    decimals = next(needed, _MOST_DECIMALS)
+    rounded = [round(value, _MAX_DECIMALS) for value in values if isinstance(value, Fraction)]
+    needed = (at for at in range(_MAX_DECIMALS) if all(round(value, at) == value for value in rounded))
+    decimals = next(needed, _MAX_DECIMALS)
 
     return lambda value: f"{float(round(value, decimals)):.{decimals}f}"
 
 
 def signed(value: float) -> str:
-    """Return a difference with its sign; none of 0."""
+    """Return a difference with its sign; 0 has none."""
     return f"{value:+}" if value else "0"
 
 
 def percent(value: Fraction) -> str:
-    """Return a share in hundredths, without the sign that the heading has.
+    """Return a share in per cent, without the sign, which is in the heading.
 
     >>> percent(Fraction(2, 3))
     '66.7'

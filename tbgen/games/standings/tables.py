@@ -1,4 +1,4 @@
-"""Standings as tables: players in order, against each other and by their games, and how sure it is."""
+"""Standings as tables: places, crosstables, statistics of games, and the certainty of places."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from tbgen.games.standings.tournament import Standings
 from tbgen.text import counted
 
 _MARKS: Final = "0=1"
-"""A game, by its half points in chess."""
-_MOST_MARKS: Final = 24
-"""Where two players have met more often, cells count games."""
+"""The marks of a game, by its half points in chess."""
+_MAX_MARKS: Final = 24
+"""Maximum number of games of two players to show one by one; with more, cells count games."""
 _OWN: Final = ""
-"""The cell of a player against itself; None is that of players who have not met."""
+"""The cell of a player against himself; that of players who have not met is None."""
 _NUMBERS: Final = "the numbers above are those at the left"
 
 
 def crosstable(result: Standings) -> StandingsTable:
-    """Return the games of each two players one by one, in the form of TCEC's crosstables.
+    """Return the crosstable with the single games of every two players, in the form of TCEC's crosstables.
 
-    That is the form of ``*_crosstable.txt`` of TCEC's cutechess-cli and of the page with its games, as of
-    2021: github.com/TCEC-Chess, tceccutechess and tcecgui.
+    This is the form of ``*_crosstable.txt`` of TCEC's cutechess-cli and of TCEC's page, as of 2021
+    (github.com/TCEC-Chess, tceccutechess and tcecgui).
     """
     meetings = [met for player in result.players for met in player.meetings.values()]
     most = max(len(met.seats) for met in meetings)
     note, line, show = "Games in order of play: 1 won, = drawn, 0 lost", 2 * ceil(sqrt(most) / 2), _marks
-    if most > _MOST_MARKS:
+    if most > _MAX_MARKS:
         note, line, show = "Games won (+), drawn (=) and lost (-)", 0, _counts
     dots = "·" * max(len(show(met)) for met in meetings)
     total = Column("classical", "sum", "results.classical", None)
@@ -49,7 +49,7 @@ def crosstable(result: Standings) -> StandingsTable:
 
 
 def crosspoints(result: Standings) -> StandingsTable:
-    """Return the points of each player against each other."""
+    """Return the crosstable with the points of each player against each other player."""
     show = aligned(met.results.points for player in result.players for met in player.meetings.values())
     total = Column("points", "sum", "results.points", None)
     column = Column("", "", show=lambda value: _OWN if value == _OWN else show(value))
@@ -69,8 +69,8 @@ def _table(
 ) -> StandingsTable:
     """Return a crosstable.
 
-    :param form: the form of the columns of opponents.
-    :param cell_of: returns the cell of a player's games against another.
+    :param form: the column to be copied for each opponent.
+    :param cell_of: returns the cell for a player's games against an opponent.
     """
     numbers = {player.name: number for number, player in enumerate(result.players, 1)}
 
@@ -89,7 +89,7 @@ def _table(
 
 
 def _marks(met: GamesOfPlayer) -> str:
-    """Return the results of games in chess, a mark each."""
+    """Return a mark for the result in chess of each game."""
     return "".join(_MARKS[seat.halves] for seat in met.seats)
 
 
@@ -98,17 +98,17 @@ def _counts(met: GamesOfPlayer) -> str:
 
 
 def endings(result: Standings) -> StandingsTable:
-    """Return the grounds on which results rest."""
+    """Return the numbers of games by basis."""
     columns = [
         Column("basis", "basis", "value", word=True),
         Column("games", "games", lambda basis: result.bases[basis]),
     ]
-    found = [basis for basis in Basis if basis in result.bases]
-    return StandingsTable.of("endings", "How games ended", columns, found)
+    bases = [basis for basis in Basis if basis in result.bases]
+    return StandingsTable.of("endings", "How games ended", columns, bases)
 
 
 def bounds(result: Standings) -> StandingsTable:
-    """Return what sums and places may be by values that are not proved; no rows if all are."""
+    """Return the possible sums and places where values are not proved; no rows if all are proved."""
     certainty, chess = result.certainty, result.order.lead is Lead.CHESS
     row = TIEBREAKS["rmobility" if chess else "points"]
 
@@ -128,23 +128,23 @@ def bounds(result: Standings) -> StandingsTable:
         Column("most", "at most", lambda player: certainty.sums(row, player).most, show),
     ]
     note = (
-        f"{certainty.sentence} Best and worst are places, at least and at most are sums, by all values that "
-        "are not disproved."
+        f"{certainty.sentence} Best and worst are places, at least and at most are sums, over all values "
+        "that are not disproved."
     )
-    return StandingsTable.of("bounds", "What is proved of places and sums", columns, shown, note)
+    return StandingsTable.of("bounds", "Proved bounds of places and sums", columns, shown, note)
 
 
 def left_out_games(result: Standings) -> StandingsTable:
-    """Return how many games do not count, and why; no rows if all do."""
+    """Return the numbers of games that do not count, by reason; no rows if all count."""
     left_out = result.left_out
     columns = [Column("reason", "reason", word=True), Column("games", "games")]
     rows: list[list[Cell]] = [["no result (*)", left_out.unfinished], ["broken", left_out.broken]]
     shown = rows if left_out.total else []
-    return StandingsTable("left_out", "Games left out", "These count nowhere.", columns, shown)
+    return StandingsTable("left_out", "Games left out", "These games do not count.", columns, shown)
 
 
 def doubtful_games(result: Standings) -> StandingsTable:
-    """Return the games that contradict themselves or lack a part; no rows if none does."""
+    """Return the doubtful games; no rows if none is doubtful."""
     columns = [
         Column("game", "game", "place", word=True),
         Column("players", "players", word=True),
@@ -160,7 +160,7 @@ def doubtful_games(result: Standings) -> StandingsTable:
 
 
 def changed_games(result: Standings) -> StandingsTable:
-    """Return the games whose result is proved not to be what they had accrued."""
+    """Return the games whose proved results differ from their accrued scores."""
     show = aligned(points for change in result.changes for points in (change.before, change.after))
     columns = [
         Column("game", "game", "game.place", word=True),
@@ -170,24 +170,24 @@ def changed_games(result: Standings) -> StandingsTable:
         Column("points_before", "points before", "before", show),
         Column("points_after", "points after", "after", show),
     ]
-    note = "Games that are proved not to be worth the score accrued when they stopped; points are White's."
+    note = "Games whose proved results differ from the score accrued when they stopped; points are White's."
     title = "What best play changed: games"
     return StandingsTable.of("changed_games", title, columns, result.changes, note)
 
 
 def changed_players(result: Standings) -> StandingsTable:
-    """Return the points that players have won or lost by it; no rows if nothing has changed."""
+    """Return the points that players have won or lost by changed results; no rows without changes."""
     gains = result.gains()
     columns = [
         _PLAYER,
         Column("gain", "points", lambda player: float(gains.get(player.name, 0)), "{:+.4f}".format),
     ]
-    title, note = "What best play changed: players", "Points won or lost by it."
+    title, note = "What best play changed: players", "Points won or lost by these changes."
     return StandingsTable.of("changed_players", title, columns, result.players if gains else (), note)
 
 
 def test_table(result: Standings) -> StandingsTable | None:
-    """Return the test and where it stands; None without one."""
+    """Return the state of the test; None without one."""
     test = result.sprt
     if test is None:
         return None
@@ -206,28 +206,29 @@ def test_table(result: Standings) -> StandingsTable | None:
     }
     note = f"{first} against {second}, by {unit}; Elo is {_ELO[test.model]}."
     result_of = "pair of p points per game" if test.pairs else "game of p points"
-    note += f" Wins, losses and draws have fractions as points have: a {result_of} is {_FRACTIONS}."
+    note += f" Wins, losses and draws have fractions, as points do: a {result_of} is {_FRACTIONS}."
     if test.model is not EloModel.BAYESIAN:
-        note += " This model does not go by them but by the points themselves."
+        note += " This model uses the points themselves instead."
     elif test.wins < 1 or test.losses < 1:
-        note += " There is no ratio before one win and one loss; the other models have one."
+        note += " The ratio is undefined before one win and one loss; other models have a ratio."
     paired = 2 * len(result.players[0].pairs.shares)
     if test.pairs:
-        note += f" {counted(len(result.games) - paired, 'game')} without a partner left aside."
+        note += f" {counted(len(result.games) - paired, 'game')} without a partner left out."
     elif 2 * paired > test.count:
-        note += f" {paired:,} of these games make pairs of reversed colours; tbgen score --pairs tests these."
+        note += f" {paired:,} of these games form pairs of reversed colours; tbgen score --pairs tests these."
     columns = [Column("quantity", "quantity", word=True), Column("value", "value", show=_plain)]
     return StandingsTable("sprt", "SPRT", note, columns, list(facts.items()))
 
 
 def _plain(fact: str | float) -> str:
-    """Return a word as it is, and a number with four decimals or fewer, and small ones as they are."""
+    """Return a word unchanged, a number with at most four decimals, and a small number in general format."""
     if isinstance(fact, str):
         return fact
     return f"{fact:g}" if abs(fact) < _SMALL else f"{fact:.4f}".rstrip("0").rstrip(".")
 
 
 _SMALL: Final = 0.001
+"""Bound below which numbers are shown in general format."""
 
 _FRACTIONS: Final = "2p - 1 wins and 2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws"
 
@@ -239,7 +240,7 @@ _ELO: Final = {
 
 
 def game_list(result: Standings) -> StandingsTable:
-    """Return all games, with White's points; readers see no file if there is only one."""
+    """Return all games, with White's points; readers see no file name if all games are from one file."""
     columns = [
         Column("number", "game", word=True),
         Column("round", "round", lambda game: game.round or None),
@@ -260,14 +261,14 @@ def game_list(result: Standings) -> StandingsTable:
 
 
 def _result(game: GameRecord) -> Cell:
-    """Return the result of a game, with the link to the game if there is one."""
+    """Return the result of a game, with the link to the game if it has one."""
     return Link(str(game.value), game.link) if game.link else str(game.value)
 
 
 _HISTOGRAM_RANKS: Final = 8
-"""Ranks with a column of their own in histograms for readers; larger ones share the last."""
-_MOST_PLAYERS: Final = 64
-"""With more of them crosstables are not for reading."""
+"""Number of ranks with a column of their own in histograms for readers; higher ranks share the last one."""
+_MAX_CROSSTABLE_PLAYERS: Final = 64
+"""Maximum number of players for whom a page shows crosstables."""
 
 
 _PLAYER: Final = Column("player", "player", "name", word=True)
@@ -279,12 +280,12 @@ _RESULTS: Final = [
     Column("draws", "=", "results.draws"),
     Column("losses", "-", "results.losses"),
 ]
-"""Of items that have results."""
+"""Columns for items with results."""
 _CHESS: Final = [
     Column("classical", "points", "results.classical", None),
     Column("share", "%", lambda item: item.results.classical / item.results.games, percent),
 ]
-"""Of players that are ordered by points in chess, in place of points and their share."""
+"""Columns that replace points and their share if players are ordered by points in chess."""
 _PAIRS: Final = Column("pairs", "pairs", "pairs.count")
 
 
@@ -292,12 +293,16 @@ _SIDE: Final = [_PLAYER, Column("colour", "as", "common", word=True)]
 
 
 def _sides(result: Standings) -> list[GamesOfPlayer]:
-    """Return the games of each player with either colour."""
+    """Return the games of each player by colour, White first."""
     return [player.colours[white] for player in result.players for white in (True, False)]
 
 
 def _elo(source: str, prefix: str = "") -> list[Column]:
-    """Return columns of an Elo difference: it, its margin, the likelihood of superiority, both normalised."""
+    """Return the columns of an Elo difference: difference, margin, LOS, and both in normalised Elo.
+
+    :param source: attribute of items that contains the difference.
+    :param prefix: prefix of the columns' keys.
+    """
     return [
         Column(f"{prefix}{key}", title, f"{source}.{part}", show)
         for key, title, part, show in (
@@ -318,7 +323,7 @@ def _places(result: Standings) -> StandingsTable:
     columns = [Column("place", "", word=True), _PLAYER, games, points, share, *others]
     shown = {column.key for column in columns}
     if result.scheme is Scheme.EXPONENTIAL and not chess:
-        shown.add("rmobility")  # these are the points
+        shown.add("rmobility")  # equal to the points
     columns += [each.column for each in result.tiebreaks if each.title and each.key not in shown]
     columns += _elo("elo")[:3]
     table = StandingsTable.of("standings", "Standings", columns, result.players, _places_note(result))
@@ -342,7 +347,7 @@ def _places_note(result: Standings) -> str:
     if byes:
         order += f". Byes count as won games: {', '.join(byes)}"
     if result.order.rules:
-        ties += f", as by the rules of {result.order.rules}"
+        ties += f", by the rules of {result.order.rules}"
     return (
         f"Scoring {result.scheme.value}, {_settings(result)}. + = - are results in chess. {order}. Ties are "
         f"broken by {ties}. Points are compared exactly, and shown rounded. Elo "
@@ -352,36 +357,36 @@ def _places_note(result: Standings) -> str:
 
 
 def _settings(result: Standings) -> str:
-    """Return by what the games were refereed and scored."""
+    """Return the rules and scorings of the games, as a part of a sentence."""
     words = {"rules": "rules", "fifty_move_rule": "50-move rule", "cutoff": "cutoff", "komi": "komi"}
-    return ", ".join(f"{words[name]} {' and '.join(found)}" for name, found in result.settings.items())
+    return ", ".join(f"{words[name]} {' and '.join(values)}" for name, values in result.settings.items())
 
 
 def _scorings(result: Standings) -> StandingsTable:
     columns = [_PLAYER]
     for scheme in Scheme:
         points = {player.name: player.points[scheme] for player in result.players}
-        known = {name: total for name, total in points.items() if total is not None}
-        if len(known) < len(points):
-            known = {}
-        places = {name: 1 + sum(other > own for other in known.values()) for name, own in known.items()}
+        totals = {name: total for name, total in points.items() if total is not None}
+        if len(totals) < len(points):
+            totals = {}
+        places = {name: 1 + sum(other > own for other in totals.values()) for name, own in totals.items()}
         columns += [
-            Column(scheme.value, scheme.value, partial(_of_player, known), None),
+            Column(scheme.value, scheme.value, partial(_of_player, totals), None),
             Column(f"{scheme.value}_place", "", partial(_of_player, places), "({})".format),
         ]
-    note = "In brackets the place by these points alone; nothing if full points lack their komi in quarters."
+    note = "In brackets: the place by these points alone. Empty if the komi of a game allows no such points."
     return StandingsTable.of("scorings", "Points by every scoring", columns, result.players, note)
 
 
-def _of_player(found: Mapping[str, Cell], player: Player) -> Cell:
-    return found.get(player.name)
+def _of_player(cells: Mapping[str, Cell], player: Player) -> Cell:
+    return cells.get(player.name)
 
 
 def _ratings(result: Standings) -> StandingsTable:
     columns = [_PLAYER, _RESULTS[0], *_elo("elo"), _PAIRS, *_elo("pairs.elo", "pairs_")]
     note = (
         "Elo against the field with 95 % margin, likelihood of superiority, and normalised Elo; first by "
-        "games, then by pairs of games: from the same position with colours reversed, whose luck evens out."
+        "games, then by pairs of games from the same position with colours reversed, which cancels its luck."
     )
     return StandingsTable.of("ratings", "Elo by games and by pairs", columns, result.players, note)
 
@@ -404,19 +409,19 @@ def _meetings(result: Standings) -> StandingsTable:
     opponent = Column("opponent", "opponent", "common", word=True)
     columns = [_PLAYER, opponent, *_RESULTS, _PAIRS, *halves, *_elo("pairs.elo")[:3]]
     note = (
-        "Pairs are two games from the same position with colours reversed: how many brought 0, 1/2, 1, 1 1/2 "
-        "and 2 points in chess (pentanomial), and the Elo difference by the points of pairs."
+        "Pairs are two games from the same position with colours reversed: the numbers of pairs with 0, 1/2, "
+        "1, 1 1/2 and 2 points in chess (pentanomial), and the Elo difference by the points of pairs."
     )
     return StandingsTable.of("meetings", "Meetings", columns, met, note)
 
 
 def _halves(number: int, meeting: GamesOfPlayer) -> int:
-    """Return how many pairs of a meeting brought so many half points in chess."""
+    """Return the number of pairs of a meeting with a number of half points in chess."""
     return meeting.pairs.halves[number]
 
 
 def _histogram(kind: Literal["given", "suffered"], title: str, result: Standings) -> StandingsTable:
-    """Return games by player, colour and score, of those that the player or the opponent holds."""
+    """Return the numbers of games by player, colour and score, for scores that one of the sides holds."""
 
     def column(name: str, ranks: Sequence[int]) -> Column:
         def count(side: GamesOfPlayer) -> int:
@@ -458,13 +463,13 @@ _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
 }
 
 KEYS: Final = tuple(_TABLES)
-"""All tables, in order."""
+"""Keys of all tables, in order."""
 
 
 def overview(result: Standings) -> set[str]:
-    """Return the keys of the tables that make a page to read: without games and meetings."""
+    """Return the keys of the tables for a page: all except games, meetings and very large crosstables."""
     hidden = {"games", "meetings"}
-    if len(result.players) > _MOST_PLAYERS:
+    if len(result.players) > _MAX_CROSSTABLE_PLAYERS:
         hidden |= {"crosstable", "crosspoints"}
     return set(KEYS) - hidden
 
@@ -476,10 +481,10 @@ def tables(result: Standings, keys: Container[str] = KEYS) -> Iterator[Standings
 
 
 def lead_of(result: Standings) -> str:
-    """Return by what the first player is ahead, such as ``2.5 to 1.5 points``; empty if nobody is behind.
+    """Return the lead of the first player in words, such as ``2.5 to 1.5 points``; empty without a lead.
 
-    Where the digits of points do not show a lead, the lead itself is named; where points are equal, it is
-    what breaks the tie.
+    If rounded points do not show the lead, the words give the difference. If the points are equal, they name
+    the tiebreak that decides.
     """
     first, *others = result.players
     if not others or others[0].place == 1:
@@ -496,12 +501,12 @@ def lead_of(result: Standings) -> str:
         return f"ahead by {_small(ours - theirs)} {unit}, with {show(ours)} each when rounded"
 
     tie = next(each for each in result.tiebreaks if each.compare(first, second, field))
-    # In the sentence on the order, words may only go on from those before.
+    # Not ``tie.words``, which may be empty or refer to an earlier tiebreak.
     return f"level on {unit} ({show(ours)} each), ahead by {tiebreak(tie.key).words}"
 
 
 def _small(lead: Fraction) -> str:
-    """Return a number with its first two digits that are not zero.
+    """Return a number rounded to two significant digits.
 
     >>> _small(Fraction(1, 2**30)), _small(Fraction(1, 20_000))
     ('0.00000000093', '0.00005')

@@ -1,4 +1,4 @@
-"""Tiebreaks: a small function each, and one row of a table."""
+"""Tiebreaks, each a small function and a row of a table."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Column, signed
 
 _EVEN: Final = Fraction(1, 2)
-"""The share that says nothing of a player."""
+"""Share of points of a player who counts as even with the others."""
 _SHOWN_RANKS: Final = (1, 2, 3, 4)
 """Ranks whose balances always have a column: stalemates, G1.0, G1.5, G2.0."""
 _CRASHES: Final = (Basis.ABANDONED,)
-"""What TCEC's program counts: disconnections and stalled connections, no losses on time."""
+"""Bases that TCEC's program counts as crashes: disconnections and stalled connections, not losses on time."""
 _FORFEITS: Final = (*_CRASHES, Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.FORFEIT)
 _BALANCE: Final = re.compile(r"g\d{1,3}(\.[05])?", re.ASCII)
 
 
 class Lead(StrEnum):
-    """What players are ordered by, before ties are broken."""
+    """The number by which players are ordered before ties are broken."""
 
     PERCENT = "percent"
-    """Points per game; that is by points where all have played equally many games."""
+    """Points per game, which is equivalent to points if all have played the same number of games."""
     POINTS = "points"
     """The sum of points."""
     CHESS = "chess"
@@ -43,12 +43,12 @@ class Lead(StrEnum):
 
 @dataclass(frozen=True)
 class Field:
-    """All players, and by what they are ordered: what tiebreaks look at."""
+    """The data for tiebreaks: all players, and the number by which they are ordered."""
 
     lead: Lead
     scheme: Scheme
     players: Mapping[str, Player]
-    """By name."""
+    """The players by name."""
 
     @classmethod
     def of(cls, players: Iterable[Player], lead: Lead, scheme: Scheme) -> Field:
@@ -57,29 +57,29 @@ class Field:
 
     @property
     def first(self) -> Tiebreak:
-        """What players are ordered by first, as if it broke a tie between all."""
+        """The number by which players are ordered first, as a tiebreak between all players."""
         return TIEBREAKS["classical" if self.lead is Lead.CHESS else "points"]
 
     def made(self, seat: Seat) -> Fraction:
-        """Return the points of a game: in chess if these come first, else by the scheme."""
+        """Return the points of a game: in chess if players are ordered by these, else by the scheme."""
         return Fraction(seat.halves, 2) if self.lead is Lead.CHESS else seat.points
 
     def total(self, player: Player) -> Fraction:
-        """Return all such points of a player."""
+        """Return the sum of these points over all games of a player."""
         results = player.results
         return results.classical if self.lead is Lead.CHESS else results.points
 
 
 Number = Fraction | int | None
-"""What a player has by a tiebreak; None if there is no such thing."""
+"""The number of a player by a tiebreak; None if it is undefined."""
 _Level = Sequence[Player]
 _Value = Callable[[Player, _Level, "Field"], Number]
 _Term = Callable[[Field, GameRecord, GScore, bool], Fraction | int]
-"""What a game adds to a sum: its value, and whether the player has White."""
+"""Function of field, game, value and whether the player is White, which returns the game's term in a sum."""
 
 
 class Dependence(Enum):
-    """What of values, which need not be proved, a tiebreak depends on."""
+    """The way in which a tiebreak depends on values of games, which may be unproved."""
 
     NOTHING = "results in chess, moves, and how games ended"
     POINTS = "the points that come first"
@@ -89,56 +89,57 @@ class Dependence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tiebreak:
-    """A number that parts level players, and its column in the standings."""
+    """A number that separates level players, and its column in the standings."""
 
     key: str
-    """Its name, one word."""
+    """Name, one word."""
     title: str
-    """The heading of its column; empty if it has none."""
+    """Heading of the column; empty for no column."""
     words: str
-    """What it is, in the sentence on the order of players; empty if those before say it too."""
+    """Description in the sentence on the order of players; empty if that of another tiebreak covers it."""
     value: _Value
-    """Returns the number of a player among all that those before have left level, itself included."""
+    """Function that returns the number of a player among those level by the previous tiebreaks, himself
+    included."""
     depends: Dependence = Dependence.NOTHING
-    """What of values it depends on: places are certain where this is."""
+    """Dependence on values of games, which makes places uncertain where values are unproved."""
     fewest: bool = False
-    """Whether the smaller number is the better one."""
+    """Whether the smaller number is better."""
     show: Callable[[Any], str] | None = None
-    """As in :class:`Column`."""
+    """Function that formats the number, as in :class:`Column`."""
     per_game: bool = True
-    """Whether the order by points per game divides it by the number of games."""
+    """Whether the order by points per game divides the number by that of games."""
     without: float | Fraction = -math.inf
-    """What a player without a number counts as."""
+    """Number that stands for an undefined one."""
     term: _Term | None = None
-    """If it depends on values and is a sum over games: what a game adds."""
+    """Term of a game, if the tiebreak is a sum over games that depends on values; otherwise None."""
     rank: int | None = None
-    """The rank whose results alone the sum counts; None if all count."""
+    """Rank of the results that the sum counts; None for all results."""
 
     @property
     def column(self) -> Column:
-        """Its column in a table of players."""
+        """The column in a table of players."""
         return Column(self.key, self.title, lambda player: player.tiebreaks[self.key], self.show)
 
-    def parts(self, player: Player, field: Field) -> int:
-        """Return by what its number is divided."""
+    def divisor(self, player: Player, field: Field) -> int:
+        """Return the divisor of a player's number."""
         return player.results.games if self.per_game and field.lead is Lead.PERCENT else 1
 
     def weight(self, value: Number, player: Player, field: Field) -> float | Fraction:
-        """Return what a player is ordered by, the greater the better."""
+        """Return the number by which a player is ordered; greater is better."""
         if value is None:
             return self.without
-        return Fraction(-value if self.fewest else value, self.parts(player, field))
+        return Fraction(-value if self.fewest else value, self.divisor(player, field))
 
     def compare(self, one: Player, other: Player, field: Field) -> int:
-        """Return 1, -1 or 0: how two players compare by what they have."""
+        """Return 1 if one player is better than the other by this tiebreak, -1 if worse, 0 if level."""
         own, others = (self.weight(each.tiebreaks[self.key], each, field) for each in (one, other))
         return (own > others) - (own < others)
 
 
 def _sum(key: str, title: str, words: str, scheme: Scheme | None = None) -> Tiebreak:
-    """Return the sum of the points of all games, a bye being a point.
+    """Return the sum of the points of all games, in which a bye counts a point.
 
-    :param scheme: what games are scored by; that of the standings if None.
+    :param scheme: scheme of the points; None for that of the standings.
     """
 
     def term(field: Field, game: GameRecord, value: GScore, white: bool) -> Fraction:
@@ -153,7 +154,7 @@ def _sum(key: str, title: str, words: str, scheme: Scheme | None = None) -> Tieb
 
 
 def _direct(player: Player, level: _Level, field: Field) -> Fraction | None:
-    """Return the points against the others, all games added up; in the order ``percent`` a share."""
+    """Return the points in games against the others; in the order ``percent``, their share."""
     names = {other.name for other in level} - {player.name}
     met = [seat for seat in player.seats if seat.opponent in names]
     if not names or (field.lead is Lead.PERCENT and not met):
@@ -163,11 +164,11 @@ def _direct(player: Player, level: _Level, field: Field) -> Fraction | None:
 
 
 def _direct_fide(player: Player, level: _Level, field: Field) -> int | None:
-    """Return the place among those level by direct encounters, as FIDE has it: C.07 of 2026, article 6.
+    """Return the place among level players by direct encounters (FIDE Handbook C.07 of 2026, article 6).
 
-    Several games against one opponent count by their mean (6.1.2). Those still level are compared again by
-    the games among them (6.2). If not all have met, whoever is first whatever the missing games bring is
-    placed, then the next, and the others are compared again (6.3).
+    Several games against one opponent count by their mean (6.1.2). Players who are still level are compared
+    again by the games among them (6.2). If not all have met, a player who would be first with any results of
+    the missing games is placed first, then the next one; the others are compared again (6.3).
     """
     if len(level) == 1:
         return None
@@ -179,20 +180,22 @@ def _direct_fide(player: Player, level: _Level, field: Field) -> int | None:
         own = least[player.name]
         if least == most:
             above += sum(points > own for points in least.values())
-            left = [one for one in level if least[one.name] == own]
+            remaining = [one for one in level if least[one.name] == own]
         else:
-            left = sorted(level, key=lambda one: least[one.name], reverse=True)
-            while len(left) > 1 and least[left[0].name] > max(most[one.name] for one in left[1:]):
-                if left.pop(0).name == player.name:
+            remaining = sorted(level, key=lambda one: least[one.name], reverse=True)
+            while len(remaining) > 1 and least[remaining[0].name] > max(
+                most[one.name] for one in remaining[1:]
+            ):
+                if remaining.pop(0).name == player.name:
                     return 1 + above
                 above += 1
-        if len(left) in (1, len(level)):
+        if len(remaining) in (1, len(level)):
             return 1 + above
-        level = left
+        level = remaining
 
 
 def _means(player: Player, level: _Level, field: Field) -> list[Fraction]:
-    """Return the mean points of a player against each of the others that it has met."""
+    """Return the mean points of a player against each opponent whom he has met."""
     games = {other.name: list[Fraction]() for other in level if other.name != player.name}
     for seat in player.seats:
         if seat.opponent in games:
@@ -206,20 +209,23 @@ def _sonneborn_berger(player: Player, _: _Level, field: Field) -> Fraction:
 
 
 def _buchholz(worst: int, best: int, player: Player, _: _Level, field: Field) -> Fraction:
-    """Return the points of the opponents of each game, without so many of the worst and the best.
+    """Return the sum of the opponents' points over all games, without the lowest and the highest ones.
 
-    In a bye the opponent is taken to have made as much as the player, but at most a half in each game: C.07
-    of 2026, article 16.4.
+    The virtual opponent of a bye has the points of the player, but at most half a point per game (C.07 of
+    2026, article 16.4).
+
+    :param worst: number of lowest terms to leave out.
+    :param best: number of highest terms to leave out.
     """
     games = player.results.games
-    found = [field.total(field.players[seat.opponent]) for seat in player.seats]
-    found += [min(field.total(player), Fraction(games, 2))] * player.byes
-    found.sort()
-    return sum(found[worst : max(len(found) - best, worst)], Fraction())
+    terms = [field.total(field.players[seat.opponent]) for seat in player.seats]
+    terms += [min(field.total(player), Fraction(games, 2))] * player.byes
+    terms.sort()
+    return sum(terms[worst : max(len(terms) - best, worst)], Fraction())
 
 
 def _koya(player: Player, _: _Level, field: Field) -> Fraction:
-    """Return the points against opponents that have at least half of theirs."""
+    """Return the points against opponents who have made at least half of the possible points."""
 
     def strong(other: Player) -> bool:
         return 2 * field.total(other) >= other.results.games
@@ -229,29 +235,29 @@ def _koya(player: Player, _: _Level, field: Field) -> Fraction:
 
 
 def _progressive(player: Player, _: _Level, field: Field) -> Fraction:
-    """Return the sum of the points after each game, in the order of the files."""
+    """Return the sum of the cumulative points after each game, in the order of the files."""
     return sum(accumulate(map(field.made, player.seats)), Fraction())
 
 
 def _lost(bases: Sequence[Basis], player: Player, _: _Level, field: Field) -> int:
-    """Return the games that were lost in one of some ways."""
+    """Return the number of games lost by one of some bases."""
     return sum(not seat.halves and seat.game.outcome.basis in bases for seat in player.seats)
 
 
 def _moves(halves: int, player: Player, _: _Level, field: Field) -> Fraction | None:
-    """Return the mean number of moves of the games that brought so many half points; None without one."""
+    """Return the mean number of moves of games with a number of half points; None if unavailable."""
     lengths = [seat.game.moves for seat in player.seats if seat.halves == halves]
-    known = [length for length in lengths if length is not None]
-    return Fraction(sum(known), len(known)) if known else None
+    recorded = [length for length in lengths if length is not None]
+    return Fraction(sum(recorded), len(recorded)) if recorded else None
 
 
-def _alone(count: Callable[[Player], Number]) -> _Value:
-    """Return the tiebreak that the player alone tells."""
+def _of_player(count: Callable[[Player], Number]) -> _Value:
+    """Return the value of a tiebreak that depends on the player alone."""
     return lambda player, _, __: count(player)
 
 
 def balance(rank: int) -> Tiebreak:
-    """Return the results of a rank that players have given, minus those suffered."""
+    """Return the tiebreak by results of a rank: those that a player has given, minus those suffered."""
 
     def term(_: Field, __: GameRecord, value: GScore, white: bool) -> int:
         return 0 if value.rank != rank else 1 if value.white == white else -1
@@ -260,14 +266,16 @@ def balance(rank: int) -> Tiebreak:
         return player.given[rank] - player.suffered[rank]
 
     score = GScore(rank, True)
-    name, what = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
-    title, words = f"{score} +-", f"{what} given minus suffered"
+    name, results = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
+    title, words = f"{score} +-", f"{results} given minus suffered"
     return Tiebreak(name, title, words, value, Dependence.VALUES, show=signed, term=term, rank=rank)
 
 
 _ROWS: Final = (
     _sum("points", "points", "points"),
-    Tiebreak("classical", "classical", "points in chess (classical)", _alone(lambda p: p.results.classical)),
+    Tiebreak(
+        "classical", "classical", "points in chess (classical)", _of_player(lambda p: p.results.classical)
+    ),
     _sum("rmobility", "r-mobility", "exponential points (r-mobility)", Scheme.EXPONENTIAL),
     Tiebreak(
         "direct",
@@ -287,9 +295,9 @@ _ROWS: Final = (
         fewest=True,
         per_game=False,
     ),
-    Tiebreak("wins", "wins", "wins (+)", _alone(lambda p: p.results.wins)),
-    Tiebreak("black-wins", "B wins", "wins with Black", _alone(lambda p: p.colours[False].results.wins)),
-    Tiebreak("double-wins", "2 wins", "pairs won twice", _alone(lambda p: p.pairs.halves[4])),
+    Tiebreak("wins", "wins", "wins (+)", _of_player(lambda p: p.results.wins)),
+    Tiebreak("black-wins", "B wins", "wins with Black", _of_player(lambda p: p.colours[False].results.wins)),
+    Tiebreak("double-wins", "2 wins", "pairs won twice", _of_player(lambda p: p.pairs.halves[4])),
     Tiebreak("sb", "SB", "Sonneborn-Berger (SB)", _sonneborn_berger, Dependence.POINTS),
     Tiebreak("buchholz", "BH", "Buchholz (BH)", partial(_buchholz, 0, 0), Dependence.POINTS),
     Tiebreak("buchholz-cut1", "BH-C1", "Buchholz cut 1 (BH-C1)", partial(_buchholz, 1, 0), Dependence.POINTS),
@@ -304,7 +312,7 @@ _ROWS: Final = (
     Tiebreak("crashes", "crashes", "fewest crashes", partial(_lost, _CRASHES), fewest=True),
     Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_lost, _FORFEITS), fewest=True),
     Tiebreak(
-        "games", "games", "fewest games", _alone(lambda p: p.results.games), fewest=True, per_game=False
+        "games", "games", "fewest games", _of_player(lambda p: p.results.games), fewest=True, per_game=False
     ),
     Tiebreak(
         "won-moves",
@@ -317,38 +325,41 @@ _ROWS: Final = (
     Tiebreak("lost-moves", "m lost", "most moves of lost games (m lost)", partial(_moves, 0), per_game=False),
 )
 BALANCES: Final = "balances"
-"""Stands for stalemates, G1.0, G1.5 and so on, through all scores that occur."""
+"""Name for the balances of stalemates, G1.0, G1.5 and so on, through all scores that occur."""
 TIEBREAKS: Final[Mapping[str, Tiebreak]] = {row.key: row for row in (*_ROWS, balance(1))}
-"""By their names; besides, ``g1.0`` and so on are balances."""
+"""The tiebreaks by name, without the balances ``g1.0`` and so on."""
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Read names of tiebreaks, separated by commas.
+    """Parse names of tiebreaks, separated by commas.
 
-    :raises UsageError: if there is none of a name.
+    :raises UsageError: if no tiebreak has one of the names.
     """
-    found = tuple(name.strip().lower() for name in text.split(","))
-    for name in found:
+    parsed = tuple(name.strip().lower() for name in text.split(","))
+    for name in parsed:
         if name != BALANCES:
             tiebreak(name)
-    return found
+    return parsed
 
 
 def tiebreak(name: str) -> Tiebreak:
-    """Return the tiebreak of a name.
+    """Return the tiebreak with a name.
 
-    :raises UsageError: if there is none.
+    :raises UsageError: if no tiebreak has this name.
     """
     if name in TIEBREAKS:
         return TIEBREAKS[name]
     if _BALANCE.fullmatch(name):
         return balance(GScore(name).rank)
-    known = ", ".join((*TIEBREAKS, BALANCES))
-    raise UsageError(f"{quote(name)} is no tiebreak: expected some of {known}, or scores such as g1.0")
+    expected = ", ".join((*TIEBREAKS, BALANCES))
+    raise UsageError(f"{quote(name)} is not a tiebreak: expected some of {expected}, or scores such as g1.0")
 
 
 def tiebreaks(names: Iterable[str], players: Iterable[Player]) -> list[Tiebreak]:
-    """Return the tiebreaks of some names, each of them once, for some players."""
+    """Return the tiebreaks with some names, without duplicates.
+
+    :param players: the players, whose results determine the balances.
+    """
     rows: dict[str, Tiebreak] = {}
     for name in names:
         found = _balances(players) if name == BALANCES else [tiebreak(name)]
@@ -357,7 +368,7 @@ def tiebreaks(names: Iterable[str], players: Iterable[Player]) -> list[Tiebreak]
 
 
 def _balances(players: Iterable[Player]) -> list[Tiebreak]:
-    """Return the balances of all ranks but mate that occur, two of them with words; four have a column."""
+    """Return the balances of all ranks that occur except mate; the first two have words, four a column."""
     given = {rank for player in players for rank in player.given if rank}
     rows = [balance(rank) for rank in sorted({*given, *_SHOWN_RANKS})]
     words = {1: "the same for G1.0, and so on"}

@@ -1,4 +1,4 @@
-"""What the games of a tournament add up to, and how sure that is where values are not proved."""
+"""The standings of a tournament, and their certainty where values of games are not proved."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tbgen.games.standings.record import GameRecord, paired
 from tbgen.games.standings.tiebreaks import Dependence, Field, Lead, Tiebreak, tiebreaks
 from tbgen.text import counted
 
-_MOST_PLAYERS: Final = 300
-"""With more of them comparing each with each takes too long, and any place is taken as uncertain."""
-_SHOWN: Final = 6
-"""Ranges of places in the sentence."""
+_MAX_COMPARED: Final = 300
+"""Maximum number of players to compare pairwise; with more, all places count as uncertain."""
+_MAX_RANGES: Final = 6
+"""Maximum number of ranges of places in a sentence."""
 
 
 class Sums(NamedTuple):
-    """The least and the greatest that a sum may be."""
+    """The least and the greatest value of a sum."""
 
     least: Fraction | int
     most: Fraction | int
@@ -43,15 +43,15 @@ class Places(NamedTuple):
 
 
 class Certainty:
-    """What is certain of standings, whatever the values that are not proved may be.
+    """The certainty of standings, given that values which are not proved may be any within their bounds.
 
-    What a game is in chess is no such value, and certain. Two players are compared exactly by the first sum
-    over values that may part them; what comes after it is taken as uncertain. So no place is called certain
-    that is not, and where one is called uncertain, some values turn the order of two players, or leave it to
-    tiebreaks that were not looked at.
+    The result of a game in chess counts as certain. Two players are compared exactly by the first sum over
+    values that may separate them; all later tiebreaks count as uncertain. This is conservative: a place that
+    is called certain is certain. If a place is called uncertain, some values reverse the order of two
+    players, or leave it to tiebreaks that have not been examined.
 
-    :param field: with the players in order, and what they have by each tiebreak.
-    :param breaks: what breaks ties.
+    :param field: the players in order, with their numbers for each tiebreak.
+    :param breaks: the tiebreaks.
     """
 
     def __init__(self, field: Field, breaks: Sequence[Tiebreak]) -> None:
@@ -61,19 +61,19 @@ class Certainty:
             player.name: [seat for seat in player.seats if not seat.game.outcome.interval.exact]
             for player in field.players.values()
         }
-        """By player, the games whose values are not proved."""
+        """The games whose values are not proved, by player."""
 
     def count(self, player: Player) -> int:
-        """Return how many games of a player have values that are not proved."""
+        """Return the number of games of a player whose values are not proved."""
         return len(self._open[player.name])
 
     @cached_property
     def unproven(self) -> Sequence[GameRecord]:
-        """The games whose value is not proved, player by player."""
+        """The games whose values are not proved, player by player."""
         return [seat.game for seats in self._open.values() for seat in seats if seat.white]
 
     def sums(self, each: Tiebreak, player: Player) -> Sums:
-        """Return what a sum over values may be for a player; both ends can be."""
+        """Return the least and the greatest possible sum over values of a player; both can occur."""
         found = self._sums.get((each.key, player.name))
         if found is None:
             terms = [_terms(each, self.field, seat.game, seat.white) for seat in player.seats]
@@ -84,11 +84,11 @@ class Certainty:
 
     @cached_property
     def places(self) -> Mapping[str, Places]:
-        """The places that players may have, by their names."""
+        """The possible places of players, by name."""
         players = self.field.players
         if not self.unproven:
             return {name: Places(player.place, player.place) for name, player in players.items()}
-        if len(players) > _MOST_PLAYERS:
+        if len(players) > _MAX_COMPARED:
             return dict.fromkeys(players, Places(1, len(players)))
         ahead, perhaps = dict.fromkeys(players, 0), dict.fromkeys(players, 0)
         for one, other in combinations(players.values(), 2):
@@ -100,23 +100,23 @@ class Certainty:
 
     @cached_property
     def sentence(self) -> str:
-        """What depends on values that are not proved."""
+        """A sentence on the values that are not proved, and on the places that depend on them."""
         count = len(self.unproven)
         if not count:
             return "All values are proved."
         games = sum(len(player.seats) for player in self.field.players.values()) // 2
-        told = f"{count:,} of {counted(games, 'value')} {'is' if count == 1 else 'are'} not proved"
+        clause = f"{count:,} of {counted(games, 'value')} {'is' if count == 1 else 'are'} not proved"
         ranges = [f"{best} to {worst}" for best, worst in self._uncertain()]
         if not ranges:
-            return f"{told}, but no place depends on that."
-        if len(ranges) > _SHOWN:
-            ranges[_SHOWN:] = ["others"]
+            return f"{clause}, but no place depends on that."
+        if len(ranges) > _MAX_RANGES:
+            ranges[_MAX_RANGES:] = ["others"]
         *first, last = ranges
         places = f"{', '.join(first)} and {last}" if first else last
-        return f"{told}, and places {places} may depend on that."
+        return f"{clause}, and places {places} may depend on that."
 
     def _uncertain(self) -> Iterator[Places]:
-        """Yield the ranges of places that may be otherwise; those that overlap are one."""
+        """Yield the ranges of uncertain places, with overlapping ranges merged."""
         best = worst = 0
         for found in sorted(places for places in self.places.values() if places.best < places.worst):
             if found.best > worst:
@@ -128,7 +128,7 @@ class Certainty:
             yield Places(best, worst)
 
     def _sign(self, one: Player, other: Player) -> int | None:
-        """Return 1 if a player is ahead of another by all values, -1 if behind, 0 if level, None else."""
+        """Return 1 if a player is certainly ahead of another, -1 if behind, 0 if level, None if uncertain."""
         for at, each in enumerate(self._breaks):
             sums = [row for row in self._breaks[:at] if row.term is not None]
             if each.term is not None:
@@ -142,7 +142,10 @@ class Certainty:
         return 0
 
     def _depends(self, each: Tiebreak, player: Player, sums: Sequence[Tiebreak]) -> bool:
-        """Tell whether a tiebreak that is no sum itself may depend on values, after some sums."""
+        """Return whether a tiebreak that is no sum over values may nevertheless depend on them.
+
+        :param sums: the earlier tiebreaks that are sums over values.
+        """
 
         def level(other: Player) -> bool:
             found = (self._difference(row, other, player) for row in sums)
@@ -154,29 +157,29 @@ class Certainty:
             case Dependence.POINTS:
                 return self.field.lead is not Lead.CHESS
             case Dependence.LEVEL:
-                unsettled = (other for other in self.field.players.values() if self._open[other.name])
-                return bool(sums) and any(map(level, unsettled))
+                unproved = (other for other in self.field.players.values() if self._open[other.name])
+                return bool(sums) and any(map(level, unproved))
             case Dependence.VALUES:
                 return True
 
     def _difference(self, each: Tiebreak, one: Player, other: Player) -> Sums:
-        """Return the least and the most by which a sum of a player exceeds another's.
+        """Return the least and the greatest difference between the sums of two players.
 
-        That is from end to end, for in games between them one gets least where the other gets most.
+        Both occur, because in games between the two, one gets least exactly when the other gets most.
         """
         own, others = self.sums(each, one), self.sums(each, other)
-        parts, others_parts = each.parts(one, self.field), each.parts(other, self.field)
+        divisor, others_divisor = each.divisor(one, self.field), each.divisor(other, self.field)
         return Sums(
-            Fraction(own.least, parts) - Fraction(others.most, others_parts),
-            Fraction(own.most, parts) - Fraction(others.least, others_parts),
+            Fraction(own.least, divisor) - Fraction(others.most, others_divisor),
+            Fraction(own.most, divisor) - Fraction(others.least, others_divisor),
         )
 
 
 def _terms(each: Tiebreak, field: Field, game: GameRecord, white: bool) -> list[Fraction | int]:
-    """Return what a game may add to a sum of a player, the least and the most among it.
+    """Return possible terms of a game in a sum of a player, including the least and the greatest.
 
-    That is by the ends of the game's interval, for points only grow towards an end, and by the scores of the
-    one rank that a balance knows.
+    Points are monotonic in the value, so that these terms belong to the bounds of the game's interval, or, in
+    a balance, to the two scores of its rank.
     """
     assert each.term is not None
     lower, upper = game.outcome.interval
@@ -189,7 +192,7 @@ def _terms(each: Tiebreak, field: Field, game: GameRecord, white: bool) -> list[
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A game that is proved to be worth something else than the score it had accrued."""
+    """A game whose proved result differs from its accrued score."""
 
     game: GameRecord
     before: Fraction
@@ -200,47 +203,47 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """How many games do not count, and why."""
+    """Numbers of games that do not count, by reason."""
 
     unfinished: int = 0
-    """Their result is not known (*)."""
+    """Number of games without a result (``*``)."""
     broken: int = 0
-    """They cannot be read."""
+    """Number of games that cannot be read."""
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Number of all games left out."""
         return self.unfinished + self.broken
 
 
 @dataclass(frozen=True)
 class Standings:
-    """What the games of a tournament add up to."""
+    """The standings of a tournament."""
 
     scheme: Scheme
-    """What games are scored by."""
+    """The scheme by which games are scored."""
     order: Order
-    """What players are ordered by."""
+    """The order of players."""
     tiebreaks: Sequence[Tiebreak]
-    """The tiebreaks between players that are level by that."""
+    """The tiebreaks of the order."""
     players: Sequence[Player]
-    """The best first."""
+    """The players, best first."""
     games: Sequence[GameRecord]
-    """In the order of the files."""
+    """The games, in the order of the files."""
     left_out: LeftOut = LeftOut()
     sprt: Sprt | None = None
-    """Where a test of the first player against the other stands, if one was asked for."""
+    """The test of the first of :attr:`names` against the other player; None without one."""
     tested: str = ""
-    """The player that a test is of; else White of the first game, by rounds."""
+    """The player whose strength a test measures; empty for White of the first game, by rounds."""
 
     @cached_property
     def bases(self) -> Mapping[Basis, int]:
-        """Games by the grounds of their results."""
+        """Number of games by basis."""
         return Counter(game.outcome.basis for game in self.games)
 
     @cached_property
     def changes(self) -> Sequence[Change]:
-        """The games that best play has changed."""
+        """The games whose results by best play differ from their accrued scores."""
         return [
             Change(game, game.share(self.scheme, game.outcome.accrued), game.share(self.scheme))
             for game in self.games
@@ -249,24 +252,24 @@ class Standings:
 
     @cached_property
     def field(self) -> Field:
-        """All players, and by what they are ordered."""
+        """The data for tiebreaks."""
         return Field.of(self.players, self.order.lead, self.scheme)
 
     @cached_property
     def certainty(self) -> Certainty:
-        """What the places and sums may be by values that are not proved."""
+        """The possible places and sums where values are not proved."""
         return Certainty(self.field, self.tiebreaks)
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The players in the order in which they appear, by rounds; the one that a test is of first."""
-        games = sorted(self.games, key=_round_numbers)  # games played at once end in any order
+        """The players in the order in which they appear, by rounds; the tested player first."""
+        games = sorted(self.games, key=_round_numbers)  # games played at once may end in any order
         found = (name for game in games for name in (game.white, game.black))
         return list(dict.fromkeys([self.tested, *found] if self.tested else found))
 
     @cached_property
     def settings(self) -> Mapping[str, Sequence[str]]:
-        """The rules, 50-move rules, cutoffs and komis of the games, each of them once."""
+        """The distinct rules, 50-move rules, cutoffs and komis of the games."""
         found = [game.outcome.settings for game in self.games]
         return {
             "rules": sorted({settings.variant.value for settings in found}),
@@ -277,12 +280,12 @@ class Standings:
 
     @property
     def numbers_of_games(self) -> tuple[int, int]:
-        """The least and the greatest number of games that a player has played."""
+        """The least and the greatest number of games of a player."""
         numbers = [player.results.games for player in self.players]
         return min(numbers), max(numbers)
 
     def gains(self) -> dict[str, Fraction]:
-        """Return the points that the changes have given to each player, or taken."""
+        """Return the points that each player has gained by the changes; losses are negative."""
         gains: dict[str, Fraction] = defaultdict(Fraction)
         for change in self.changes:
             gain = change.after - change.before
@@ -291,25 +294,26 @@ class Standings:
         return gains
 
     def test(self, *numbers: float, model: EloModel | str = EloModel.LOGISTIC, pairs: bool = False) -> Sprt:
-        """Return the SPRT of the first of :attr:`names` against the other one, see :func:`sprt`.
+        """Return the SPRT of the first of :attr:`names` against the other player (:func:`sprt`).
 
-        :param numbers: elo0 and elo1, and maybe alpha and beta.
-        :param pairs: whether to test pairs of games; games without a partner do not count then.
+        :param numbers: elo0 and elo1, and optionally alpha and beta.
+        :param pairs: whether to test pairs of games; games without a partner then do not count.
 
-        :raises UsageError: if there are not two players, or none of the name, or the numbers make no test.
+        :raises UsageError: if the number of players is not two, the tested player does not exist, or the
+            numbers are out of range.
         """
         if self.tested and all(player.name != self.tested for player in self.players):
             players = ", ".join(quote(player.name) for player in self.players)
             raise UsageError(f"no player is called {quote(self.tested)}: expected one of {players}")
         if len(self.names) != 2:
-            raise UsageError(f"an SPRT needs two players, and there are {len(self.names)}")
+            raise UsageError(f"an SPRT needs two players, not {len(self.names)}")
         first = next(player for player in self.players if player.name == self.names[0])
         points = first.pairs.shares if pairs else first.shares
         return sprt(points, *numbers, model=model, pairs=pairs)
 
 
 def _round_numbers(game: GameRecord) -> list[tuple[int, str]]:
-    """Return the numbers of a round, as what orders them however long they are."""
+    """Return a sort key of a game by the numbers of its round, which may be of any length."""
     numbers = (number.lstrip("0") for number in re.findall(r"[0-9]+", game.round))
     return [(len(number), number) for number in numbers]
 
@@ -323,13 +327,13 @@ def standings(
 ) -> Standings:
     """Return the standings of games by a scheme, in an order.
 
-    Bounds of results decide anew whether they say the points, if the scheme is not a game's own.
+    If the scheme is not that of a game, the proved bounds of its result may determine other points.
 
     :param order: an order, or the name of one of :data:`tbgen.games.standings.orders.ORDERS`.
-    :param byes: whether each game that a player has fewer than the others was a bye, and counts as won.
+    :param byes: whether players with fewer games than others get byes, which count as won games.
 
-    :raises UsageError: if there are no games, or the scheme has no points for the komi of one, or there is no
-        such order or tiebreak.
+    :raises UsageError: if no games are passed, the scheme has no points for the komi of a game, or the order
+        or one of its tiebreaks does not exist.
     """
     records = [game.scored_by(scheme) for game in games]
     if not records:

@@ -16,7 +16,7 @@ from tests.support.tournaments import game
 @pytest.fixture(autouse=True)
 def _one_histogram(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take long to draw."""
-    monkeypatch.setattr("tbgen.games.standings.plots._MOST_HISTOGRAMS", 1)
+    monkeypatch.setattr("tbgen.games.standings.plots._MAX_HISTOGRAMS", 1)
 
 
 def test_standings_come_first_then_crosstables_then_plots() -> None:

@@ -66,7 +66,7 @@ def test_tests_that_are_none() -> None:
         UsageError, match="'elo' is not a model of a test: expected one of logistic, normalised"
     ):
         sprt([1, 0], 0, 5, model="elo")
-    with pytest.raises(UsageError, match="Bayes-Elo has no model of pairs"):
+    with pytest.raises(UsageError, match="Bayes-Elo has no model for pairs"):
         sprt([1, 0], 0, 5, model="bayesian", pairs=True)
     assert sprt([1, 0], 0, 5, model="Normalized").model is EloModel.NORMALISED
 

@@ -160,7 +160,7 @@ def test_sprt_is_of_white_in_the_first_round_or_of_whom_one_names() -> None:
     nobody = replace(found, tested="C")
     assert "no player is called 'C': expected one of 'A', 'B'" in refusal(nobody.test, 0, 5)
     four = standings(games("AB G0.0, CD G1.0"))
-    assert "an SPRT needs two players, and there are 4" in refusal(four.test, 0, 5)
+    assert "an SPRT needs two players, not 4" in refusal(four.test, 0, 5)
 
 
 values = st.builds(lambda rank, white: str(GScore(rank, white)), st.integers(0, 20), st.booleans())
@@ -313,5 +313,5 @@ def test_what_a_record_takes_from_tags() -> None:
 
 def test_standings_that_cannot_be() -> None:
     sentence = refusal(standings, games("AB G0.0"), Scheme.EXPONENTIAL, "elo")
-    assert "'elo' is no order: expected one of percent, points, tcec" in sentence
+    assert "'elo' is not an order: expected one of percent, points, tcec" in sentence
     assert "there are no games to score" in refusal(standings, [])
