@@ -1,4 +1,4 @@
-"""The command line: each command is a module with a function ``run``, made a command by click."""
+"""The command line: each command is a module whose function ``run`` is a click command."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import sys
 
 
 def entry_point() -> None:
-    """Run the command line and leave the process with its exit code."""
+    """Run the command line and end the process with its exit code."""
     try:
         from tbgen.cli.main import main
         from tbgen.cli.streams import prepare_streams, raise_terminations
@@ -19,7 +19,7 @@ def entry_point() -> None:
         os._exit(128 + signal.SIGINT)
     code = main(sys.argv[1:])
     if code - 128 in ENDINGS:
-        # Kernels cannot be interrupted, and a plain exit would wait for those at work in other threads.
+        # Kernels cannot be interrupted, and a normal exit would wait for kernels running in other threads.
         from tbgen.compiler.cache import remove_substitute
 
         remove_substitute()

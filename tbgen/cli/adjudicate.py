@@ -1,4 +1,4 @@
-"""``tbgen adjudicate``: what a stopped game is worth."""
+"""``tbgen adjudicate``: the results of stopped games."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -38,11 +38,12 @@ def run(
 ) -> int:
     """Print the result of a game.
 
-    The result is that of the end on the board, else a win off the board, else the exact value of the final
-    position with the accrued score, if tables hold the position. If no table can hold it, or if the table is
-    missing, the accrued score counts as the result, which is not proven. With --syzygy, it is G0.0 if a side
-    can force mate by Syzygy files. With --solve, such a position is solved as by tbgen solve: the result is
-    then its value, or the score nearest to the accrued one in the interval that is proved.
+    A game that ended on the board has the result of its end; otherwise a win off the board counts. If the
+    game was stopped and tables hold the final position, the result is the exact value of that position with
+    the accrued score. If no table can hold it, or the table is missing, the accrued score counts as the
+    result, which is then not proven. With --syzygy, the result is G0.0 if Syzygy files show that a side can
+    force mate. With --solve, such a position is solved as by tbgen solve: the result is its value, or the
+    score nearest to the accrued score in the proved interval.
 
     Give games as PGN files or patterns such as "round*.pgn", optionally compressed by gzip, bzip2, xz or zstd
     (- reads standard input), or a single game as the FEN of its final position with the accrued score as a
@@ -55,7 +56,7 @@ def run(
       tbgen adjudicate "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5" --solve
 
     :param words: the final position of one game, or files of games
-    :param line: add best play to the value, where it comes from tables
+    :param line: add best play to values that come from tables
     :param json: print one JSON document
     """
     text = " ".join(words)
@@ -74,7 +75,7 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class _GameReport:
-    """All that is said about one game."""
+    """The parts of the report on one game."""
 
     arbiter: Arbiter
     outcome: Outcome
@@ -95,7 +96,7 @@ def _report(game: Game, work: Adjudication, with_line: bool) -> _GameReport:
 
 
 def _games(work: Adjudication) -> Iterator[tuple[str, Game]]:
-    """Begin one game after the other, and yield it with the name of its file."""
+    """Yield each game with the name of its file, and report it as the current game."""
     for name in work.files:
         with work.reading(name) as source:
             for game in read_games(source):
@@ -104,10 +105,10 @@ def _games(work: Adjudication) -> Iterator[tuple[str, Game]]:
 
 
 def _solve(work: Adjudication) -> None:
-    """Solve the final positions of all games of which tables do not say the points."""
+    """Solve the final positions of all games whose points cannot be determined from tables."""
     with work.collecting() as (adjudicator, _):
         for _, game in _games(work):
-            with suppress(TbgenError):  # which is told in its turn
+            with suppress(TbgenError):  # reported when the game is adjudicated again
                 adjudicator.judged(game)
 
 
@@ -124,8 +125,7 @@ def _position(text: str, work: Adjudication, with_line: bool, as_json: bool) -> 
 
 
 def _files(work: Adjudication, with_line: bool, as_json: bool) -> int:
-    """Adjudicate the games of files, in their order; positions are solved before, unless the games can be
-    read only once."""
+    """Adjudicate the games of files in order; if they can be read twice, first solve their positions."""
     worst = 0
     documents: list[dict[str, Any]] = []
     if work.solves_before:
@@ -143,7 +143,7 @@ def _files(work: Adjudication, with_line: bool, as_json: bool) -> int:
             work.count(report.outcome, f"{file}{place}")
         except TbgenError as error:
             worst = max(worst, error.exit_code)
-            # An error of the game itself names the very line.
+            # An error in the game itself already names the exact line.
             sentence = str(error) if error is game.error else f"{place}: {error}"
             documents[-1]["error"] = sentence
             if not as_json:
@@ -174,7 +174,7 @@ def _document(report: _GameReport, fen: str) -> dict[str, Any]:
         "points": scoring.points(outcome.value)._asdict(),
     }
     line = None if report.line is None else [PlyDocument.of(ply).plain() for ply in report.line]
-    known = {
+    optional = {
         "bounds": outcome.bounds and outcome.bounds.document(),
         "doubts": list(outcome.doubts) or None,
         "unsolvable": outcome.unsolvable or None,
@@ -183,7 +183,7 @@ def _document(report: _GameReport, fen: str) -> dict[str, Any]:
         "unknown_scoring": settings.unknown_scoring,
         "line": line,
     }
-    return document | {name: value for name, value in known.items() if value is not None}
+    return document | {name: value for name, value in optional.items() if value is not None}
 
 
 def _text(report: _GameReport) -> Iterator[str]:
@@ -203,10 +203,10 @@ def _text(report: _GameReport) -> Iterator[str]:
 def _summary(game: Game, report: _GameReport) -> Iterator[str]:
     outcome = report.outcome
     white, black = (printable(game.tags.get(side, "?")) for side in ("White", "Black"))
-    worth = f"result {outcome.value}  ({_basis(report)})  points {_points(report)}"
+    result = f"result {outcome.value}  ({_basis(report)})  points {_points(report)}"
     if outcome.doubts:
-        worth += f"  doubtful: {', '.join(outcome.doubts)}"
-    yield f"{game.number}. {white} - {black}  {printable(game.result)}  accrued {outcome.accrued}  {worth}"
+        result += f"  doubtful: {', '.join(outcome.doubts)}"
+    yield f"{game.number}. {white} - {black}  {printable(game.result)}  accrued {outcome.accrued}  {result}"
     if report.line is not None:
         yield from line_text(report.arbiter.board, report.line)
 

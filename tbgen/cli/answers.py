@@ -1,4 +1,4 @@
-"""What commands say about positions, as text and as JSON documents."""
+"""Answers about positions, as text and as JSON documents."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from tbgen.text import plies
 if TYPE_CHECKING:
     from tbgen.probe.tablebase import ViewMove, ViewResult
 
-_UNKNOWN: Final = "?  (the table stores the value only: --depths makes the depth)"
-_NOT_WITH_RIGHTS: Final = "?  (not known with castling rights)"
-_VIEWS: Final = {
+_DEPTH_NOT_STORED: Final = "?  (the table stores the value only: --depths makes the depth)"
+_NO_DEPTH_WITH_CASTLING: Final = "?  (not known with castling rights)"
+_VIEW_LABELS: Final = {
     View.CLASSICAL: "classical chess",
     View.STALEMATE_WINS: "stalemate wins",
     View.LASKER: "stalemate counts 3/4 (Lasker)",
@@ -43,7 +43,7 @@ _VIEWS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class MobilityAnswer:
-    """A position in r-mobility, or in whole-game mobility."""
+    """The answer for a position in r-mobility or in whole-game mobility."""
 
     board: AnyBoard
     variant: Variant
@@ -52,7 +52,7 @@ class MobilityAnswer:
     moves: list[RankedMove] | None
     line: list[LinePly] | MissingLayerError | None
     note: str | None
-    """What of the question did not count."""
+    """A remark about a part of the FEN that was ignored."""
 
     def document(self, fen: str) -> dict[str, Any]:
         """Return the JSON document about a position that was named so."""
@@ -75,7 +75,7 @@ class MobilityAnswer:
         yield f"{result.material}, {_situation(self.board)}{game}"
         yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
         rights = isinstance(self.board, chess.Board) and self.board.clean_castling_rights()
-        unknown = _NOT_WITH_RIGHTS if rights else _UNKNOWN
+        unknown = _NO_DEPTH_WITH_CASTLING if rights else _DEPTH_NOT_STORED
         yield f"depth           {unknown if result.depth is None else plies(result.depth)}"
         yield f"accrued score   {result.accrued}"
         yield f"position score  {result.position_score}"
@@ -94,7 +94,7 @@ class MobilityAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ViewAnswer:
-    """A position in classical chess or one of its kin."""
+    """The answer for a position in classical chess or a related game."""
 
     board: AnyBoard
     result: ViewResult
@@ -119,7 +119,7 @@ class ViewAnswer:
         result = self.result
         yield from diagram(self.board)
         yield ""
-        yield f"{result.material}, {_situation(self.board)}, {_VIEWS[result.view]}"
+        yield f"{result.material}, {_situation(self.board)}, {_VIEW_LABELS[result.view]}"
         yield f"value           {_result(result.points)}"
         if result.depth is not None:
             yield f"depth           {plies(result.depth)}"
@@ -138,14 +138,14 @@ def _result(points: Points) -> str:
 
 
 def _situation(board: AnyBoard) -> str:
-    """Return the side to move, or how the game is over."""
+    """Return the side to move, or ``mate`` or ``stalemate`` if the game is over."""
     if any(board.legal_moves):
         return f"{mover(board)} to move"
     return "mate" if board.is_check() else "stalemate"
 
 
 def diagram(board: AnyBoard) -> Iterator[str]:
-    """Yield the rows of a board with its coordinates."""
+    """Yield the rows of a board with coordinates."""
     if isinstance(board, chess.Board):
         return board_text({square: piece.symbol() for square, piece in board.piece_map().items()})
     cells = {square: board.symbol_at(square) for square in board.men}
@@ -153,7 +153,7 @@ def diagram(board: AnyBoard) -> Iterator[str]:
 
 
 def board_text(cells: Mapping[chess.Square, str], width: int = 1) -> Iterator[str]:
-    """Yield the rows of a board that has texts on some squares, with its coordinates."""
+    """Yield the rows of a board with coordinates; ``cells`` are the texts on its squares."""
     for rank in reversed(range(8)):
         row = (cells.get(chess.square(file, rank), ".") for file in range(8))
         yield f"{rank + 1}  {' '.join(f'{cell:{width}}' for cell in row)}".rstrip()
@@ -161,7 +161,7 @@ def board_text(cells: Mapping[chess.Square, str], width: int = 1) -> Iterator[st
 
 
 def line_text(board: AnyBoard, line: Sequence[LinePly], name: str = "best play") -> Iterator[str]:
-    """Yield the length of a line, then a text per ply: number, move and the accrued score after it."""
+    """Yield the length of a line, then a text for each ply: number, move and the accrued score after it."""
     yield f"{name}: {plies(len(line))}"
     number, white = board.fullmove_number, board.turn
     width = max((len(ply.san) for ply in line), default=0)
@@ -171,5 +171,5 @@ def line_text(board: AnyBoard, line: Sequence[LinePly], name: str = "best play")
 
 
 def mover(board: AnyBoard) -> str:
-    """Return the side to move for a reader."""
+    """Return the side to move, ``White`` or ``Black``."""
     return "White" if board.turn else "Black"

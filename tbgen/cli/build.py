@@ -1,4 +1,4 @@
-"""``tbgen build``: make tables, and keep a journal: rows of finished ones, and progress or a dated log."""
+"""``tbgen build``: build tables; print a row for each finished table, and progress or a dated log."""
 
 import time
 from collections.abc import Sequence
@@ -34,10 +34,10 @@ from tbgen.text import counted, duration, size_text
 
 
 class Journal(AbstractContextManager["Journal"]):
-    """The reporter of a build, for a reader at the terminal or of a log; a context."""
+    """Reports a build to a terminal or a log; a context."""
 
     def __init__(self, directory: Path, quiet: bool) -> None:
-        """``quiet`` leaves stdout alone."""
+        """``quiet``: print nothing on stdout."""
         self._line = ProgressLine()
         self._directory = directory
         self._quiet = quiet
@@ -51,7 +51,7 @@ class Journal(AbstractContextManager["Journal"]):
         self._line.note(text)
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Log that the table begins, and remember what to show."""
+        """Log that a table is begun, and set it as the table whose progress is shown."""
         now = time.monotonic()
         self._expected = now + seconds_left
         self._table = f"{material}: {number} of {count}"
@@ -64,7 +64,7 @@ class Journal(AbstractContextManager["Journal"]):
         self.progress("reading sub-tables", None, 0)
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Show table, stage, time spent on the table and time left for all."""
+        """Show table, stage, time spent on the table and remaining time for all tables."""
         how_far = "" if done is None else f" {done} of {total}" if total else f" {done}"
         spent = duration(time.monotonic() - self._table_begun)
         self._line.show(f"{self._table}, {step}{how_far}, at work for {spent}; {self._left()}")
@@ -84,7 +84,7 @@ class Journal(AbstractContextManager["Journal"]):
         self._line.log(f"{info.material}: {number}, done in {duration(built.seconds)}, {sizes}{left}")
 
     def __exit__(self, *_: object) -> None:
-        """End the journal with a sum, if anything was begun."""
+        """Print totals if any table was begun."""
         self._line.clear()
         if not self._begun_at:
             return
@@ -99,7 +99,7 @@ class Journal(AbstractContextManager["Journal"]):
         if len(self._built) == self._count:
             self._line.note(f"{tables} {sums}")
         else:
-            again = "the same command, without --force, goes on from there"
+            again = "the same command, without --force, continues from there"
             self._line.note(f"stopped: {len(self._built)} of {tables} {sums}; {again}")
 
     def _print_row(self, built: Built) -> None:
@@ -139,8 +139,8 @@ def run(
     running an interrupted build (Ctrl-C or SIGTERM) again resumes it; only the tables that were being built
     are lost. A line per finished table goes to stdout, progress to stderr; if stderr is not a terminal,
     progress has the form of a log, with date and time in each line. The longest depth of a table of up to
-    four men includes accrued scores, that of a larger one only fresh scores; tbgen info NAME names a state
-    that has it.
+    four men includes accrued scores; that of a larger table includes fresh scores only. tbgen info NAME
+    names a state with this depth.
 
     \b
     For example:
@@ -161,7 +161,7 @@ def run(
     :param estimate: print the time, memory and disk needed, and stop
     :param memory: refuse the build if it needs more memory than this, such as 12G, 8GiB or 4096M (default:
         the memory of the machine, or, for several tables at once, its free memory; with --scheduler, the
-        memory that workers offer); within this limit, memory is kept from table to table, which saves some
+        memory of the workers); within this limit, memory is reused from table to table, which saves some
         time
     :param json: print one JSON document about the tables built (or to build)
     """
@@ -170,7 +170,7 @@ def run(
         raise UsageError("nothing to build: name materials such as KBvK, or give --men N")
     if jobs is not None and scheduler is not None:
         raise UsageError(
-            "--jobs means nothing with --scheduler: see --nthreads of workers in docs/cluster.md"
+            "--jobs has no effect with --scheduler: see --nthreads of workers in docs/cluster.md"
         )
     shared = threads or processors()
     at_once = min(shared, MOST_JOBS) if jobs is None else jobs
@@ -194,17 +194,19 @@ def run(
     if json:
         print_json({"directory": directory, "built": list(map(_document, built))})
     elif not built:
-        print(f"nothing to build: the tables asked for are in {directory}")
+        print(f"nothing to build: the requested tables are already in {directory}")
 
 
 def _print_estimates(estimates: Sequence[Estimate], outlook: Outlook, copies: int, as_json: bool) -> None:
-    """Print what every table takes alone, and what the build of all takes; ``copies`` bytes of disk until it
-    ends."""
+    """Print the estimate of each table alone and of the whole build.
+
+    :param copies: bytes of disk that plain copies need until the build ends.
+    """
     disk = sum(entry.disk for entry in estimates)
     if as_json:
         tables = [fields(entry, "material", "seconds", "memory", "disk") for entry in estimates]
-        whole = fields(outlook, "jobs", "seconds", "memory")
-        print_json({"tables": tables, **whole, "disk": disk, "copies": copies})
+        totals = fields(outlook, "jobs", "seconds", "memory")
+        print_json({"tables": tables, **totals, "disk": disk, "copies": copies})
         return
     if estimates:
         print(f"{'material':10} {'time':>10} {'memory':>11} {'disk':>11}")

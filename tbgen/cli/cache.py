@@ -10,11 +10,11 @@ from tbgen.text import size_text
 
 @command
 def run(*, clear: bool, json: AsJson) -> None:
-    """Print where compiled kernels are kept and how large they are, or remove them.
+    """Print where compiled kernels are stored and how large they are, or remove them.
 
-    Kernels are kept in the directory "kernels" of $NUMBA_CACHE_DIR, else in tbgen/kernels of $XDG_CACHE_HOME
-    or of ~/.cache. Removed kernels are compiled again when they are needed. tbgen keeps no other files
-    outside of the directories of tables.
+    Kernels are stored in the directory "kernels" of $NUMBA_CACHE_DIR, else in tbgen/kernels of
+    $XDG_CACHE_HOME or of ~/.cache. Removed kernels are compiled again when they are needed. tbgen keeps no
+    other files outside the directories of tables.
 
     \b
     For example:

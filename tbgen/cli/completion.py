@@ -1,4 +1,4 @@
-"""``tbgen completion``: a script by which a shell completes commands, options and names."""
+"""``tbgen completion``: a script that lets a shell complete commands, options and names."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ def run(shell: Annotated[str, click.Choice(["bash", "zsh", "fish"])]) -> None:
       tbgen completion zsh > ~/.zfunc/_tbgen  # with fpath+=~/.zfunc in ~/.zshrc
       tbgen completion fish > ~/.config/fish/completions/tbgen.fish
 
-    :param shell: the shell that reads the script
+    :param shell: the shell that will read the script
     """
     from tbgen.cli.main import COMPLETION_VARIABLE, tbgen
 

@@ -15,9 +15,9 @@ def run(
 ) -> None:
     """Play r-mobility as a UCI engine, for any user interface that supports the protocol (docs/engine.md).
 
-    The engine plays perfectly in positions that tables hold, with the accrued score of the moves that led to
-    them. In other positions it searches. It reads commands on stdin and answers on stdout until quit or the
-    end of input.
+    In positions that tables hold the engine plays perfectly, with the score accrued in the game so far. In
+    other positions it searches. It reads commands on stdin and answers on stdout until quit or the end of
+    input.
 
     \b
     For example:
@@ -25,15 +25,15 @@ def run(
       tbgen engine --dir data /mnt/more
       printf 'position fen 8/8/8/4KBk1/8/8/8/8 b - - 0 1\\ngo depth 1\\nisready\\nquit\\n' | tbgen engine
 
-    :param directories: directories of the tables, searched in this order, until the option Directory says
-        otherwise (default: $TBGEN_DIR, else data)
+    :param directories: directories of the tables, searched in this order; the UCI option Directory replaces
+        them (default: $TBGEN_DIR, else data)
     :param partner: another UCI engine, which searches by the rules of chess; where it sees a draw, r-mobility
-        decides which of the moves that keep it is made
+        decides which of the drawing moves is played
     """
     from tbgen.engine.uci import UciEngine
 
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")  # whatever comes, it is no reason to end
+        sys.stdin.reconfigure(errors="replace")  # invalid bytes must not end the engine
     UciEngine(_write, directories or [], partner).run(sys.stdin or ())
 
 

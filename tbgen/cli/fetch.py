@@ -1,4 +1,4 @@
-"""``tbgen fetch``: tables and solved cells that others have published."""
+"""``tbgen fetch``: download published tables and solved cells."""
 
 import time
 from functools import partial
@@ -43,18 +43,17 @@ def run(
     json: AsJson,
     directory: TableDirectory,
 ) -> None:
-    """Fetch tables from a set made by tbgen publish, together with the tables that they rest on.
+    """Fetch tables and their sub-tables from a set made by tbgen publish.
 
     Existing tables are kept; with --check they are read first, and damaged ones are fetched again. A table
     gets its final name when it is complete, its SHA-256 is the one stated in the set, and its content matches
     its digest. Running the command again resumes broken transfers.
 
-    With --cells, the solved cells of the set are fetched in the same way, and no tables; names are those of
-    their men.
+    With --cells, the solved cells of the set are fetched in the same way instead of tables; names are then
+    the men of cells.
 
-    The set does not prove that its tables are right: only your own build or tbgen verify does. The digests of
-    the tables that the developers of tbgen have built are in docs/tables of its sources. Nor does it prove
-    its cells.
+    The set does not prove that its tables and cells are correct. For tables, your own build or tbgen verify
+    does. The digests of the tables that the developers of tbgen have built are in docs/tables of its sources.
 
     \b
     For example:
@@ -63,7 +62,7 @@ def run(
       tbgen fetch --rules all --from /media/usb/tables --dir data
       tbgen fetch KRPvKRP --cells cells --from https://example.org/tables
 
-    :param names: such as KBvK, and those that it rests on (default: all of the set)
+    :param names: such as KBvK; sub-tables are added (default: all of the set)
     :param source: address or directory of the set
     :param jobs: files transferred at once (default: 4)
     :param check: read all existing files, and fetch damaged ones again
@@ -96,7 +95,7 @@ def run(
 
 
 class _FetchReport:
-    """Shows how far it is, and prints a line per file."""
+    """Shows the progress of the transfer, and prints a line for each file."""
 
     def __init__(self, to_do: FetchPlan, line: ProgressLine, what: str) -> None:
         self._plan, self._line, self._lock = to_do, line, Lock()
@@ -105,17 +104,17 @@ class _FetchReport:
         self.fetched: list[PublishedFile] = []
 
     def summary(self) -> str:
-        """Say beforehand what there is to do."""
+        """Return the numbers of files to fetch, of those already there and of those that differ."""
         parts = [f"{self._to_fetch} to fetch, {size_text(self._plan.bytes)}"]
         if self._plan.present:
             parts.append(f"{len(self._plan.present)} in {self._plan.directory} already")
         if different := self._plan.different:
             names = listed([each.file for each in different])
-            parts.append(f"{len(different)} there with another content, which stays: {names}")
+            parts.append(f"{len(different)} there with different content, which is kept: {names}")
         return "; ".join(parts)
 
     def received(self, size: int) -> None:
-        """Count bytes."""
+        """Count received bytes, or bytes to receive again if ``size`` is negative; show the progress."""
         with self._lock:
             self._bytes += size
             seconds = time.monotonic() - self._began
@@ -130,7 +129,7 @@ class _FetchReport:
             )
 
     def done(self, file: PublishedFile) -> None:
-        """Tell about a file."""
+        """Print a line about a fetched file."""
         with self._lock:
             self.fetched.append(file)
             self._line.note(f"{file.file}: {size_text(file.bytes)}")

@@ -1,4 +1,4 @@
-"""Adjudicating games: options, and what is told meanwhile."""
+"""Adjudicating games: the options, and progress and remarks on stderr."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -27,18 +27,18 @@ from tbgen.games.pgn.files import PgnSource, is_stream, reading
 from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.system.memory import processors
-from tbgen.text import counted, duration
+from tbgen.text import counted, duration, number
 
-_EVERY = 256
-"""Games between two looks at the clock."""
+_GAMES_BETWEEN_UPDATES = 256
+"""Number of games between two updates of the progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefereeOptions(OptionGroup):
-    """By what games are refereed and scored; None leaves it to their tags.
+    """How games are refereed and scored; None leaves it to their tags.
 
     :param fifty_move_rule: improving, legacy, cutermob-legacy, otb or none (default: improving for FENs and
-        for games that cuteRMob refereed by it, else legacy)
+        for games that cuteRMob refereed by that rule, else legacy)
     :param bare_kings: whether bare kings with eight free moves each end a game (default: depends on the
         50-move rule)
     """
@@ -49,22 +49,22 @@ class RefereeOptions(OptionGroup):
     points: ScoringOptions
 
     def options(self, rule: FiftyMoveRule | None = None) -> GameOptions:
-        """Return them as the referee wants them.
+        """Return the options of the referee.
 
-        :param rule: the 50-move rule where none is given.
-        :raises UsageError: if they do not go together.
+        :param rule: the 50-move rule if the option does not set one.
+        :raises UsageError: if the options contradict each other.
         """
-        _ = self.points.scoring  # refused now, and not at the first game
+        _ = self.points.scoring  # checked now rather than at the first game
         rule = self.fifty_move_rule or rule
         return GameOptions(self.variant, rule, bare_kings=self.bare_kings, **vars(self.points))
 
 
 @dataclass(frozen=True)
 class Requirements(OptionGroup):
-    """What adjudication fails without.
+    """Conditions without which adjudication fails.
 
     :param require_tables: fail if a table that the result needs is missing
-    :param require_proof: fail also if no table can hold the final position of a stopped game and its points
+    :param require_proof: also fail if no table can hold the final position of a stopped game and its points
         are not proved otherwise
     """
 
@@ -74,7 +74,7 @@ class Requirements(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class AdjudicationOptions(OptionGroup):
-    """How the games of files are adjudicated, and on how many processes.
+    """How the games of files are adjudicated, and by how many processes.
 
     :param strict: fail at the first game that cannot be read or is doubtful
     :param jobs: number of processes (default: one per processor)
@@ -92,11 +92,11 @@ class AdjudicationOptions(OptionGroup):
     def adjudicating(
         self, files: Sequence[str], rule: FiftyMoveRule | None = None, *, trust_tags: bool = False
     ) -> Iterator["Adjudication"]:
-        """Give what adjudicates the games of some files.
+        """Yield the adjudication of some files.
 
-        :param rule: the 50-move rule where none is given.
+        :param rule: the 50-move rule if the option does not set one.
 
-        :raises UsageError: if the options do not go together.
+        :raises UsageError: if the options contradict each other.
         """
         options = self.referee.options(rule)
         with self.solving.watch(options.variant, self.syzygy) as watch:
@@ -114,7 +114,7 @@ class AdjudicationOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """Adjudicates the games of files, counts them, and says on stderr what is wrong and how far it is."""
+    """Adjudicates and counts the games of files; prints errors and progress on stderr."""
 
     files: Sequence[str]
     adjudicator: Adjudicator
@@ -124,34 +124,34 @@ class Adjudication:
     """Whether a broken or doubtful game is an error."""
     tally: Tally = field(default_factory=Tally)
     remarks: set[str] = field(default_factory=set)
-    """What has been said about outcomes."""
+    """Remarks about outcomes that have been printed."""
 
     @property
     def solves_before(self) -> bool:
-        """Whether positions are to be solved, and the games can be read twice."""
+        """Whether positions are to be solved and the games can be read twice."""
         return self.watch.solver is not None and not any(map(is_stream, self.files))
 
     @contextmanager
     def reading(self, path: str) -> Iterator[PgnSource]:
-        """Open one of the files, which is said before the place of a game if there are several."""
+        """Open one of the files; if there are several, its name will precede the numbers of its games."""
         self.watch.place = f"{path}, " if len(self.files) > 1 else ""
         with reading(path) as source:
             yield source
 
     @contextmanager
     def collecting(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
-        """Give an adjudicator that takes down the positions to solve, and where; solve them afterwards."""
+        """Yield an adjudicator that collects positions to solve, and the list of them; then solve them."""
         collector = Collector(lambda: self.watch.game)
         adjudicator = replace(self.adjudicator.unsolving(), solver=collector, begin=self.adjudicator.begin)
         yield adjudicator, collector.jobs
         self.watch.work_on(collector.jobs)
 
     def solve(self) -> None:
-        """Solve the final positions of all games of which tables do not say the points.
+        """Solve the final positions of all games whose points cannot be determined from tables.
 
-        Nothing is done if that is not asked for, or if the games can be read only once.
+        Nothing is done without --solve, or if the games can be read only once.
 
-        :raises KeyboardInterrupt: if that is interrupted, after what is proved by then is kept.
+        :raises KeyboardInterrupt: if the work is interrupted, after the proved results have been stored.
         :raises TbgenError: if a file cannot be read.
         """
         if not self.solves_before:
@@ -160,18 +160,18 @@ class Adjudication:
             for path in self.files:
                 with self.watch.line as line, self.reading(path) as source:
                     for done, _ in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
-                        if done % _EVERY == 0:
-                            line.show(f"counting what is to be solved: {counted(len(jobs), 'position')}")
+                        if done % _GAMES_BETWEEN_UPDATES == 0:
+                            line.show(f"collecting positions to solve: {number(len(jobs))} so far")
         self.watch.end()
 
     def games(self, path: str, fate: str) -> Iterator[TaggedGame]:
         """Yield the games of a file.
 
-        A sentence on each doubt and on tables that are missing is for the end, see :meth:`Tally.remarks`.
+        The sentences about doubts and missing tables follow at the end: :meth:`Tally.remarks`.
 
-        :param fate: what becomes of broken games, in two words.
+        :param fate: the words that say what becomes of broken games.
 
-        :raises UsageError: about a broken or doubtful game, if that is an error.
+        :raises UsageError: about a broken or doubtful game, if such games are errors.
         """
         start, watch = time.monotonic(), self.watch
         with watch.line as line, self.reading(path) as source:
@@ -186,7 +186,7 @@ class Adjudication:
                     if self.strict and game.outcome.doubts:
                         raise UsageError(f"{name}: {game.outcome.doubts[0].sentence}")
                     self.count(game.outcome, name, f"{name}: ")
-                if done % _EVERY == 0:
+                if done % _GAMES_BETWEEN_UPDATES == 0:
                     line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
                 if watch.interrupted:
                     watch.say_proved(watch.game, ANYTHING if game.outcome is None else game.outcome.interval)
@@ -194,10 +194,10 @@ class Adjudication:
                 yield game
 
     def count(self, outcome: Outcome, name: str, place: str = "") -> None:
-        """Count an outcome, and remark at once what has not been said yet: an unknown scoring, no solution.
+        """Count an outcome, and print at once each new remark: an unknown scoring, an unsolvable position.
 
-        :param name: what to call the game.
-        :param place: what to say before a remark.
+        :param name: the name of the game.
+        :param place: the words before a remark.
         """
         self.tally.add(outcome, name)
         unknown, remarks = outcome.settings.unknown_scoring, []
@@ -215,12 +215,12 @@ class Adjudication:
         say(f"tbgen: {remark}")
 
     def say_remarks(self) -> None:
-        """Say what there is to say of all games together."""
+        """Print the remarks on all games together."""
         for remark in self.tally.remarks():
             say(f"tbgen: {remark}")
 
     def document(self) -> dict[str, Any]:
-        """Return what became of the games, for JSON."""
+        """Return the counts of the games, and of the solving, for JSON."""
         return self.tally.document() | self.watch.document()
 
 

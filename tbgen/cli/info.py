@@ -1,4 +1,4 @@
-"""``tbgen info``: which tables are there, which are missing, and what is in them; or their digests."""
+"""``tbgen info``: the tables of a directory, the missing tables, their contents; or digests."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -17,8 +17,8 @@ from tbgen.text import counted, size_text
 
 TITLE: Final = "# material rules fresh accrued digest"
 """The first line of a list of digests."""
-_MOST_NAMED: Final = 24
-"""Missing tables of one larger number of men that are named; more are counted."""
+_MAX_NAMED_MISSING: Final = 24
+"""Maximum number of missing tables of one number of men that are named; more are only counted."""
 
 
 @command
@@ -31,19 +31,19 @@ def run(
 ) -> int:
     """List the tables of the directory, or describe the tables of some materials.
 
-    Without materials, the list also names the missing tables of up to four men. If there is a table of five
-    men, it names those of five men too, or counts them if they are many. With materials, each table is
-    described and its values are counted: positions up to symmetry, per side to move. The longest depth of a
-    plain table includes those of accrued scores, and a state that has it is named below; a packed table does
-    not store these, so the two forms of one table may differ. Layers are the depths that tbgen probe --depths
-    has computed and kept beside a table.
+    Without materials, the list also names the missing tables of up to four men. If a table of five men
+    exists, the missing ones of five men are named too, or counted if they are many. With materials, each
+    table is described and its values are counted: positions up to symmetry, per side to move. The longest
+    depth of a plain table includes the depths of accrued scores, and a state with this depth is named below.
+    A packed table does not store depths of accrued scores, so the two forms of one table may differ. Layers
+    are the depths that tbgen probe --depths has computed and stored beside a table.
 
     Tables for whole-game mobility (--rules wg) are listed separately from those for r-mobility; a list ends
     with the number of tables for the other variant.
 
-    --manifest prints a line for each existing or named table, for comparison with other builds: the digest of
-    the fresh values (the same in both forms, whether or not accrued scores are stored), whether accrued
-    scores are stored (values means: without depths, as in packed tables), and the digest of the whole
+    --manifest prints a line for each existing or named table, for comparison with other builds. A line has
+    the digest of the fresh values (the same in both forms, whether or not accrued scores are stored), whether
+    accrued scores are stored (values means without depths, as in packed tables), and the digest of the
     content. The last line has both digests of all lines. The digests are those stated in the files; tbgen
     verify checks them.
 
@@ -63,7 +63,7 @@ def run(
     if not directory.exists() or (manifest and not wanted):
         raise NoTablesError(directory, variant)
     entries = inventory(directory, variant, wanted or None, counts=bool(wanted) and not manifest)
-    # That tables are missing is what an overview says, not a failure.
+    # In an overview, missing tables are information and no failure.
     errors = [entry.error for entry in entries if entry.error and (wanted or not entry.missing)]
     if json:
         print_json(_manifest_document(entries) if manifest else _document(directory, variant, entries))
@@ -111,10 +111,10 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
 
 
 def _missing(materials: Sequence[Material]) -> Iterator[str]:
-    """Yield names of tables that are missing, and how many more of each number of men there are."""
+    """Yield the names of missing tables, or only their number if too many with as many men are missing."""
     for men, group in groupby(materials, lambda material: material.men):
         names = [material.name for material in group]
-        if men <= EXPECTED_MEN or len(names) <= _MOST_NAMED:
+        if men <= EXPECTED_MEN or len(names) <= _MAX_NAMED_MISSING:
             yield from names
         else:
             of = sum(material.men == men for material in all_materials(men))
@@ -151,8 +151,8 @@ def _accrued_text(info: TableInfo) -> str:
     if info.stores_runs:
         return f"runs   {info.runs:,}"
     if info.stores_accrued:
-        return f"steps  {info.runs:,}, without depths, which are worked out on demand"
-    return "runs   left out, worked out on demand"
+        return f"steps  {info.runs:,}, without depths, which are computed on demand"
+    return "runs   left out, computed on demand"
 
 
 def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -188,6 +188,6 @@ def _manifest_document(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _lacking(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the tables that are missing, and what is wrong with others."""
+    """Return the missing tables, and the damaged ones with their errors."""
     damaged = {entry.material.name: entry.error for entry in entries if entry.error and not entry.missing}
     return {"missing": [entry.material for entry in entries if entry.missing], "damaged": damaged}

@@ -35,23 +35,23 @@ COMMANDS: Final = {
 """The commands and their summaries; each is the module of that name next to this one."""
 
 COMPLETION_VARIABLE: Final = "_TBGEN_COMPLETE"
-"""The environment variable by which the script of a shell asks what completes a word."""
+"""The environment variable by which a shell's script asks for completions."""
 
-_SHORTAGES: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
-"""What a system says that gives no more files or processes."""
-_READER_GONE: Final = 128 + 13
-"""The exit code of programs that SIGPIPE ends."""
+_SHORTAGE_ERRNOS: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+"""Error numbers of a system that grants no more files or processes."""
+_SIGPIPE_EXIT_CODE: Final = 128 + 13
+"""Exit code of a program that SIGPIPE has ended."""
 
 
 class Commands(click.Group):
-    """The commands; a module is imported when its command is asked for."""
+    """The commands; the module of a command is imported when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, None if there is none of that name."""
+        """Return the command of a name, None if no command has it."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"tbgen.cli.{cmd_name}").run
@@ -99,10 +99,10 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", 128 + signal.SIGINT)
     except BrokenPipeError:
-        discard(sys.stdout.fileno())  # its reader has seen enough
-        return _READER_GONE
+        discard(sys.stdout.fileno())  # the reader has closed the pipe
+        return _SIGPIPE_EXIT_CODE
     except OSError as error:
-        source = "the system" if error.errno in _SHORTAGES else "output"
+        source = "the system" if error.errno in _SHORTAGE_ERRNOS else "output"
         return _fail(f"{error.filename or source}: {error.strerror or error}", 1)
     except MemoryError:
         return _fail("not enough memory", 1)

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from tbgen.match.messages import Message, Summary
 
 LIVE: Final = "127.0.0.1:8043"
-"""Where --live shows an event, unless it says where."""
+"""Default address at which --live shows an event."""
 
 
 def _structs(option: str, kind: type[Struct]) -> WordList:
-    """Return what reads the words of an option."""
-    return WordList(lambda given: struct_of(option, given, kind))
+    """Return the parameter type that reads the words of an option into a struct."""
+    return WordList(lambda words: struct_of(option, words, kind))
 
 
 def _processors(text: str) -> tuple[int, ...]:
@@ -60,33 +60,33 @@ def _processors(text: str) -> tuple[int, ...]:
 
 
 def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
-    """Let a file say what options are where the command line does not."""
+    """Take from a file the values of options that the command line does not set."""
     options = [option for option in ctx.command.params if isinstance(option, click.Option)]
-    known = {
+    by_name = {
         name.lstrip("-"): option for option in options for name in (*option.opts, *option.secondary_opts)
     }
     defaults: dict[str, Any] = {}
     for name, value in {} if path is None else settings_of_toml(path).items():
-        if name not in known:
+        if name not in by_name:
             raise UsageError(f"{path}: {quote(name)} is no option of tbgen match")
-        option = known[name]
+        option = by_name[name]
         if isinstance(value, bool) and isinstance(option.flag_value, str):
-            value = option.flag_value if value else None  # what an option says that stands alone
+            value = option.flag_value if value else None  # the value of an option without an argument
         elif isinstance(value, bool):
             negative = f"--{name}" in option.secondary_opts
             value = value is not negative if option.is_flag else str(value)
         if option.multiple and not all(isinstance(each, list) for each in value):
-            value = [value if isinstance(value, list) else [value]]  # one where there may be several
+            value = [value if isinstance(value, list) else [value]]  # a single value of a repeatable option
         defaults[str(option.name)] = value
     ctx.default_map = defaults
     return path
 
 
-def _with_file(ctx: click.Context, param: click.Parameter, given: Sequence[Any]) -> Sequence[Any]:
-    """Add what the command line gives to what the file does."""
+def _with_file(ctx: click.Context, param: click.Parameter, values: Sequence[Any]) -> Sequence[Any]:
+    """Add the values on the command line to those of the file."""
     if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE:
-        return (*(ctx.lookup_default(str(param.name)) or ()), *given)
-    return given
+        return (*(ctx.lookup_default(str(param.name)) or ()), *values)
+    return values
 
 
 def _remark(sentence: str) -> None:
@@ -97,28 +97,28 @@ def _share(text: str) -> float:
     with suppress(ValueError):
         if 0 <= float(text) <= 1:
             return float(text)
-    raise UsageError(f"{quote(text)} is no share: give one from 0 to 1")
+    raise UsageError(f"{quote(text)} is no share: expected a number from 0 to 1")
 
 
 def _names(*names: str, **attributes: Any) -> Setting:
-    """Return the names of an option with two minuses, and with one as Cute Chess has it."""
+    """Return the names of an option with two minuses, and with one minus as in Cute Chess."""
     return Setting(*(f"--{name}" for name in names), *(f"-{name}" for name in names), **attributes)
 
 
 @dataclass(frozen=True)
 class EventOptions(OptionGroup):
-    """How an event is played; None leaves it to the settings of events.
+    """How an event is played; None stands for the default of :class:`EventSettings`.
 
     :param engine: an engine: cmd=PROGRAM, and name=, dir=, arg=, option.NAME=VALUE, restart=on, and
         the words of --each, which it overrides one by one
-    :param each: for all engines: tc=MOVES/TIME+INCREMENT, such as tc=40/60+0.6 or tc=1:30+1; st=SECONDS a
+    :param each: for all engines: tc=MOVES/TIME+INCREMENT, such as tc=40/60+0.6 or tc=1:30+1; st=SECONDS per
         move, depth=, nodes=; timemargin=MILLISECONDS; start=SECONDS to get ready, stall=SECONDS for a move
         without a clock
     :param format: round-robin (a match, with two engines), gauntlet of the first engine, knockout by the
         order of engines, or swiss (default: round-robin)
     :param rounds: rounds; in a knockout, encounters of a duel (default: 1)
     :param games: games of an encounter: 2, with the same opening and reversed colours, or 1 (default: 2)
-    :param seeds: engines of a gauntlet that meet the others
+    :param seeds: number of engines, the first ones, that meet each of the others in a gauntlet (default: 1)
     :param concurrency: games at once (default: 1)
     :param processors: processors, such as 0-3,6 or all, to divide among simultaneous games before engines
         start
@@ -126,10 +126,10 @@ class EventOptions(OptionGroup):
     :param event: tag Event
     :param site: tag Site
     :param wait: milliseconds between two games
-    :param recover: whether the event goes on after an engine has crashed or stalled (default: yes)
+    :param recover: whether the event continues after an engine has crashed or stalled (default: yes)
     :param log: log the input and output of engines, one file per engine
     :param openings: file=FILE of FENs and EPDs or of PGN games; format=epd or pgn, order=random, plies=N of
-        PGN, start=N, policy=round for one opening per round
+        each PGN game, start=N, policy=round for one opening per round
     :param start: start positions without a file: standard, chess960 or dfrc
     :param seed: seed of all random choices
     :param swap: whether the second game of an encounter has reversed colours (default: yes)
@@ -137,14 +137,16 @@ class EventOptions(OptionGroup):
     :param repeat: no effect: colours are always reversed with --games 2
     :param resign: movecount=N score=CENTIPAWNS: an engine resigns; twosided=true if the other must agree
     :param draw: movenumber=N movecount=N score=CENTIPAWNS: a game stops, and its result is that of best play;
-        maxpieces=N maxpawns=N men on the board, reset=false if captures and pawn moves do not interrupt
+        maxpieces=N maxpawns=N on the board at most, reset=false if captures and pawn moves do not restart
+        the count
     :param moves: stop a game after N moves; 0 for never
-    :param verify: continue this share (0 to 1) of the games that tables have stopped with best play, and
-        compare
+    :param verify: of the games that tables have stopped, continue this share (0 to 1) with best play and
+        compare the results
     :param test: elo0=E elo1=E [alpha=P beta=P], or the numbers in this order, and model=logistic, normalised
         or bayesian: end a match when the test is decided
-    :param interval: games between two standings of more than two engines (default: 10; 0 for none)
-    :param ends: games between two lists of how each engine's games have ended (default: 0, none)
+    :param interval: with more than two engines, print standings after every N games (default: 10; 0 for
+        never)
+    :param ends: print after every N games how each engine's games have ended (default: 0, never)
     """
 
     engine: Annotated[
@@ -185,17 +187,17 @@ class EventOptions(OptionGroup):
     def settings(self) -> EventSettings:
         """The settings of the event.
 
-        :raises UsageError: if one is missing that every event needs, or an engine is.
+        :raises UsageError: if a required setting or an engine is missing.
         """
         if self.pgn is None or not self.pgn.name:
             raise UsageError("an event is kept in a PGN file: name it with --pgn FILE")
-        made = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
-        given = {"variant": self.start, **vars(self)}
+        others = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
+        options = {"variant": self.start, **vars(self)}
         return EventSettings(
             engines_of(self.engine, [*chain(*self.each)], _remark),
             self.pgn,
             stop=StopRules(self.resign, self.draw, self.moves or None),
-            **{name: value for name, value in given.items() if name not in made and value is not None},
+            **{name: value for name, value in options.items() if name not in others and value is not None},
         )
 
 
@@ -220,15 +222,15 @@ def run(
 ) -> None:
     """Let UCI engines play each other by r-mobility.
 
-    An arbiter decides every end on the board. When tables hold its position, a game is stopped, and its
-    result is the exact value of the position with its accrued score. With --syzygy, a game is also stopped
-    when a side can force mate by Syzygy files; with --scoring classical, also when nobody can.
+    An arbiter decides every end on the board. A game whose position tables hold is stopped, and its result is
+    the exact value of the position with its accrued score. With --syzygy, a game is also stopped when Syzygy
+    files show that a side can force mate; with --scoring classical, also when they show that nobody can.
 
     The PGN file of --pgn is the complete state of an event: games are appended one by one. The same command
     resumes the event after Ctrl-C or a crash, also with more --rounds.
 
-    Options that cutechess-cli also has are named as there, with one minus or two; its command lines and those
-    of fastchess are understood (docs/match.md). EVENT.toml may set options too: a key for each option, a
+    Options that cutechess-cli also has keep its names, with one minus or two. Command lines of cutechess-cli
+    and fastchess are understood (docs/match.md). EVENT.toml may set options too: a key for each option, a
     table for an option with KEY=VALUE, [[engine]] for each engine.
 
     \b
@@ -239,7 +241,7 @@ def run(
 
     :param file: file of settings; options on the command line override them
     :param play_on: do not stop games when tables hold their positions, or Syzygy files prove their points
-    :param tbpieces: most men on the board with which Syzygy files stop a game (default: 7)
+    :param tbpieces: maximum number of men with which Syzygy files stop a game (default: 7)
     :param live: show the event on a page while it is played (default: 127.0.0.1:8043, for
         this machine only)
     :param quiet: print nothing before the end
@@ -250,7 +252,7 @@ def run(
     from tbgen.probe.tablebase import Tablebase
 
     settings = event.settings
-    options = referee.options(FiftyMoveRule.IMPROVING)  # new games have no tags that could say another
+    options = referee.options(FiftyMoveRule.IMPROVING)  # new games have no tags that could name another rule
     report = EventReport(quiet=quiet or json)
     listeners: list[Listener] = [report]
     with ExitStack() as stack:
@@ -267,7 +269,7 @@ def run(
         try:
             summary = run_event(settings, options, judge, listeners)
         except KeyboardInterrupt:
-            say(f"tbgen: finished games are in {settings.pgn}: the same command goes on from there")
+            say(f"tbgen: finished games are in {settings.pgn}: the same command continues from there")
             raise
     if json:
         print_json(_document(summary, settings) | watch.document())
@@ -279,13 +281,13 @@ run.reword = partial(reworded, note=_remark)
 
 
 class EventReport:
-    """Prints how an event goes, line by line as cuteRMob does."""
+    """Prints the course of an event, line by line as cuteRMob does."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
 
     def __call__(self, message: "Message") -> None:
-        """Print a message; moves stand in the PGN."""
+        """Print a message; moves are not printed, since they are in the PGN file."""
         from tbgen.games.live_file import EventStart, GameEnd, GameStart
         from tbgen.match.messages import Ends, Note, Standing
 
@@ -294,7 +296,7 @@ class EventReport:
                 self._elo = "Elo by pairs" if games == 2 else "Elo"
                 self._of = "" if total is None else f" of {total}"
                 if finished:
-                    self.note(f"{counted(finished, 'game')} found, the event goes on")
+                    self.note(f"{counted(finished, 'game')} found, the event continues")
             case GameStart(number=number, white=white, black=black):
                 self._print(f"Started game {number}{self._of} ({white} vs {black})")
             case GameEnd(number=number, white=white, black=black, value=value, reason=reason):
@@ -303,8 +305,8 @@ class EventReport:
             case Ends(by_player=by_player):
                 for name, ends in by_player.items():
                     most_first = sorted(ends.items(), key=lambda end: (-end[1], end[0]))
-                    told = ", ".join(f"{count} {end}" for end, count in most_first)
-                    self._print(f"Games of {name}: {told or 'none'}")
+                    parts = ", ".join(f"{count} {end}" for end, count in most_first)
+                    self._print(f"Games of {name}: {parts or 'none'}")
             case Standing(score=score, standings=standings):
                 self._print_standing(score, standings)
             case Note(text=text):
@@ -319,7 +321,7 @@ class EventReport:
             self._print(f"{player.place:>4} {player.name:24} {points:>10} of {results.games} {share}")
 
     def note(self, text: str) -> None:
-        """Tell what has to be known."""
+        """Print a sentence on stderr, also if quiet."""
         say(f"tbgen: {text}")
 
     def _print(self, line: str) -> None:
@@ -358,14 +360,14 @@ def _print(summary: "Summary", settings: "EventSettings") -> None:
 def _remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
     lines = [f"{counted(summary.games, 'game')} in {settings.pgn}"]
     if summary.left_out:
-        lines[0] += f", {number(summary.left_out)} of encounters that are not whole, which do not count"
+        lines[0] += f", {number(summary.left_out)} of incomplete encounters, which do not count"
     if summary.winner is not None:
         lines.append(f"{summary.winner} has won the knockout")
     for name, faults in sorted(summary.faults.items()):
-        told = ", ".join(f"{count} by {fault}" for fault, count in sorted(faults.items()))
-        lines.append(f"{name} has lost {told}")
+        parts = ", ".join(f"{count} by {fault}" for fault, count in sorted(faults.items()))
+        lines.append(f"{name} has lost {parts}")
     if settings.verify:
-        lines.append(f"{counted(summary.verified, 'adjudication')} played on, as the tables say")
+        lines.append(f"{counted(summary.verified, 'adjudication')} verified by best play")
     if summary.standings is not None and summary.standings.sprt is not None:
         verdict = summary.standings.sprt.verdict
         lines.append("the test is undecided" if verdict == "continue" else f"the test accepts {verdict}")

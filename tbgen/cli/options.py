@@ -1,10 +1,10 @@
 """How commands are declared: a typed function is a command, and its parameters are the options.
 
-A parameter before the ``*`` is an argument, ``*names`` are several; those after it are options, which are
-None or False if they are not given and have no default. The type says how a text is read, and a
-:class:`Setting` in its ``Annotated`` what else there is to say. A parameter whose type is an
-:class:`OptionGroup` stands for the options that are its fields. The help about each is that of ``:param`` in
-the docstring of the function or of the group.
+A parameter before the ``*`` is an argument; ``*names`` stands for any number of arguments. A parameter after
+the ``*`` is an option, which is None or False if it is absent and has no default. The type of a parameter
+determines how its text is read. A :class:`Setting` in its ``Annotated`` adds names and attributes. A
+parameter whose type is an :class:`OptionGroup` stands for the options that are its fields. The help text of
+an option is its ``:param`` in the docstring of the function or group.
 """
 
 from __future__ import annotations
@@ -42,21 +42,22 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 MOST_JOBS: Final = 512
-"""More are a mistake on any machine."""
+"""Maximum number of processes or builds at once; a larger number is a mistake on any machine."""
 
 _NEGATIVE: Final = re.compile(r"-(?:[G.\d]|g[.\d])")
-"""The beginning of a word that is a value, though it looks like an option."""
-_BETWEEN: Final = "\0"
-"""Stands between the words of one value."""
-_OPTIONS: Final = "Options"
-"""Heading of options without another."""
+"""Beginning of a word that is a value although it begins with a minus."""
+_WORD_SEPARATOR: Final = "\0"
+"""Separator of the words of one value."""
+_DEFAULT_HEADING: Final = "Options"
+"""Heading of options that name no other."""
 _PARAMETER_TEXT: Final = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)\n?", re.MULTILINE)
 
 
 class Setting:
-    """What an option is beside its type: its names, if these do not follow, and attributes for click.
+    """The names of an option, if they do not follow from its parameter, and its attributes for click.
 
-    A ``heading`` is that of the option in the help, and of those that follow in the same function or group.
+    The attribute ``heading`` is the heading in the help for this option and for those that follow in the same
+    function or group.
     """
 
     def __init__(self, *names: str, **attributes: Any) -> None:
@@ -64,7 +65,7 @@ class Setting:
 
 
 class HeadedOption(click.Option):
-    """An option, and the heading under which the help has it."""
+    """An option with the heading under which the help lists it."""
 
     def __init__(self, *args: Any, heading: str, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -72,11 +73,11 @@ class HeadedOption(click.Option):
 
 
 class Parsed(click.ParamType[Any]):
-    """What a function of the package reads, with its sentence about bad input.
+    """A parameter that a function of the package parses; bad input gets the function's sentence.
 
-    :param name: stands for the value in the help.
-    :param parse: raises a :class:`UsageError`.
-    :param names: what a shell may complete.
+    :param name: the placeholder of the value in the help.
+    :param parse: the function, which raises a :class:`UsageError` for bad input.
+    :param names: returns the values that a shell may complete.
     """
 
     def __init__(
@@ -85,13 +86,13 @@ class Parsed(click.ParamType[Any]):
         self.name, self._parse, self._names = name, parse, names
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the name as it is; click would write it in capitals, which are no values."""
+        """Return the name unchanged; click would capitalise it, but capitals are not accepted as values."""
         return self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return what a text says; defaults stay as they are.
+        """Return the value of a text; defaults, which are no texts, are returned unchanged.
 
-        :raises UsageError: if it means nothing.
+        :raises UsageError: if the text is invalid.
         """
         if not isinstance(value, str):
             return value
@@ -112,14 +113,14 @@ class Parsed(click.ParamType[Any]):
 
 
 class WholeNumber(click.IntRange):
-    """A whole number of at least ``min``, and of at most ``max`` if that is given."""
+    """A whole number of at least ``min``, and of at most ``max`` unless that is None."""
 
     name = "whole number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number.
 
-        :raises click.BadParameter: if a text is none in the range.
+        :raises click.BadParameter: if a text is not a whole number in the range.
         """
         try:
             return super().convert(value, param, ctx)
@@ -129,53 +130,57 @@ class WholeNumber(click.IntRange):
 
 
 class WordList(click.ParamType[Any]):
-    """Several words, and what a function makes of the list of them.
+    """Several words, which a function makes into one value.
 
-    :param takes: tells whether a further word belongs to them.
+    :param accepts: returns whether a further word belongs to the value.
     """
 
     name = "key=value..."
 
     def __init__(
-        self, parse: Callable[[list[str]], Any] = list, takes: Callable[[str], object] = lambda _: True
+        self, parse: Callable[[list[str]], Any] = list, accepts: Callable[[str], object] = lambda _: True
     ) -> None:
-        self._parse, self.takes = parse, takes
+        self._parse, self.accepts = parse, accepts
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return what the words say."""
-        return self._parse(value.split(_BETWEEN) if isinstance(value, str) else list(value))
+        """Return the value of the words."""
+        return self._parse(value.split(_WORD_SEPARATOR) if isinstance(value, str) else list(value))
 
 
 class Command(click.Command):
     """A command with values such as -G2.5, and options that take several words."""
 
     reword: Callable[[list[str]], list[str]] = list
-    """Returns the command line that is read in the place of the one that is given."""
+    """Translates a command line before it is parsed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read a command line: arguments get a space before their minus, and words of one option become one.
+        """Parse a command line.
 
-        :raises click.UsageError: also if an option follows where another one needs a value.
+        An argument that begins with a minus gets a space before it, and the words of one option are joined,
+        so that click reads them as values.
+
+        :raises click.UsageError: if the command line is invalid, also if an option stands where the option
+            before it needs a value.
         """
         args = args if ctx.resilient_parsing else self.reword(args)
         params = self.get_params(ctx)
         options = {name for each in params for name in (*each.opts, *each.secondary_opts) if name[0] == "-"}
         kinds = {name: option.type for option in params if _takes_value(option) for name in option.opts}
         words: list[str] = []
-        taking: click.ParamType[Any] | None = None
+        current: click.ParamType[Any] | None = None
         end = args.index("--") if "--" in args else len(args)
         for word in args[:end]:
             is_value = not word.startswith("-") or word == "-" or bool(_NEGATIVE.match(word))
             before = words[-1] if words else ""
-            if is_value and isinstance(taking, WordList) and taking.takes(word):
-                words[-1] += _BETWEEN + word
+            if is_value and isinstance(current, WordList) and current.accepts(word):
+                words[-1] += _WORD_SEPARATOR + word
                 continue
-            taking = kinds.get(before) if is_value else None
+            current = kinds.get(before) if is_value else None
             if not ctx.resilient_parsing and before in kinds and word in options:
                 raise click.BadOptionUsage(before, f"Option {before!r} requires an argument.", ctx)
             unknown = not is_value and word[1] != "-" and before not in kinds
             if unknown and word.split("=")[0] not in options and not ctx.resilient_parsing:
-                raise click.NoSuchOption(word, ctx=ctx)  # click would name its first letter
+                raise click.NoSuchOption(word, ctx=ctx)  # click would name only its first letter
             words.append(f" {word}" if _NEGATIVE.match(word) and before not in kinds else word)
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, words + args[end:])
@@ -186,14 +191,14 @@ class Command(click.Command):
         for option in self.get_params(ctx):
             row = option.get_help_record(ctx)
             if row is not None and isinstance(option, click.Option):
-                sections.setdefault(getattr(option, "heading", _OPTIONS), []).append(row)
+                sections.setdefault(getattr(option, "heading", _DEFAULT_HEADING), []).append(row)
         for heading, rows in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(rows)
 
 
 def _takes_value(option: click.Parameter) -> bool:
-    """Tell whether a parameter is an option that needs a value."""
+    """Return whether a parameter is an option that needs a value."""
     return isinstance(option, click.Option) and not (option.is_flag or isinstance(option.flag_value, str))
 
 
@@ -202,7 +207,7 @@ class OptionGroup:
 
 
 def command(function: Callable[..., int | None]) -> Command:
-    """Make a command of a function: its module has the name, its docstring is the help."""
+    """Make a command of a function; its name is that of the module, its help the function's docstring."""
     signature = inspect.signature(function)
 
     def run(**values: Any) -> int | None:
@@ -220,7 +225,7 @@ def command(function: Callable[..., int | None]) -> Command:
 
 
 def _arguments(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a function or dataclass, with groups made of the values of their options."""
+    """Return the arguments of a function or dataclass; groups are made from the values of their options."""
     hints = get_type_hints(owner)
     return {
         name: kind(**_arguments(kind, values)) if _is_group(kind := hints[name]) else values[name]
@@ -232,7 +237,7 @@ def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
     """Yield the parameters of a command for those of a function or dataclass."""
     texts = dict(_PARAMETER_TEXT.findall(inspect.getdoc(owner) or ""))
     hints = get_type_hints(owner, include_extras=True)
-    heading = _OPTIONS
+    heading = _DEFAULT_HEADING
     for name, parameter in inspect.signature(owner).parameters.items():
         kind, attributes = _attributes(hints[name])
         if _is_group(kind):
@@ -253,18 +258,18 @@ def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
 
 
 def _attributes(hint: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the type in an annotation, but for None, and the attributes of its parameter for click."""
+    """Return the type in an annotation, without None, and the attributes of the parameter for click."""
     arguments = get_args(hint)
     if get_origin(hint) is Annotated:
         kind, attributes = _attributes(arguments[0])
-        for each in arguments[1:]:
-            attributes |= each.attributes if isinstance(each, Setting) else {"type": each}
+        for extra in arguments[1:]:
+            attributes |= extra.attributes if isinstance(extra, Setting) else {"type": extra}
         return kind, attributes
     if get_origin(hint) in (Union, UnionType) and type(None) in arguments:
         return _attributes(next(each for each in arguments if each is not type(None)))
     if isinstance(hint, type) and issubclass(hint, NamedChoice):
         return hint, {"type": Parsed("NAME", hint, lambda: hint)}
-    return hint, {"type": _READERS.get(hint, hint)}
+    return hint, {"type": _PARAMETER_TYPES.get(hint, hint)}
 
 
 def _is_group(kind: Any) -> bool:
@@ -272,26 +277,26 @@ def _is_group(kind: Any) -> bool:
 
 
 def material_list(materials: Iterable[Material], men: int | None) -> list[Material] | None:
-    """Return the materials that are named, and all of up to some number of men; None if there are none."""
+    """Return the named materials, and all materials of up to ``men`` men; None if there are none."""
     return [*materials, *(all_materials(men) if men else ())] or None
 
 
 def _check_directories(
-    _ctx: click.Context, _param: click.Parameter, given: Path | list[Path] | None
+    _ctx: click.Context, _param: click.Parameter, value: Path | list[Path] | None
 ) -> Path | list[Path] | None:
-    """Return the directories of tables, which need not exist; None stands for the default one.
+    """Check that the directories of tables, or the default one, are directories if they exist.
 
     :raises TbgenError: if one is something else.
     """
-    for place in given if isinstance(given, list) else [given or default_directory()]:
-        if place.exists() and not place.is_dir():
-            raise TbgenError(f"{place} is not a directory; choose another with --dir")
-    return given
+    for directory in value if isinstance(value, list) else [value or default_directory()]:
+        if directory.exists() and not directory.is_dir():
+            raise TbgenError(f"{directory} is not a directory; choose another with --dir")
+    return value
 
 
 def _syzygy(text: str) -> Any:
-    """Open the Syzygy files in directories with the separators of Cute Chess or of the system between."""
-    from tbgen.probe.syzygy import Syzygy  # which takes longer than the help of a command
+    """Open the Syzygy files in directories, separated by semicolons or the system's path separator."""
+    from tbgen.probe.syzygy import Syzygy  # imported late: it would slow down --help
 
     return Syzygy(*filter(None, re.split(f"[;{os.pathsep}]", text)))
 
@@ -304,19 +309,19 @@ def _material_names() -> Iterator[str]:
     return (material.name for material in all_materials(MAX_MEN))
 
 
-_READERS: Final[dict[Any, click.ParamType[Any]]] = {
+_PARAMETER_TYPES: Final[dict[Any, click.ParamType[Any]]] = {
     Path: click.Path(path_type=Path),
     Material: Parsed("MATERIAL", Material.parse, _material_names),
     Variant: Parsed("|".join(Variant), Variant.parse, lambda: Variant),
     GScore: Parsed("G", GScore.parse),
     Komi: Parsed("G", Komi.parse),
 }
-"""What reads the parameters of a type."""
+"""The click types of parameters, by the Python type in their annotation."""
 
 Size: TypeAlias = Annotated[int, Parsed("SIZE", parse_size)]
-"""Bytes."""
+"""A size in bytes."""
 Time: TypeAlias = Annotated[float, Parsed("TIME", parse_duration)]
-"""Seconds."""
+"""A time in seconds."""
 Count: TypeAlias = Annotated[int, WholeNumber(1), Setting(metavar="N")]
 Directory: TypeAlias = Annotated[Path, Setting(metavar="DIR")]
 AsJson: TypeAlias = Annotated[bool, Setting("--json")]
@@ -341,24 +346,24 @@ Men: TypeAlias = Annotated[
     int | None, WholeNumber(2, MAX_MEN), Setting(metavar="N", help="all materials of 2 to N men")
 ]
 MenName: TypeAlias = Annotated[str, Parsed("MATERIAL", str, _material_names)]
-"""A material, or the men of cells, which may be more."""
+"""The name of a material, or the men of cells, which may be more than tables have."""
 CellDirectory: TypeAlias = Annotated[
     Path | None,
     Setting(
         metavar="DIR",
-        help="keep solved cells in a directory, created if missing, for later positions: up to 10 GiB, "
-        "those used last",
+        help="keep solved cells in a directory, created if missing, for later positions: up to 10 GiB of "
+        "the most recently used",
     ),
 ]
 SyzygyFiles: TypeAlias = Annotated[
     Any,
     Parsed("DIR", _syzygy),
     Setting(
-        help="directory of Syzygy files (.rtbw), or several with : or ; between, used where tables are "
+        help="directory of Syzygy files (.rtbw), or several separated by : or ;, used where tables are "
         "missing: a forced mate is G0.0; where nobody can force mate, the value is between -G0.5 and G0.5"
     ),
 ]
-"""None, or a :class:`tbgen.probe.syzygy.Syzygy`."""
+"""Open Syzygy files, a :class:`tbgen.probe.syzygy.Syzygy`; or None."""
 Accrued: TypeAlias = Annotated[
     GScore | None, Setting(help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)")
 ]
@@ -381,11 +386,11 @@ class ScoringOptions(OptionGroup):
     """How results become points.
 
     :param scheme: how results become points: exponential, harmonic, classical, winner, komi, full, otb
-        (default: for games that of their tag, else exponential)
-    :param cutoff: score from which on all results count alike with winner and komi, and are no improvement
-        for the 50-move rule improving (default: for games that of their tag, else G6.0)
-    :param komi: score to beat with komi and full, in quarters, such as G5.75 for White or mG5.75 for Black
-        (default: G5.75; the tag Komi of a game overrides this)
+        (default: the scoring named by the game's tag, else exponential)
+    :param cutoff: score from which on the scorings winner and komi count all results alike, and the 50-move
+        rule improving counts none as an improvement (default: the cutoff of the game's tag, else G6.0)
+    :param komi: score to beat with the scorings komi and full, in quarters, such as G5.75 for White or mG5.75
+        for Black (default: G5.75; the tag Komi of a game overrides this)
     """
 
     scheme: Annotated[Scheme | None, Setting("--scoring")]
@@ -394,9 +399,9 @@ class ScoringOptions(OptionGroup):
 
     @property
     def scoring(self) -> Scoring:
-        """The scoring that the options ask for.
+        """The scoring that the options select.
 
-        :raises UsageError: if they do not go together.
+        :raises UsageError: if the options contradict each other.
         """
         return Scoring(
             self.scheme or Scheme.EXPONENTIAL, self.cutoff or DEFAULT_CUTOFF, self.komi or DEFAULT_KOMI

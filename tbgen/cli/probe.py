@@ -22,7 +22,7 @@ from tbgen.probe.moves import LinePly
 from tbgen.probe.tablebase import BATCH, MOVES_BATCH, Tablebase, View
 
 Answer: TypeAlias = MobilityAnswer | ViewAnswer | TbgenError
-"""What is said about one position, or what is wrong with it."""
+"""The answer about one position, or the error in it."""
 
 
 @command
@@ -40,24 +40,24 @@ def run(
 ) -> int:
     """Print the value, the depth and the moves of a position under optimal play of both sides.
 
-    The depth is the number of plies until the accrued score is the value. All legal moves are listed, best
-    first, each with the value and depth of the state after it.
+    The depth is the number of plies until the accrued score equals the value. All legal moves are listed,
+    best first, each with the value and depth of the state after it.
 
-    A G-score is held by the side that just moved: G3.5 by White, -G3.5 by Black. The accrued score comes from
-    --accrued, else from a seventh field of the FEN (unless the halfmove clock is 0); the score of the
-    position itself is folded in. In whole-game mobility (--rules wg) no move resets the accrued score, and
-    the seventh field counts at every clock.
+    The score of a position belongs to the side that has just moved: G3.5 to White, -G3.5 to Black. The
+    accrued score comes from --accrued, else from a seventh field of the FEN (unless the halfmove clock is 0);
+    the score of the position itself is folded in. In whole-game mobility (--rules wg) no move resets the
+    accrued score, and the seventh field counts at every clock.
 
-    Positions are FENs, with spaces or underscores between the fields, or EPD with operations; described men
+    Positions are FENs, with spaces or underscores between the fields, or EPD with operations. Described men
     stand in brackets, White's in capital letters, and their moves are shown as squares. A word with a
     slash begins the next position, so a FEN needs no quotes. Several positions are answered one after the
     other, with --json in one list. An error in one position does not affect the others; the exit code is that
     of the worst error.
 
-    A packed table does not store the depths of most accrued scores. They are shown as ? (null in JSON), and
-    moves without a depth come last among the moves of their value, in no particular order. --depths finds
-    these depths. If a --line needs such depths, it is left out (null in JSON), and a sentence on stderr says
-    so.
+    A packed table does not store the depths of most accrued scores. Missing depths are shown as ? (null in
+    JSON), and moves without a depth come last among the moves of their value, in no particular order.
+    --depths computes these depths. If a --line needs missing depths, it is left out (null in JSON), and a
+    sentence on stderr says so.
 
     --view gives the answer for another game: classical (win, draw or loss, plies to mate, no 50-move rule),
     stalemate-wins (stalemate wins for the side that gives it), or lasker (stalemate gives that side 3/4 of
@@ -77,8 +77,8 @@ def run(
         blank lines, which are skipped without an answer
     :param line: add best play of both sides to the value
     :param no_moves: leave out the moves, which take nine tenths of the time
-    :param depths: find depths of accrued scores that a table does not store; some take minutes and some GiB
-        of memory for each score (a message says so first) and are kept beside the table
+    :param depths: compute depths of accrued scores that a table does not store, and keep them beside the
+        table; for each score this may take minutes and some GiB of memory (a message says so first)
     :param view: give the answer for another game: classical, stalemate-wins, lasker
     :param json: print one JSON document, for several positions a list
     """
@@ -94,34 +94,33 @@ def run(
 
 def _check_view(context: click.Context) -> None:
     for option in context.command.params:
-        given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
-        if given and option.name in ("accrued", "line", "depths", "scheme", "cutoff", "komi"):
+        is_set = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+        if is_set and option.name in ("accrued", "line", "depths", "scheme", "cutoff", "komi"):
             raise UsageError(f"{option.opts[0]} cannot be used with --view: no score accrues in that game")
 
 
 def positions_of(words: Sequence[str]) -> list[str]:
     """Return the positions that the words of a command line name.
 
-    A word with a slash begins the next one; if it was quoted, which its spaces tell, nothing else belongs to
-    it.
+    A word with a slash begins the next position. A word with spaces was quoted and is a complete position.
 
     >>> positions_of(["8/8/8/4KBk1/8/8/8/8", "b", "-", "-", "8/8/8/2K3k1/8/8/8/8 w - - 0 1"])
     ['8/8/8/4KBk1/8/8/8/8 b - -', '8/8/8/2K3k1/8/8/8/8 w - - 0 1']
     """
     texts: list[str] = []
-    whole = True
+    complete = True
     for word in words:
-        if whole or "/" in word:
+        if complete or "/" in word:
             texts.append(word)
-            whole = " " in word.strip()
+            complete = " " in word.strip()
         else:
             texts[-1] += f" {word.strip()}"
     return texts
 
 
 def _print(texts: list[str], answers: Iterable[Answer]) -> int:
-    """Print answers on stdout as they come, and errors and remarks on stderr, all with their positions if
-    these are several; return the worst exit code."""
+    """Print answers on stdout as they come, and errors and remarks on stderr, each with its position if there
+    are several; return the worst exit code."""
     gap, worst = "", 0
     for text, answer in zip(texts, answers, strict=True):
         before = f"{text}: " if len(texts) > 1 else ""
@@ -139,7 +138,7 @@ def _print(texts: list[str], answers: Iterable[Answer]) -> int:
 def _print_document(texts: list[str], answers: Iterable[Answer]) -> int:
     """Print all answers as one document, and remarks on stderr; return the worst exit code.
 
-    :raises TbgenError: if there is one position, and it has no answer.
+    :raises TbgenError: the error in the only position, if it has one.
     """
     found = list(answers)
     documents = list(map(_document, texts, found))
@@ -153,7 +152,7 @@ def _print_document(texts: list[str], answers: Iterable[Answer]) -> int:
 
 
 def _print_lines(prober: _Prober) -> int:
-    """Print a document in a line for each position of standard input; return the worst exit code."""
+    """Print a one-line document for each position of standard input; return the worst exit code."""
     worst = 0
     for arrived in batches_of_lines(prober.most):
         texts = [line.rstrip("\r\n") for line in arrived if line.strip()]
@@ -164,7 +163,7 @@ def _print_lines(prober: _Prober) -> int:
 
 
 def _remark(answer: Answer, position: str) -> int:
-    """Say on stderr what an answer lacks or leaves out, after its position, and return its exit code."""
+    """Print on stderr the remarks of an answer, preceded by its position; return its exit code."""
     if isinstance(answer, MobilityAnswer):
         for remark in (answer.note, answer.line if isinstance(answer.line, MissingLayerError) else None):
             if remark is not None:
@@ -180,7 +179,7 @@ def _document(text: str, answer: Answer) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Prober:
-    """Answers about positions; ``accrued`` counts whatever a FEN says."""
+    """Answers questions about positions; ``accrued`` overrides the accrued score in a FEN."""
 
     tables: Tablebase
     accrued: GScore | None
@@ -191,11 +190,11 @@ class _Prober:
 
     @property
     def most(self) -> int:
-        """How many positions to answer together: what takes long is not held back for others."""
+        """Number of positions in a batch; smaller if answers are slow, so that they appear sooner."""
         return 16 if self.line else MOVES_BATCH if self.moves else BATCH
 
     def answers(self, texts: list[str]) -> Iterator[Answer]:
-        """Yield an answer about each position, or what is wrong with it."""
+        """Yield an answer about each position, or the error in it."""
         fens = [result_or_error(parse_position, text) for text in texts]
         valid = [fen for fen in fens if not isinstance(fen, TbgenError)]
         found = self._of_mobility(valid) if self.view is None else self._of_view(valid, self.view)
@@ -222,7 +221,7 @@ class _Prober:
                     yield error
 
     def _line(self, board: AnyBoard, accrued: GScore | None) -> list[LinePly] | MissingLayerError:
-        """Return best play, or why only depths that are not stored would tell it."""
+        """Return best play, or the error that names the depths it needs if they are not stored."""
         try:
             return self.tables.line(board, accrued)
         except MissingLayerError as error:

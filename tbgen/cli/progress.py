@@ -12,17 +12,18 @@ from tbgen.cli.streams import discard
 from tbgen.progress import SolveStage
 from tbgen.text import counted, duration, number
 
-_ON_TERMINAL: Final = 0.1
-_ELSEWHERE: Final = 60.0
-"""Seconds without a line after which a passing state is worth one."""
-_USUAL: Final = 80
-"""Letters in a line of a terminal that does not tell."""
+_TERMINAL_SECONDS: Final = 0.1
+"""Minimum time between two lines of progress on a terminal."""
+_LOG_SECONDS: Final = 60.0
+"""Minimum time between two lines of progress in a log."""
+_DEFAULT_COLUMNS: Final = 80
+"""Assumed width of a terminal whose width is unavailable."""
 
 
 class ProgressLine(AbstractContextManager["ProgressLine"]):
-    """Shows the latest text, no more often than a reader can follow; a context that leaves none.
+    """Shows the latest text, no more often than a reader can follow; as a context, clears it at the end.
 
-    A stderr that cannot be written does not stop the work.
+    The work continues even if stderr cannot be written.
     """
 
     def __init__(self) -> None:
@@ -34,8 +35,8 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
         self.clear()
 
     def show(self, text: str) -> None:
-        """Show a passing state."""
-        if time.monotonic() - self._last < (_ON_TERMINAL if self._terminal else _ELSEWHERE):
+        """Show a text that the next one replaces, unless the last one was shown too recently."""
+        if time.monotonic() - self._last < (_TERMINAL_SECONDS if self._terminal else _LOG_SECONDS):
             return
         if self._terminal:
             self._last = time.monotonic()
@@ -46,7 +47,7 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
             self.log(text)
 
     def log(self, text: str) -> None:
-        """Print a line with date and time, but not on a terminal."""
+        """Print a line with date and time, unless stderr is a terminal."""
         if not self._terminal:
             self._last = time.monotonic()
             self._print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
@@ -59,20 +60,20 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
         self.log(text)
 
     def clear(self) -> None:
-        """Remove the passing line from a terminal."""
+        """Remove the progress line from a terminal."""
         if self._shown:
             self._print("\r" + " " * self._shown + "\r", end="")
             self._shown = 0
 
     def _print(self, text: str, end: str = "\n") -> None:
         try:
-            print(text + end, end="", file=sys.stderr, flush=True)  # in one piece, whatever interrupts
+            print(text + end, end="", file=sys.stderr, flush=True)  # one write, so that no signal splits it
         except OSError:
             discard(sys.stderr.fileno())
 
 
 def stage_text(stage: SolveStage) -> str:
-    """Say how far the solving of a position has come: interval, cells, time left."""
+    """Return the progress of solving a position: interval, cells, remaining time."""
     cells = counted(stage.cells, "cell")
     if stage.left is not None:
         cells = f"{number(stage.cells)} of {counted(stage.cells + stage.left, 'cell')}"
@@ -83,15 +84,15 @@ def stage_text(stage: SolveStage) -> str:
 
 
 def _columns() -> int:
-    """Return how many letters a line of the terminal has: longer lines would not be rewritten."""
+    """Return the width of the terminal; a longer progress line would wrap and could not be rewritten."""
     try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns or _USUAL
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _DEFAULT_COLUMNS
     except (OSError, ValueError):
-        return _USUAL
+        return _DEFAULT_COLUMNS
 
 
 class TableProgress:
-    """A reporter that shows the material at work, its step and the time that is left."""
+    """A reporter that shows the current material, its step and the remaining time."""
 
     def __init__(self) -> None:
         self.line = ProgressLine()
@@ -99,11 +100,11 @@ class TableProgress:
         self._table = ""
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Remember what to show."""
+        """Set the table whose progress is shown."""
         self._table = f"{material} ({number} of {count})"
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Show table, step, its share done and the time that is left."""
+        """Show table, step, the completed share of the step and the remaining time."""
         share = "" if done is None or not total else f" {done / total:.0%}"
         left = "" if seconds_left is None else f", about {duration(seconds_left)} left"
         self.line.show(f"{self._table}: {step}{share}{left}")

@@ -1,4 +1,4 @@
-"""``tbgen publish``: tables or solved cells to be fetched, and the page for hosts of static files."""
+"""``tbgen publish``: prepare tables, solved cells or a static site for a web server."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -40,14 +40,15 @@ def run(
 
     The directory gets the files (as links where the file system allows them, else as copies), a list of them
     with sizes and digests (tbgen-set.json), and the same list for sha256sum -c (SHA256SUMS). It may be the
-    directory of the tables. Every file is first read and compared with its digest. Files published there
-    before stay, and are not read again if they have not changed.
+    directory of the tables. Every file is first checked against its digest. Files of an earlier run stay
+    there, and are not read again if they have not changed.
 
-    With --cells, it gets cells that tbgen solve has kept, and no tables; names are those of their men.
+    With --cells, the directory gets cells kept by tbgen solve instead of tables; names are then the men of
+    cells.
 
-    With --site, it gets the page of tbgen serve, to be put on any host of static files, and in its folder
-    tables those of up to four men, which the page reads in pieces: the host has to answer range requests.
-    With --live, it also gets the page of an event that is over.
+    With --site, the directory gets the page of tbgen serve, for any host of static files, and in its folder
+    "tables" the tables of up to four men. The page reads these in pieces, so the host has to answer range
+    requests. With --live, it also gets the page of a finished event.
 
     \b
     For example:
@@ -59,10 +60,10 @@ def run(
       tbgen publish --site /srv/www/explorer --live event.pgn
 
     :param target: directory of the set
-    :param names: such as KBvK, and those that it rests on (default: those that are there)
-    :param cells: publish the cells of a directory, of the named men or all
+    :param names: such as KBvK; sub-tables are added (default: all existing tables)
+    :param cells: publish the cells in a directory, of the named men or all
     :param site: write the page for a host of static files, with tables of up to four men
-    :param live: with --site: show the event of tbgen match in this PGN file, which has to be over
+    :param live: with --site: show the event of tbgen match in this PGN file, which has to be finished
     :param json: print the list as one JSON document
     """
     line = ProgressLine()
@@ -89,9 +90,9 @@ def run(
 
 
 def men_of_cells(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> MenOfCells:
-    """Return the men whose cells are meant.
+    """Return the men whose cells are selected.
 
-    :raises UsageError: if a name means nothing, or if there are options for tables.
+    :raises UsageError: if a name is invalid, or if options for tables are present.
     """
     if men is not None or list(variants) != [Variant.R_MOBILITY]:
         raise UsageError("--men and --rules are for tables: leave them out, or leave out --cells")

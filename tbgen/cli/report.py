@@ -24,23 +24,25 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = logging.getLogger("tbgen")
 
-_MOST_THREADS: Final = 16
-"""Threads by default at the most: each takes some 50 MiB."""
-_NAMED: Final = 8
-"""Missing tables that are named."""
+_MAX_DEFAULT_THREADS: Final = 16
+"""Maximum number of threads without --threads; each needs some 50 MiB."""
+_MAX_NAMED_MISSING: Final = 8
+"""Maximum number of missing tables that are named."""
 
 
 def _explorer(text: str) -> str:
     if not re.match(r"(?:https?:/|\.{0,2})/[^\s?#]*\Z", text):
-        examples = "https://example.org/ or, seen from the first page, ../"
-        raise UsageError(f"{quote(text)} is no address of an explorer: expected one such as {examples}")
+        examples = "https://example.org/ or, relative to the first page, ../"
+        raise UsageError(
+            f"{quote(text)} is no address of an explorer: expected an address such as {examples}"
+        )
     return text
 
 
 def _address(text: str) -> str:
     if not re.match(r"https?://[^\s?#]+\Z", text):
         raise UsageError(
-            f"{quote(text)} is no address of a site: expected one such as https://example.org/report/"
+            f"{quote(text)} is no address of a site: expected an address such as https://example.org/report/"
         )
     return text
 
@@ -54,7 +56,7 @@ def run(
     explorer: Annotated[str | None, Parsed("URL", _explorer)],
     address: Annotated[str | None, Parsed("URL", _address)],
     mating: Annotated[str | None, Setting(metavar="MEN")],
-    threads: Annotated[Count, Setting(default=lambda: min(processors(), _MOST_THREADS))],
+    threads: Annotated[Count, Setting(default=lambda: min(processors(), _MAX_DEFAULT_THREADS))],
     json: AsJson,
     layers: bool,
     depths: bool,
@@ -69,24 +71,24 @@ def run(
     page are stored beside it as JSON and CSV, plots as SVG and PNG, lines as PGN. The pages need no server
     and load nothing from other sites. Without materials, the report covers all existing tables.
 
-    Progress goes to stderr, after an estimate of time and memory. A packed table is unpacked in memory; some
-    tables that it rests on have copies beside the tables meanwhile. With --layers its accrued scores are
-    counted too, by solving the table again: that takes as long as its build, and 10 GiB for five men. Lines
-    are left out if they lead to missing tables or need depths that tables do not store. With --depths these
-    depths are made, which may take minutes and some GiB of memory for each score, and kept beside the tables.
-    A file with its final name is complete; the pages about all tables are written last. Pages of an earlier
-    report are not removed.
+    Progress goes to stderr, after an estimate of time and memory. A packed table is unpacked in memory;
+    meanwhile some of its sub-tables have plain copies beside the tables. With --layers the accrued scores of
+    packed tables are counted too, by solving each table again: that takes as long as its build, and 10 GiB
+    for five men. Lines are left out if they lead to missing tables or need depths that tables do not store.
+    With --depths these depths are computed, which may take minutes and some GiB of memory for each score, and
+    kept beside the tables. A file with its final name is complete; the pages about all tables are written
+    last. Pages of an earlier report are not removed.
 
     With --save DIR the data are saved in files of a few kB each, which can replace the tables. Tables whose
     data are already saved are skipped, so the same command resumes an interrupted one; --depths adds missing
     lines, and --layers the accrued scores. With --from DIR a report is made from such files, without tables.
 
-    With --mating MEN a list is printed of what men can mate, described ones too (docs/described.md): each
-    alone, two of it, against each piece of chess and against each other, as far as there are tables, and the
-    materials that are named. Its shares are those of the open positions (not over, no capture and no mate in
-    one for the side to move) in which mate is forced; longest is the longest way to mate from any position,
-    and typical, where no win is general, the most frequent value of positions without captures with the
-    defender to move.
+    With --mating MEN a list is printed of which men can mate, described men included (docs/described.md). It
+    covers each man alone, two of a kind, each against each piece of chess and against each other, as far as
+    tables exist, and the named materials. The shares count open positions (not over, no capture and no mate
+    in one for the side to move) in which mate is forced. "longest" is the longest way to mate from any
+    position. "typical", printed where no win is general, is the most frequent value of positions without
+    captures with the defender to move.
 
     \b
     For example:
@@ -101,14 +103,14 @@ def run(
     :param variant: only tables for these rules (default: for both)
     :param out: directory of the site, created if missing
     :param explorer: address of the page of tbgen serve, such as https://example.org/ or ../, to which
-        diagrams lead; those of a report that tbgen serve shows do so anyway
-    :param address: where the site will be, such as https://example.org/report/: links to it preview with
-        pictures
+        diagrams link; not needed for a report that tbgen serve shows
+    :param address: future address of the site, such as https://example.org/report/; with it, previews of
+        links to the site have pictures
     :param mating: print which men can mate, such as "[WF] [WD] N", by the rule of thumb and by the tables
     :param threads: threads (default: one per processor, at most 16)
     :param json: print all data as one JSON document; the site is then written only with --out
     :param layers: count the accrued scores of packed tables too
-    :param depths: make depths that lines need and tables do not store
+    :param depths: compute depths that lines need and tables do not store
     :param save: save the data in DIR, and write no site
     :param saved: read data saved in DIR instead of tables
     :param directories: directories of the tables, searched in this order (default: $TBGEN_DIR, else data)
@@ -128,10 +130,10 @@ def run(
     if save is not None and (json or out or saved):
         raise UsageError("--save writes data of tables only: save them, then make a report with: --from DIR")
     if saved is not None and directories is not None:
-        raise UsageError("--from has data in place of tables: leave out --dir or --from")
+        raise UsageError("--from reads data instead of tables: leave out --dir or --from")
     if saved is not None and (layers or depths):
         option = "--layers" if layers else "--depths"
-        raise UsageError(f"{option} takes tables: leave it out, or save again with: --save DIR {option}")
+        raise UsageError(f"{option} needs tables: leave it out, or save again with: --save DIR {option}")
     if out is None and save is None and not json:
         makes = "a site: --out DIR; its data: --json; saved data: --save DIR; or a list: --mating MEN"
         raise UsageError(f"say what to make: {makes}")
@@ -161,14 +163,14 @@ def run(
         print(f"{out / 'index.html'}: {pages}, {duration(time.monotonic() - begin)}")
     if report.lines_left_out:
         lines = counted(report.lines_left_out, "line")
-        more = "" if depths or saved is not None else "; --depths makes such depths"
-        say(f"tbgen: {lines} left out, for want of tables or depths that play leads to{more}")
+        more = "" if depths or saved is not None else "; --depths computes such depths"
+        say(f"tbgen: {lines} left out, which need missing tables or depths{more}")
 
 
 def _print_mating(
     directories: Sequence[Path] | None, words: Sequence[str], variant: Variant, threads: int, json: bool
 ) -> None:
-    """Print which men can mate, and say which tables are not there."""
+    """Print which men can mate, and name missing tables on stderr."""
     from tbgen.report.mating import MATING_HEAD, mating_rows
     from tbgen.report.mating_report import read_mating
 
@@ -184,13 +186,13 @@ def _print_mating(
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         print("  ".join(cells).rstrip())
     if report.missing:
-        names = " ".join(material.name for material in report.missing[:_NAMED])
-        more = " ..." if len(report.missing) > _NAMED else ""
+        names = " ".join(material.name for material in report.missing[:_MAX_NAMED_MISSING])
+        more = " ..." if len(report.missing) > _MAX_NAMED_MISSING else ""
         say(f"tbgen: {counted(len(report.missing), 'table')} of these men not built: {names}{more}")
 
 
 class _ReportProgress(TableProgress):
-    """Says first what there is to do, and shows what the package warns of; a context."""
+    """Prints an estimate first, then progress and the warnings of the package; a context."""
 
     def __init__(self, plan: ReportPlan) -> None:
         super().__init__()
@@ -206,7 +208,7 @@ class _ReportProgress(TableProgress):
         self.line.clear()
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Say what there is to do before the first material begins."""
+        """Print an estimate before the first material begins."""
         if not self._table:
             tables = counted(len(self._plan.tasks), "table")
             memory = f" and {size_text(self._plan.memory)} of memory" if self._plan.memory else ""

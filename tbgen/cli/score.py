@@ -1,4 +1,4 @@
-"""``tbgen score``: standings of PGN files."""
+"""``tbgen score``: standings of the games in PGN files."""
 
 import re
 import shutil
@@ -35,16 +35,16 @@ from tbgen.text import counted
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-_WIDTH: Final = 132
-"""Letters in a line where nobody says how wide the terminal is."""
-_FILES: Final = {
+_DEFAULT_COLUMNS: Final = 132
+"""Assumed width of a terminal whose width is unavailable."""
+_FILE_NAMES: Final = {
     "html": "index.html",
     "json": "standings.json",
     "text": "standings.txt",
     "markdown": "standings.md",
     "csv": "standings.csv",
 }
-"""What files are called; with ``--out`` CSV has one for each table."""
+"""File names of the formats; with ``--out``, CSV has a file for each table instead."""
 
 
 def _table_keys(names: str) -> set[str]:
@@ -59,7 +59,7 @@ def _table_keys(names: str) -> set[str]:
 def _web_address(text: str) -> str:
     if not re.match(r"https?://[^\s?#]+\Z", text):
         raise UsageError(
-            f"{quote(text)} is no address of an explorer: expected one such as https://example.org/"
+            f"{quote(text)} is no address of an explorer: expected an address such as https://example.org/"
         )
     return text
 
@@ -95,8 +95,8 @@ def run(
 
     Games tagged by tbgen count by their tags, unless their result is unproven or an option sets how they are
     refereed. All other games are adjudicated first, as by tbgen tag, also with --syzygy and --solve. Games
-    with the result * and unreadable games are left out and counted; if no other game is left, the command
-    fails. Players without a name count as a separate player in each game.
+    with the result * and unreadable games are left out and counted; if no other game remains, the command
+    fails. A player without a name counts as a different player in each game.
 
     \b
     For example:
@@ -110,8 +110,8 @@ def run(
     :param order: percent, points per game; points; or points in chess and the tiebreaks of an event: tcec
         (direct encounters, r-mobility), tcec-s18, tcec-s19, tcec-qualification, tcec-swiss, tcec-4k,
         fide-round-robin, fide-swiss (default: percent)
-    :param tiebreaks: what breaks ties instead, in any order, separated by commas: points, classical,
-        rmobility, direct, direct-fide, wins, black-wins, double-wins, sb, buchholz, buchholz-cut1,
+    :param tiebreaks: tiebreaks in place of those of --order, first one first, separated by commas: points,
+        classical, rmobility, direct, direct-fide, wins, black-wins, double-wins, sb, buchholz, buchholz-cut1,
         buchholz-cut2, buchholz-median1, koya, progressive, crashes, forfeits, games, won-moves, lost-moves,
         stalemates, g1.0 and so on, balances for all of these
     :param sprt: elo0=E elo1=E [alpha=P beta=P model=M], or the numbers in this order: test a player
@@ -120,39 +120,39 @@ def run(
         (default: that of --sprt, else logistic)
     :param sprt_player: the player to test (default: White of the first game, by the tags Round)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
-    :param byes: count each game that a player has fewer than the others as won: the byes of a Swiss event
+    :param byes: if a player has fewer games than the others, count the missing games as won: the byes of a
+        Swiss event
     :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, bounds,
         scorings, ratings, colours, meetings, given, suffered, endings, left_out, doubtful, changed_games,
         changed_players, sprt, games; or all (default: all but meetings and games, for CSV all)
-    :param form: output format; tcec-json is what TCEC's page reads, crosstable.json and schedule.json in the
-        directory of --out (default: text; with --out the formats that it names)
+    :param form: output format; tcec-json writes the files that TCEC's page reads, crosstable.json and
+        schedule.json, into the directory of --out (default: text; with --out the formats listed there)
     :param json: the same as --format json
-    :param out: write files into a directory, created if missing: those of --format, else all that an event
-        publishes, index.html, standings.json, a CSV file for each table, and with the orders of TCEC and FIDE
-        those of tcec-json
+    :param out: write files into a directory, created if missing: those of --format, else index.html,
+        standings.json, a CSV file for each table, and with the orders of TCEC and FIDE those of tcec-json
     :param title: title of the HTML page
-    :param explorer: address of the page of tbgen serve, such as https://example.org/: the HTML page has all
-        games, with links to them there
+    :param explorer: address of the page of tbgen serve, such as https://example.org/: the HTML page then
+        lists all games, with links that open them there
     :param judge_again: adjudicate tagged games again
     """
     if not patterns:
         raise UsageError("there is no file to score; see: tbgen score --help")
     if json and out is not None:
         raise UsageError(
-            "--json prints the document: for a file in the directory of --out write --format json"
+            "--json prints the document: to write it into the directory of --out, use --format json"
         )
     forms = _forms("json" if json else form, out, order)
     event = TcecEvent() if "tcec-json" in forms else None
     if explorer is not None and "html" not in forms:
-        raise UsageError("--explorer is for the links of a page: add --format html")
+        raise UsageError("--explorer sets the links of an HTML page: add --format html")
     if (pairs or sprt_player) and sprt is None:
         raise UsageError(f"--{'pairs' if pairs else 'sprt-player'} needs a test: add --sprt elo0=0 elo1=5")
     if sprt is not None:
         model = sprt_model or sprt.model
-        check_test([], *sprt.numbers, model=model, pairs=pairs)  # refused now, and not after all games
+        check_test([], *sprt.numbers, model=model, pairs=pairs)  # checked before the games are read
     files = matching(patterns)
     if out is not None:
-        make_directory(out)  # before the work of which its files tell
+        make_directory(out)  # fails now rather than after the work
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
         work.solve()
         records = list(_records(work, explorer or "", event))
@@ -182,7 +182,7 @@ def run(
         elif out is not None and each == "csv":
             written |= {f"{table.key}.csv": comma_separated(table).encode() for table in shown}
         else:
-            written[_FILES[each]] = f"{_rendered(each, result, shown, title, more)}\n".encode()
+            written[_FILE_NAMES[each]] = f"{_rendered(each, result, shown, title, more)}\n".encode()
     if out is not None:
         _write(out, written)
         return
@@ -191,11 +191,11 @@ def run(
 
 
 def _forms(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
-    """Return the formats to write: the one chosen, else all that go into a directory, or text."""
+    """Return the formats to write: the chosen one, else all that go into a directory, else text."""
     chess = ORDERS[order].lead is Lead.CHESS
     if form == "tcec-json" and (out is None or not chess):
         raise UsageError(
-            "--format tcec-json makes two files, ordered by points in chess: add --out DIR --order tcec, or "
+            "--format tcec-json writes two files, ordered by points in chess: add --out DIR --order tcec, or "
             "another order of TCEC"
         )
     if form is not None:
@@ -206,7 +206,7 @@ def _forms(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
 
 
 def _records(work: Adjudication, explorer: str, event: TcecEvent | None) -> Iterator[GameRecord]:
-    """Yield the games of files, also those without a result, and add all to an event of TCEC if asked."""
+    """Yield the games of files, including those without a result; add all to ``event`` unless it is None."""
     names = Counter(Path(path).name for path in work.files)
     for path in work.files:
         name = Path(path).name
@@ -219,33 +219,33 @@ def _records(work: Adjudication, explorer: str, event: TcecEvent | None) -> Iter
 
 
 def _remark_on(result: Standings) -> None:
-    """Say on stderr what does not count as one might think."""
+    """Print on stderr which players have no name, and which games are left out."""
     nameless = sum(game.nameless for game in result.games)
     if nameless:
-        say(f"tbgen: {counted(nameless, 'player')} without a name: each counts as a player of its own")
+        say(f"tbgen: {counted(nameless, 'player')} without a name: each counts as a different player")
     if result.left_out.total:
         say(f"tbgen: {counted(len(result.games), 'game')} scored{_left_out_text(result.left_out, '; ')}")
 
 
 def _left_out_text(left_out: LeftOut, before: str) -> str:
-    """Return how many games are left out, and why; nothing if none is."""
+    """Return a text on how many games are left out and why; empty if none is."""
     counts = (("without a result", left_out.unfinished), ("broken", left_out.broken))
     reasons = [f"{count:,} {reason}" for reason, count in counts if count]
     return f"{before}{' and '.join(reasons)} left out" if reasons else ""
 
 
 def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
-    """Return the scoring that the tags of all games agree on, else the exponential one."""
+    """Return the scoring named by the tags of all games if it is the same, else the exponential one."""
     schemes = {game.outcome.settings.scoring.scheme for game in games}
     if len(schemes) == 1:
         return schemes.pop()
-    say("tbgen: the games have tags of several scorings; they are scored exponentially")
+    say("tbgen: the tags of the games name several scorings; all games are scored exponentially")
     return Scheme.EXPONENTIAL
 
 
 def standings_text(shown: Iterable[StandingsTable]) -> str:
-    """Return tables for a terminal, as wide as it is."""
-    return "\n".join(text(shown, shutil.get_terminal_size((_WIDTH, 24)).columns)).rstrip()
+    """Return tables as text, in the width of the terminal."""
+    return "\n".join(text(shown, shutil.get_terminal_size((_DEFAULT_COLUMNS, 24)).columns)).rstrip()
 
 
 def _rendered(
@@ -266,7 +266,7 @@ def _rendered(
 
 
 def _plots(result: Standings) -> "Mapping[str, Sequence[Markup]]":
-    """Return the plots of the page; where the package that draws them is missing, say so and return none."""
+    """Return the plots of the page; if the package that draws them is missing, say so and return none."""
     try:
         from tbgen.games.standings.plots import plots
     except MissingExtraError as error:
@@ -276,7 +276,7 @@ def _plots(result: Standings) -> "Mapping[str, Sequence[Markup]]":
 
 
 def _write(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Write files, and tell their names."""
+    """Write files, and print their names."""
     for name, content in files.items():
         write_file(directory / name, content)
         print(directory / name)

@@ -1,4 +1,4 @@
-"""``tbgen serve``: a page about positions, and their values, moves and lines by HTTP."""
+"""``tbgen serve``: the explorer's page, and values, moves and lines of positions over HTTP."""
 
 import webbrowser
 from pathlib import Path
@@ -13,8 +13,8 @@ from tbgen.errors import NoTablesError, UsageError
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.text import counted
 
-_OFF: Final = "off"
-"""In place of the command of an engine: there is none."""
+_NO_ENGINE: Final = "off"
+"""Value of --engine for no engine."""
 
 
 @command
@@ -33,7 +33,7 @@ def run(
     live: Annotated[Path | None, Setting(metavar="EVENT.pgn")],
     in_browser: Annotated[bool, Setting("--open")],
 ) -> None:
-    """Show positions on a page, and give their values over HTTP.
+    """Serve a page to explore positions, and their values over HTTP.
 
     The API gives values, moves, best play, statistics of tables and the accrued score of games, as JSON
     modelled on the Lichess tablebase API (docs/web.md). The server reads the tables for both variants in
@@ -49,17 +49,17 @@ def run(
 
     :param directories: directories of the tables, searched in this order (default: $TBGEN_DIR, else data)
     :param host: address to listen at (default: 127.0.0.1, this machine only)
-    :param port: port to listen at, 0 for any that is free (default: 8042)
-    :param workers: processes that answer (default: 1)
-    :param limit: share of a processor that one client may use in the long run, in each process; after a
+    :param port: port to listen at, 0 for any free port (default: 8042)
+    :param workers: number of processes that answer requests (default: 1)
+    :param limit: percentage of a processor that one client may use in the long run, in each process; after a
         pause, up to a minute of processor time at once; 0 for no limit (default: 50)
     :param report: serve a site of tbgen report at /report/, with links from its diagrams to the page
-    :param solve_time: let the page and /r/solve solve positions that no table holds, one at a time, each for
-        at most TIME, such as 60s (default: none are solved)
+    :param solve_time: let the page and /r/solve solve positions that no table holds, one at a time, for at
+        most TIME each, such as 60s (default: no solving)
     :param solve_memory: memory for solving (default: 4G)
     :param engine: UCI engine that plays on the page where no table holds the position, one move at a time in
         a process of its own; off for none (default: tbgen engine)
-    :param engine_time: time for each of its moves (default: 1s)
+    :param engine_time: time for each move of the engine (default: 1s)
     :param live: show the event of tbgen match in this PGN file, at /live
     :param in_browser: open the page in a browser
     """
@@ -79,7 +79,7 @@ def run(
     if report is not None and not (report / "index.html").is_file():
         raise UsageError(f"there is no report in {report}: write one with tbgen report --out {report}")
 
-    playing = find_command(engine, (), None) if engine not in (None, _OFF) else ()
+    playing = find_command(engine, (), None) if engine not in (None, _NO_ENGINE) else ()
 
     def ready(address: str) -> None:
         say(f"tbgen: {stock or 'no tables'} at {address}, until Ctrl-C")
@@ -91,7 +91,7 @@ def run(
         report=report and report.absolute(),
         live=live and live.absolute(),
         engine=playing,
-        move_seconds=None if engine == _OFF else engine_time,
+        move_seconds=None if engine == _NO_ENGINE else engine_time,
         solve=None if solve_time is None else Budget(solve_time, solve_memory),
         limit=limit / 100,
     )
@@ -99,6 +99,6 @@ def run(
 
 
 def _open(address: str) -> None:
-    """Open a page in a browser; the server waits with its answer until it has started."""
+    """Open a page in a browser, on a thread of its own since the server answers only once it runs."""
     if not webbrowser.open(address):
         say(f"tbgen: no browser can be opened here; the page is at {address}")

@@ -1,4 +1,4 @@
-"""What ``tbgen solve`` says of one position: as text, and as pictures of ends and holds in SVG."""
+"""The answer of ``tbgen solve`` about one position: text, and SVG pictures of bounds and holds."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,17 +23,17 @@ from tbgen.progress import SolveStage
 from tbgen.system.files import make_directory, write_file
 from tbgen.text import counted, plies
 
-_MORE: Final = {
+_MORE_MAY_HELP: Final = {
     Stop.TIME: ": more may narrow it (--time)",
     Stop.MEMORY: ": more may narrow it (--memory)",
 }
-"""What is said of what ended the work."""
-_GAPS: Final = 3
-"""Kinds of moves that are named."""
+"""Advice added to the reason why the work stopped."""
+_MAX_GAPS: Final = 3
+"""Maximum number of gaps that are named."""
 
 
 def print_stage(stage: SolveStage) -> None:
-    """Print how far it is, for a program that waits for it."""
+    """Print the progress as a line of JSON, for a program that waits for the result."""
     print_json(StageDocument.of(stage).plain(), indent=None)
 
 
@@ -58,7 +58,7 @@ def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[st
         yield f"points          {lower if lower == upper else f'{lower} to {upper}'}  (White-Black)"
     yield f"solved          {counted(solution.cells, 'cell')}"
     if solution.stopped_by is not None:
-        yield f"stopped by      {solution.stopped_by}{_MORE.get(solution.stopped_by, '')}"
+        yield f"stopped by      {solution.stopped_by}{_MORE_MAY_HELP.get(solution.stopped_by, '')}"
     yield from _gaps_text(solution)
     if solution.build:
         yield f"tables          some are missing that may narrow it: {solution.build}"
@@ -69,16 +69,16 @@ def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[st
     width = max((len(move.san) for move in solution.moves), default=0)
     for move in solution.moves:
         if move.bounds == ANYTHING:
-            worth = "not known"
+            value_text = "not known"
         else:
-            worth = f"{move.lower:>6}" if move.bounds.exact else f"{move.lower:>6} to {move.upper}"
+            value_text = f"{move.lower:>6}" if move.bounds.exact else f"{move.lower:>6} to {move.upper}"
         reset = "  resets" if move.zeroing else ""
-        yield f"{move.san:{width}}  {worth}{reset}".rstrip()
+        yield f"{move.san:{width}}  {value_text}{reset}".rstrip()
     yield from _line_text(fen.board, solution)
 
 
 def _claims_text(board: chess.Board, solution: Solution) -> Iterator[str]:
-    """Yield what each side can be sure of, and how it goes about it."""
+    """Yield the claim of each side, and the moves that show it."""
     best = solution.value is not None and not any(solution.forcing)
     plans = ((), solution.plans[0]) if best else solution.plans
     for name, claim, plan in zip(("White", "Black"), claims(solution), plans, strict=True):
@@ -89,7 +89,7 @@ def _claims_text(board: chess.Board, solution: Solution) -> Iterator[str]:
 
 
 def _frozen_text(board: chess.Board, solution: Solution) -> Iterator[str]:
-    """Yield which kings and pieces stand still in the cells that prove what each side can be sure of."""
+    """Yield the kings and pieces that are frozen in the cells that prove each side's claim."""
     for name, claim, mobile in zip(("White", "Black"), claims(solution), solution.mobile, strict=True):
         frozen = [square for square in mobile_squares(board) if mobile and square not in mobile]
         if claim and frozen:
@@ -101,17 +101,17 @@ def _frozen_text(board: chess.Board, solution: Solution) -> Iterator[str]:
 
 
 def _gaps_text(solution: Solution) -> Iterator[str]:
-    """Yield what keeps the ends apart, and what would bring them together."""
-    for name, gap in zip(("open", *[""] * (_GAPS - 1)), solution.gaps, strict=False):
+    """Yield the gaps that keep the bounds apart, and the cells whose solution would narrow the interval."""
+    for name, gap in zip(("open", *[""] * (_MAX_GAPS - 1)), solution.gaps, strict=False):
         yield f"{name:16}{gap_text(gap)}"
-    if len(solution.gaps) > _GAPS:
-        yield f"{'':16}and {counted(len(solution.gaps) - _GAPS, 'other kind')} of moves"
+    if len(solution.gaps) > _MAX_GAPS:
+        yield f"{'':16}and {counted(len(solution.gaps) - _MAX_GAPS, 'other kind')} of moves"
     if solution.narrowing is not None:
         yield f"to be solved    {narrowing_text(solution.narrowing)}"
 
 
 def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
-    """Yield the lines."""
+    """Yield the texts of the lines that show the bounds."""
     lines = []
     if solution.line is not None:
         forcing = any(solution.forcing)
@@ -127,17 +127,17 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
         yield ""
         yield from line_text(board, line, name)
         if not forcing and (line[-1].accrued if line else solution.accrued) != score:
-            yield "       nothing more is known of what follows"
+            yield "       the play that follows is not known"
 
 
 def _proof_text(proof: ForwardProof) -> str:
-    """Say how much was proved."""
+    """Return how much was proved, in words."""
     sampled = f"; of {counted(proof.sampled, 'large cell')} one position in {SHARE}" if proof.sampled else ""
     return f"{counted(proof.cells, 'cell')}, {counted(proof.states, 'state')} proved{sampled}"
 
 
 def hold_picture(board: chess.Board, hold: Hold) -> str:
-    """Draw what :func:`hold_text` says, with the distances below."""
+    """Draw the board of :func:`hold_text`, with each distance below the blocker's square."""
     others = _without(board, hold.blocker, hold.changer)
     words = {square: [_stands(stood)] for square, stood in hold.squares.items()}
     for square, depth in hold.distances.items():
@@ -153,7 +153,7 @@ def _without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoard:
 
 
 def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
-    """Say which king holds the other, and what the squares of the board show."""
+    """Yield which man holds which, and the meaning of the squares on the board."""
     blocker, changer = (
         f"{chess.COLOR_NAMES[board.color_at(square) is True].capitalize()}'s "
         f"{chess.piece_name(board.piece_type_at(square) or chess.KING)}"
@@ -169,8 +169,8 @@ def _stands(stood: tuple[chess.Square, ...]) -> str:
 
 
 def hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
-    """Yield a board that says for the changer's squares where the blocker stands, and one that says how far
-    it is to what the holder gets."""
+    """Yield a board with the blocker's square for each square of the changer, and one with the number of
+    plies until the holder has the value."""
     rest = _without(board, hold.blocker, hold.changer)
     others = {square: piece.symbol() for square, piece in rest.piece_map().items()}
     yield from _captions(board, hold)
@@ -182,20 +182,20 @@ def hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
         yield from board_text(others | {square: str(depth) for square, depth in hold.distances.items()}, 5)
 
 
-_ARROWS: Final = {chess.WHITE: "#15781b", chess.BLACK: "#003088"}
-_SHOWN: Final = 4
-"""Plies of a plan that have arrows..."""
-_STRONG: Final = 2
-"""...and how many of these have strong ones; the others' are faint."""
-_FAINT: Final = "60"
-"""How opaque these are."""
+_ARROW_COLOURS: Final = {chess.WHITE: "#15781b", chess.BLACK: "#003088"}
+_MAX_ARROWS: Final = 4
+"""Maximum number of plies that are drawn as arrows."""
+_MAX_STRONG_ARROWS: Final = 2
+"""Maximum number of arrows in full colour; the others are faint."""
+_FAINT_ALPHA: Final = "60"
+"""Alpha channel of a faint arrow, in hexadecimal."""
 
 
 def write_pictures(directory: Path, board: chess.Board, solution: Solution) -> None:
-    """Write a picture of each hold, White's to ``hold-white.svg``, and of each end that is proved: to
-    ``lower.svg`` and ``upper.svg``, or ``value.svg`` if these are the same.
+    """Write a picture of each hold, White's to ``hold-white.svg``, and of each proved bound, to ``lower.svg``
+    and ``upper.svg``, or to ``value.svg`` if both are the same.
 
-    :raises TbgenError: if there is none, or it cannot be written.
+    :raises TbgenError: if there is no picture, or a picture cannot be written.
     """
     pictures = dict(_pictures(board, solution))
     if not pictures:
@@ -207,7 +207,7 @@ def write_pictures(directory: Path, board: chess.Board, solution: Solution) -> N
 
 
 def _pictures(board: chess.Board, solution: Solution) -> Iterator[tuple[str, str]]:
-    """Yield names and pictures."""
+    """Yield the names of the pictures and their SVG."""
     for hold in solution.holds:
         yield f"hold-{chess.COLOR_NAMES[hold.holder]}", hold_picture(board, hold)
     said = claims(solution)
@@ -221,14 +221,14 @@ def _pictures(board: chess.Board, solution: Solution) -> Iterator[tuple[str, str
 
 
 def end_picture(board: chess.Board, claim: str, plan: Plan, mobile: tuple[chess.Square, ...]) -> str:
-    """Draw an end: the mobile men marked, the first moves of its plan as arrows, the words as title."""
-    colours = [_ARROWS[board.turn], _ARROWS[not board.turn]]
+    """Draw a bound: the mobile men marked, the first moves of its line as arrows, the claim as title."""
+    colours = [_ARROW_COLOURS[board.turn], _ARROW_COLOURS[not board.turn]]
     arrows = [
         Arrow(
             *(ply.move.from_square, ply.move.to_square),
-            color=colours[number % 2] + (_FAINT if number >= _STRONG else ""),
+            color=colours[number % 2] + (_FAINT_ALPHA if number >= _MAX_STRONG_ARROWS else ""),
         )
-        for number, ply in enumerate(plan[:_SHOWN])
+        for number, ply in enumerate(plan[:_MAX_ARROWS])
     ]
     title = f"{claim}: {plan_text(board, plan)}" if plan else claim
     return picture(board, {}, mobile, title, reversed(arrows))

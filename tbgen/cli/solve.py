@@ -48,8 +48,8 @@ from tbgen.probe.documents import points_document
 from tbgen.probe.tablebase import Tablebase
 from tbgen.text import counted, duration, number, size_text
 
-_LINES: Final = 1 << 10
-"""Lines of standard input that are taken in together."""
+_STDIN_BATCH_LINES: Final = 1 << 10
+"""Number of lines of standard input that are read at once."""
 
 
 def _mobile(text: str) -> Mobile:
@@ -60,29 +60,29 @@ def _mobile(text: str) -> Mobile:
         if name not in chess.SQUARE_NAMES:
             raise UsageError(f"{quote(name)} is not a square: give squares such as e4,f6")
     if len(set(names)) < len(names):
-        raise UsageError(f"{quote(text)} names a square twice")
+        raise UsageError(f"{quote(text)} contains a square twice")
     return list(map(chess.parse_square, names))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SolveOptions(OptionGroup):
-    """How positions are solved, and what is said about them.
+    """How positions are solved, and how the results are printed.
 
     :param mobile: squares of the mobile men, such as e4,f6; auto tries one set after another, small ones
-        first (default: all kings and pieces, or auto if there are more than four, or than memory allows)
+        first (default: all kings and pieces; auto if they are more than four, or need too much memory)
     :param time: time to spend on a position (default: as much as helps)
     :param total: time to spend on many positions together (default: no limit)
     :param memory: memory to use (default: 8G)
     :param threads: threads; more than two bring little (default: 2)
     :param scheduler: first solve the cells below the positions, without promotions, on the workers of this
         Dask scheduler, such as tcp://host:8786; all must share --cells and the tables (docs/cluster.md)
-    :param results: keep what is proved of many positions in a file, created if missing, and use its results,
-        so that the same command resumes an interrupted run
-    :param estimate: solve nothing, and print what it should take: cells by pawn structure and size, time,
-        memory, disk
+    :param results: keep the proved results of many positions in a file, created if missing, and use its
+        results, so that the same command resumes an interrupted run
+    :param estimate: solve nothing, and print an estimate: cells by pawn structure and size, time, memory,
+        disk
     :param verify: prove the results forward; this does not count towards --time
     :param line: add the play behind the result
-    :param svg: write a picture of the value or of each end of the interval to DIR, and of each hold
+    :param svg: write pictures of the value or of both bounds, and of each hold, to DIR
     :param json: print one JSON document, for many positions a list in their order
     :param stream: with --json: print a line for every interval found, and the document as the last line
     """
@@ -107,15 +107,15 @@ class SolveOptions(OptionGroup):
     directory: TableDirectory
 
     def open_results(self) -> AbstractContextManager[SolveResults | None]:
-        """Open the file that keeps what is proved, if there is one.
+        """Open the file of proved results, if the option names one.
 
-        :raises TbgenError: if it cannot be read or written.
+        :raises TbgenError: if the file cannot be read or written.
         """
         return nullcontext() if self.results is None else open_results(self.results, "--results")
 
     @property
     def means(self) -> Means:
-        """By what many positions are solved; what workers have kept is not removed."""
+        """The means of solving many positions; with workers, the number of kept cells is not limited."""
         most = DEFAULT_BYTES if self.scheduler is None else None
         return Means(self.time, self.total, self.memory, self.threads, self.cells, self.syzygy, most)
 
@@ -142,7 +142,7 @@ def positions_in(words: Sequence[str]) -> list[str] | None:
 
 def _lines_of(name: str) -> Iterator[str]:
     if name == "-":
-        for lines in batches_of_lines(_LINES):
+        for lines in batches_of_lines(_STDIN_BATCH_LINES):
             yield from lines
         return
     try:
@@ -155,20 +155,20 @@ def _lines_of(name: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class PositionBatch:
-    """Solves positions and prints what is proved of each.
+    """Solves positions and prints the proved result of each.
 
-    :param stopped: whether to print what is known, and to solve nothing.
+    :param stopped: whether to print the results proved earlier, and to solve nothing.
     """
 
     options: SolveOptions
     stopped: bool
     _documents: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """By the number of the position."""
+    """Answers by the number of the position."""
 
     def run(self, texts: Sequence[str]) -> int:
         """Solve positions; return the exit code of the worst error.
 
-        :raises KeyboardInterrupt: if it is interrupted, after what is proved by then has been printed.
+        :raises KeyboardInterrupt: if the work is interrupted, after the proved results have been printed.
         """
         watch, options = Watch(), self.options
         with options.open_results() as results, Tablebase(options.directory) as tables:
@@ -177,12 +177,12 @@ class PositionBatch:
                 solver.stop()
             try:
                 worst = self._solve(texts, tables, solver, watch)
-            finally:  # also where results can no longer be kept
+            finally:  # also if results can no longer be stored
                 if options.json:
                     print_json([document for _, document in sorted(self._documents.items())])
         say(f"tbgen: {self._summary()}")
         if watch.interrupted and options.results is not None:
-            say(f"tbgen: what has been proved is in {options.results}: the same command goes on from there")
+            say(f"tbgen: the proved results are in {options.results}: the same command continues from there")
         watch.end()
         return worst
 
@@ -195,17 +195,17 @@ class PositionBatch:
                 jobs.setdefault(job.state, []).append((place, job))
             except TbgenError as error:
                 worst = max(worst, error.exit_code)
-                self._tell(place, error_document(text, error))
+                self._add(place, error_document(text, error))
         with watch.line as line:
             for done in solver.work_on([alike[0][1] for alike in jobs.values()]):
                 line.clear()
                 for place, job in jobs[done.state]:
                     text = texts[place - 1]
                     try:
-                        self._tell(place, self._document(text, job, solver))
+                        self._add(place, self._document(text, job, solver))
                     except TbgenError as error:
                         worst = max(worst, error.exit_code)
-                        self._tell(place, error_document(text, error))
+                        self._add(place, error_document(text, error))
         return worst
 
     def _document(self, text: str, job: Job, solver: Solver) -> dict[str, Any]:
@@ -221,22 +221,22 @@ class PositionBatch:
             "upper": bounds.upper,
             "depth": None if found is None else found.depth,
             "points": points.plain(),
-            "stopped_by": solver.stopped_by(job),  # None if the value is known, or if no more was tried
+            "stopped_by": solver.stopped_by(job),  # None if the value is exact, or if nothing more was tried
         }
 
-    def _tell(self, place: int, document: dict[str, Any]) -> None:
+    def _add(self, place: int, document: dict[str, Any]) -> None:
         self._documents[place] = document
         if not self.options.json:
             print_json(document, indent=None)
 
     def _summary(self) -> str:
-        """Say how much is known of how many positions."""
-        counts = Counter(map(_known, self._documents.values()))
-        told = ", ".join(f"{count:,} {known}" for known, count in sorted(counts.items()))
-        return f"{counted(len(self._documents), 'position')}: {told}"
+        """Return how many positions are exact, bounded, not known or invalid, in words."""
+        counts = Counter(map(_status, self._documents.values()))
+        numbers = ", ".join(f"{count:,} {status}" for status, count in sorted(counts.items()))
+        return f"{counted(len(self._documents), 'position')}: {numbers}"
 
 
-def _known(document: dict[str, Any]) -> str:
+def _status(document: dict[str, Any]) -> str:
     if "error" in document:
         return "with an error"
     if document["value"] is not None:
@@ -244,14 +244,14 @@ def _known(document: dict[str, Any]) -> str:
     return "not known" if (document["lower"], document["upper"]) == tuple(ANYTHING) else "bounded"
 
 
-_SHOWN: Final = 20
-"""Pawn structures that have a line of their own."""
+_MAX_STRUCTURES: Final = 20
+"""Maximum number of pawn structures that get a row of the table."""
 
 
 def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
-    """Print what it should take to solve positions; return the exit code of the worst error.
+    """Print an estimate of the work to solve positions; return the exit code of the worst error.
 
-    :raises TbgenError: if there is an error in the only position.
+    :raises TbgenError: if the only position has an error.
     """
     roots: list[list[Cell]] = []
     errors: list[dict[str, Any]] = []
@@ -287,8 +287,8 @@ def _text(found: EstimateDocument) -> Iterator[str]:
     if promoted := sum(found.promoted.values()):
         yield f"          promotions lead to {number(promoted)} others, solved as far as the play needs them"
     if (wholes := found.wholes) is not None:
-        takes = f"{size_text(wholes.memory)}, {duration(wholes.seconds / wholes.cells)} each"
-        yield f"          and at last to {number(wholes.cells)} of five mobile men: {takes}"
+        costs = f"{size_text(wholes.memory)}, {duration(wholes.seconds / wholes.cells)} each"
+        yield f"          and finally to {number(wholes.cells)} of five mobile men: {costs}"
     least = "" if found.complete else "more than "
     yield f"time      {least}{duration(found.seconds)} on {counted(found.threads, 'thread')}"
     yield f"memory    {size_text(found.memory)} for a cell"
@@ -296,7 +296,7 @@ def _text(found: EstimateDocument) -> Iterator[str]:
     yield ""
     sizes = sorted({size for each in structures for size in each.cells}, key=int, reverse=True)
     rows = [["pawns of White", "of Black", *(f"{_mobile_men(int(size))} mobile" for size in sizes), "time"]]
-    for each in structures[:_SHOWN]:
+    for each in structures[:_MAX_STRUCTURES]:
         pawns = (" ".join(squares) or "-" for squares in (each.white, each.black))
         cells = (number(each.cells[size]) if size in each.cells else "" for size in sizes)
         rows.append([*pawns, *cells, duration(each.seconds)])
@@ -305,16 +305,16 @@ def _text(found: EstimateDocument) -> Iterator[str]:
         pairs = list(zip(row, widths, strict=True))
         texts = [cell.ljust(width) for cell, width in pairs[:2]]
         yield "  ".join(texts + [cell.rjust(width) for cell, width in pairs[2:]])
-    if len(structures) > _SHOWN:
-        yield f"and {counted(len(structures) - _SHOWN, 'other structure')}"
+    if len(structures) > _MAX_STRUCTURES:
+        yield f"and {counted(len(structures) - _MAX_STRUCTURES, 'other structure')}"
 
 
 def _mobile_men(size: int) -> int:
     return round(log(size, 64))
 
 
-_ONE: Final = "one position: leave it out, or give one FEN"
-_MANY: Final = "many positions: leave it out, or give a file of them"
+_FOR_ONE: Final = "one position: leave it out, or name one FEN"
+_FOR_MANY: Final = "many positions: leave it out, or name a file of FENs"
 
 
 @command
@@ -325,21 +325,22 @@ def run(
     """Solve a position with any number of men, or many positions.
 
     The result is the value of the position with its accrued score if it can be proved, else an interval that
-    is proved to contain the value, with the end that is worse for White first.
+    is proved to contain the value, with the bound that is worse for White first.
 
-    Men are mobile or frozen. By default all kings and pieces are mobile; --mobile chooses others, at most
-    four. All positions that differ only in the squares of the mobile men are a cell, which is solved as a
+    Men are mobile or frozen. By default all kings and pieces are mobile; --mobile chooses other men, at most
+    four. All positions that differ only in the squares of the mobile men form a cell, which is solved as a
     whole. Captures, pawn moves and moves of frozen men lead out of the cell: into existing tables, or else
     into other cells, which are solved as long as this narrows the interval and time and memory last.
 
     With --mobile and one mobile man of each side, the answer also shows how one man holds the other: its
     square for every square of the other man.
 
-    Repetition and the 50-move rule are ignored. Ctrl-C ends the work, and prints what is proved by then.
+    Repetition and the 50-move rule are ignored. Ctrl-C ends the work, and prints the results proved so far.
 
-    Many positions are several FENs, or a file with one in each line (- for standard input). Those that should
-    take the least time come first, and solved cells serve all of them. As soon as one is done, a line of JSON
-    tells what is proved of it, or what is wrong with it; the exit code is that of the worst error.
+    Many positions are several FENs, or a file with one FEN in each line (- for standard input). The positions
+    with the least estimated time come first, and solved cells serve all of them. As soon as a position is
+    done, its result, or the error in it, is printed as a line of JSON; the exit code is that of the worst
+    error.
 
     \b
     For example:
@@ -352,7 +353,7 @@ def run(
         FENs, or a file of them
     """
     if options.stream and not options.json:
-        raise UsageError("--stream is a way to print JSON: give --json too")
+        raise UsageError("--stream prints JSON: add --json")
     lines = positions_in(words)
     texts = positions_of(words) if lines is None else lines
     if options.estimate:
@@ -360,7 +361,7 @@ def run(
     many = lines is not None or len(texts) > 1
     for name in ("mobile", "verify", "line", "svg", "stream") if many else ("total", "results"):
         if getattr(options, name):
-            raise UsageError(f"--{name} is for {_ONE if many else _MANY}")
+            raise UsageError(f"--{name} is for {_FOR_ONE if many else _FOR_MANY}")
     halt = None if options.scheduler is None else _solve_below(texts, options, options.scheduler)
     if not many:
         _solve_one(texts[0], options, halt)
@@ -372,11 +373,11 @@ def run(
 
 
 def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | TbgenError | None) -> None:
-    """Solve one position, and print all about it.
+    """Solve one position, and print the result.
 
-    :param halt: what has stopped the workers, if anything: it is raised in the end.
+    :param halt: the exception that has stopped the workers, if any; it is raised at the end.
     """
-    # What takes compiled code is imported now, for an estimate does without.
+    # Imported only now, because an estimate needs no compiled code.
     from tbgen.beyond.solver import solve
     from tbgen.beyond.statements import solution_document
     from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
@@ -414,7 +415,7 @@ def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | Tbgen
     try:
         if options.svg is not None:
             write_pictures(options.svg, fen.board, solution)
-    finally:  # an interruption counts, whatever there is to show
+    finally:  # raised even if no picture could be written
         if halt is not None:
             raise halt
 
@@ -422,16 +423,16 @@ def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | Tbgen
 def _solve_below(
     texts: Sequence[str], options: SolveOptions, scheduler: str
 ) -> KeyboardInterrupt | TbgenError | None:
-    """Solve the cells below positions on a cluster; what is wrong with a position is said later.
+    """Solve the cells below positions on a cluster; errors in positions are reported later.
 
-    :return: what has stopped the workers, if anything: then the answer is what is known.
-    :raises UsageError: if the options do not go together.
+    :return: the exception that has stopped the workers, if any; the answer then has the results so far.
+    :raises UsageError: if the options contradict each other.
     """
     cells = options.cells
     if cells is None or options.verify:
         raise UsageError("--scheduler needs --cells, a directory that all workers share, and no --verify")
     with options.open_results():
-        pass  # what is wrong with it is said before there is any work
+        pass  # an unusable file is an error now rather than after the work
     with needs_extra("solving with --scheduler", "cluster"):
         from tbgen.beyond.cluster import StoppedClusterError, solve_on_cluster
 

@@ -1,4 +1,4 @@
-"""Solving the final positions of games: options, the solver that they ask for, and its report."""
+"""Solving the final positions of games: options, the solver that they describe, and its progress."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -23,10 +23,10 @@ from tbgen.text import counted, duration, number
 
 @dataclass(frozen=True)
 class SolvingOptions(OptionGroup):
-    """Whether and how positions are solved; None leaves it to the solver.
+    """Whether and how positions are solved; None stands for the solver's default.
 
-    :param solve: solve final positions of stopped games that no table holds, as tbgen solve does: those first
-        that should take the least time, one after the other in one process, for any --jobs
+    :param solve: solve final positions of stopped games that no table holds, as tbgen solve does, one after
+        the other in one process whatever --jobs is, in order of estimated time
     :param solve_time: time for one position (default: 60s; with --solve-total as much as helps)
     :param solve_total: time for all positions together (default: no limit)
     :param solve_memory: memory to solve with (default: 8G)
@@ -45,11 +45,11 @@ class SolvingOptions(OptionGroup):
 
     @contextmanager
     def watch(self, variant: Variant, syzygy: Syzygy | None = None) -> Iterator["Watch"]:
-        """Give the solver that the options ask for, if any, and its progress; say at the end what it did.
+        """Yield a watch of the solver, if the options ask for one; print a summary at the end.
 
-        :param syzygy: Syzygy files that it may use.
+        :param syzygy: Syzygy files that the solver may use.
 
-        :raises UsageError: if the options do not go together, or with the rules.
+        :raises UsageError: if the options contradict each other or the variant.
         :raises TbgenError: if the file of results cannot be read or written.
         """
         if self.solve and variant is not Variant.R_MOBILITY:
@@ -76,7 +76,7 @@ class SolvingOptions(OptionGroup):
                     watch.end()
             except KeyboardInterrupt:
                 if kept is not None:
-                    say(f"tbgen: what has been proved is in {kept}: the same command goes on from there")
+                    say(f"tbgen: the proved results are in {kept}: the same command continues from there")
                 raise
         course = watch.course
         if course.asked > 1 or course.out_of_time:
@@ -85,20 +85,20 @@ class SolvingOptions(OptionGroup):
 
 @dataclass(frozen=True)
 class Means:
-    """What positions are solved by, as :class:`tbgen.beyond.jobs.Solver` has it."""
+    """Time, memory, threads and files for solving: the fields of :class:`tbgen.beyond.jobs.Solver`."""
 
     seconds: float | None
     total: float | None
     memory: int
     threads: int
     cells: Path | None
-    """A directory in which cells are kept."""
+    """Directory of kept cells."""
     syzygy: Syzygy | None
     most_kept: int | None = DEFAULT_BYTES
-    """Bytes that kept cells may take, None for any number."""
+    """Maximum size of the kept cells in bytes, None for no limit."""
 
     def solver(self, watch: "Watch", results: SolveResults | None) -> Solver:
-        """Return a solver that tells its progress."""
+        """Return a solver that reports its progress to a watch."""
         prover = CellProver(self.cells, self.syzygy, self.most_kept)
         return Solver(
             seconds=self.seconds,
@@ -116,39 +116,39 @@ class Means:
 
 
 class Watch:
-    """A solver, or none, and its progress on stderr."""
+    """A solver, or None, and its progress on stderr."""
 
     def __init__(self) -> None:
         self.line = ProgressLine()
         self.solver: Solver | None = None
         self.place = ""
-        """What to say before the number of a game: its file, if there are several."""
+        """Prefix of the number of a game: its file, if there are several."""
         self.game = ""
-        """Which game is at work, for a reader."""
+        """The current game, in words."""
         self._interrupt: KeyboardInterrupt | None = None
 
     @property
     def course(self) -> Course:
-        """How far solving has come."""
+        """The counts of the games whose positions are solved."""
         return Course() if self.solver is None else self.solver.course
 
     def begin(self, number: int, tags: Mapping[str, str]) -> None:
-        """Go on to a game of the file at work."""
+        """Make a game of the current file the current game."""
         white, black, of_round = (printable(tags.get(name, "?")) for name in ("White", "Black", "Round"))
         before = "" if of_round in ("", "?", "-") else f"round {of_round}, "
         self.game = f"{self.place}game {number} ({before}{white} - {black})"
 
     def interrupt(self, interrupt: KeyboardInterrupt) -> None:
-        """Take note of an interrupt, which has ended the work on a position."""
+        """Remember an interrupt that has ended the work on a position."""
         self._interrupt = interrupt
 
     @property
     def interrupted(self) -> bool:
-        """Whether there was an interrupt, so that no other game is to be begun."""
+        """Whether an interrupt came, so that no further game is begun."""
         return self._interrupt is not None
 
     def work_on(self, jobs: Iterable[Job]) -> None:
-        """Solve positions of games in the order of the solver; their games are gone through afterwards."""
+        """Solve positions of games in the order of the solver."""
         solver = self.solver
         if solver is None:
             return
@@ -162,19 +162,19 @@ class Watch:
 
     @staticmethod
     def say_proved(name: str, bounds: ScoreInterval) -> None:
-        """Say what is proved of the position that was worked on when an interrupt came."""
+        """Print the proved bounds of the position at which an interrupt came."""
         say(f"tbgen: {name}: the value is {bounds.words} by what is proved so far")
 
     def end(self) -> None:
         """End the work.
 
-        :raises KeyboardInterrupt: the interrupt, if there was one.
+        :raises KeyboardInterrupt: the interrupt, if one came.
         """
         if self._interrupt is not None:
             raise self._interrupt
 
     def show(self, stage: SolveStage) -> None:
-        """Show what is known of the position at work."""
+        """Show the progress of the current position."""
         turn = None if self.solver is None else self.solver.turn
         name = self.game if turn is None else turn.job.name
         text = f"solving {name or 'the position'}"
@@ -185,17 +185,17 @@ class Watch:
         self.line.show(f"{text}: {stage_text(stage)}")
 
     def document(self) -> dict[str, Any]:
-        """Return what has become of the games to solve, for JSON; nothing if there was nothing to solve."""
+        """Return the counts of the games to solve, for JSON; nothing without a solver."""
         return {} if self.solver is None else {"solving": asdict(self.course)}
 
 
 def summary(course: Course) -> str:
-    """Return in words what has become of the games that were to be solved."""
+    """Return the counts of the games to solve, in words."""
     counts = (
         (course.solved, f"worked on for {duration(course.seconds)}"),
-        (course.known, "known before"),
-        (course.refused, "not to be solved"),
-        (course.out_of_time, "left when the time of --solve-total was over"),
+        (course.known, "solved before"),
+        (course.refused, "unsolvable"),
+        (course.out_of_time, "not begun within the time of --solve-total"),
     )
-    told = ", ".join(f"{number(count)} {what}" for count, what in counts if count)
-    return f"positions of {counted(course.asked, 'stopped game')} that no table holds: {told}"
+    parts = ", ".join(f"{number(count)} {what}" for count, what in counts if count)
+    return f"positions of {counted(course.asked, 'stopped game')} that no table holds: {parts}"

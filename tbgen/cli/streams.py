@@ -1,4 +1,4 @@
-"""What connects a command with the process that runs it: standard streams, also closed ones, and signals."""
+"""The standard streams and signals of a command's process; standard streams may be closed."""
 
 import io
 import json
@@ -17,8 +17,8 @@ from tbgen.errors import TbgenError
 from tbgen.system.signals import TERMINATIONS, has_come, send_to_main
 
 _READ_BYTES: Final = 1 << 16
-_AGAIN: Final = 0.05
-"""Seconds after which a signal that was lost is sent again."""
+_RESEND_SECONDS: Final = 0.05
+"""Time after which a lost signal is sent again."""
 
 
 class TerminationError(KeyboardInterrupt):
@@ -30,7 +30,7 @@ class TerminationError(KeyboardInterrupt):
 
 
 def raise_terminations() -> None:
-    """Raise :class:`TerminationError` on its signals from now on, except those that the caller ignores."""
+    """Raise :class:`TerminationError` on termination signals from now on, except on ignored ones."""
     for number in TERMINATIONS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise_termination)
@@ -42,36 +42,36 @@ def _raise_termination(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _send_again(lost: "sys.UnraisableHookArgs") -> None:
-    """Send a signal again that came where Python drops exceptions, as while an object is deleted."""
+    """Send a signal again if it came where Python drops exceptions, such as in the deletion of an object."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
         number = getattr(lost.exc_value, "number", signal.SIGINT)
-        Timer(_AGAIN, send_to_main, (number,)).start()
+        Timer(_RESEND_SECONDS, send_to_main, (number,)).start()
     else:
         sys.__unraisablehook__(lost)
 
 
 class ClosedOutput(io.TextIOBase):
-    """Stands in for a standard output that is closed."""
+    """Replaces a standard output that is closed."""
 
     def write(self, _text: str) -> NoReturn:
-        """Refuse.
+        """Report that standard output is closed.
 
         :raises TbgenError: always.
         """
-        raise TbgenError("standard output is closed, so the answer has nowhere to go: open or redirect it")
+        raise TbgenError("standard output is closed, so the answer cannot be printed: open or redirect it")
 
 
 def prepare_streams() -> None:
-    """Put something in the place of closed streams, where Python has None, and let others take any text."""
+    """Replace closed streams, which Python sets to None, and let the open ones accept any text."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            # Else the next file opened, maybe a table, gets the number that libraries print to.
+            # Otherwise the next opened file, perhaps a table, gets the descriptor that libraries print to.
             os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A player's name must not stop an answer, and lines end as they do on other systems.
+            # Any player's name can be printed, and lines end alike on all systems.
             stream.reconfigure(errors="backslashreplace", newline="\n")
     if sys.stdout is None:
         sys.stdout = ClosedOutput()
@@ -89,28 +89,28 @@ def check_output() -> None:
 
 
 def print_json(document: Any, indent: int | None = 2) -> None:
-    """Print one document on stdout, as :func:`json_text` has it."""
+    """Print one document on stdout in the form of :func:`json_text`."""
     print(json_text(document, indent), flush=True)
 
 
 def json_text(document: Any, indent: int | None = 2) -> str:
-    """Return one document; scores, paths and materials in it become texts."""
+    """Return a document as JSON; scores, paths and materials in it become strings."""
     return json.dumps(document, indent=indent, default=str)
 
 
 def error_document(fen: str, error: TbgenError) -> dict[str, Any]:
-    """Return what is said of a position, as it was named, about which there is an error only."""
+    """Return the JSON document about a position with an error; ``fen`` is the position's text as entered."""
     return {"fen": fen, "error": str(error), "code": error.code}
 
 
 def fields(of: object, *names: str, **others: str) -> dict[str, Any]:
-    """Return attributes of an object for a document: those that it calls the same, and by key the others."""
+    """Return attributes of an object for a document: ``names`` as they are, ``others`` as key=attribute."""
     attributes = {name: name for name in names} | others
     return {key: getattr(of, name) for key, name in attributes.items()}
 
 
 def say(sentence: str) -> None:
-    """Print a sentence on stderr after all that was printed on stdout, as far as either can be written."""
+    """Print a sentence on stderr after flushing stdout; ignore streams that cannot be written."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -122,17 +122,17 @@ def say(sentence: str) -> None:
 
 
 def discard(descriptor: int) -> None:
-    """Send what is left for a descriptor nowhere: the interpreter would complain when it flushes."""
+    """Redirect a descriptor to nowhere, so that the interpreter's last flush does not fail."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def batches_of_lines(most: int) -> Iterator[list[str]]:
-    """Yield the lines in lists of about ``most``, or of fewer where the next line is not there yet.
+    """Yield the lines of standard input in lists of about ``most``, fewer if the next line has not arrived.
 
-    Lines end with a line feed; a carriage return before it stays, and one elsewhere ends nothing.
-    A client that writes one line and waits gets its answer; one that writes many gets the answers together.
-    Bytes that are not UTF-8 become escapes; the mark that some editors put before the first line is left out.
+    A client that writes one line and waits gets its answer; a client that writes many lines gets the answers
+    together. Lines end with a line feed. A carriage return before it is kept, and one elsewhere ends no line.
+    Bytes that are not UTF-8 become escapes. A byte order mark before the first line is removed.
 
     :raises TbgenError: if standard input cannot be read.
     """
@@ -140,7 +140,7 @@ def batches_of_lines(most: int) -> Iterator[list[str]]:
         raise TbgenError("standard input is closed, so there are no positions to read: redirect it")
     try:
         descriptor = sys.stdin.fileno()
-    except io.UnsupportedOperation:  # an object in memory in its place
+    except io.UnsupportedOperation:  # a stream in memory, as in tests
         while lines := list(islice(sys.stdin, most)):
             yield lines
         return
@@ -154,8 +154,8 @@ def _arrived(descriptor: int, most: int) -> Iterator[list[str]]:
     decoder = getincrementaldecoder("utf-8-sig")("backslashreplace")
     lines, unfinished = [], ""
     while read := os.read(descriptor, _READ_BYTES):
-        *whole, unfinished = (unfinished + decoder.decode(read)).split("\n")
-        lines += whole
+        *complete, unfinished = (unfinished + decoder.decode(read)).split("\n")
+        lines += complete
         if len(lines) >= most or not has_come(descriptor):
             yield lines
             lines = []

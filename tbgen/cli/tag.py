@@ -1,4 +1,4 @@
-"""``tbgen tag``: results and points into PGN files."""
+"""``tbgen tag``: write results and points into PGN files."""
 
 import os
 import re
@@ -16,13 +16,13 @@ from tbgen.games.tagging import Tally
 from tbgen.system.files import make_directory
 from tbgen.text import counted
 
-_HELD: Final = 16 << 20
-"""Bytes of broken games that wait for one that is not, where what is written cannot be taken back."""
-_BLANK: Final = re.compile(rb"(?:\r\n|\n|\r){2}\Z")
+_MAX_HELD_BYTES: Final = 16 << 20
+"""Maximum size of the broken games held back until a good one follows, if written bytes cannot be undone."""
+_EMPTY_LINE: Final = re.compile(rb"(?:\r\n|\n|\r){2}\Z")
 
 
 class _UnreadableError(UsageError):
-    """No game can be read of all that were to go into a file."""
+    """None of the games for an output file can be read."""
 
 
 @command
@@ -35,31 +35,31 @@ def run(
 
     The tags are RMobilityResult, Points, RMobilityCutoff, RMobilityScoring, Komi (if it counts), the 50-move
     rule by which the game was refereed, and the basis of the result. The basis is the end of the game, or
-    tablebase for the exact value of a stopped game. If the accrued score counts as the result, the basis is
-    played if no table can hold the final position, or table missing if a table could. With --rules wg these
-    tags begin with WGMobility.
+    "tablebase" for the exact value of a stopped game. If the accrued score counts as the result, the basis is
+    "played" if no table can hold the final position, or "table missing" if a table could. With --rules wg the
+    names of these tags begin with WGMobility.
 
-    With --syzygy the basis is syzygy, and the result G0.0, if Syzygy files tell that a side can force mate.
-    If they tell that nobody can, the value is bounded by -G0.5 and G0.5.
+    With --syzygy the basis is "syzygy", and the result G0.0, if Syzygy files show that a side can force mate.
+    If they show that nobody can, the value is bounded by -G0.5 and G0.5.
 
-    With --solve these positions are solved as by tbgen solve. The basis is then solved for an exact value,
-    and bounded if an interval is proved whose scores all give the same points; the result is then the score
-    of the interval that is nearest to the accrued score. If the points differ and the accrued score is
-    outside the interval, this score counts too, with the basis nearest bound, and is not proven. The tag
-    RMobilityBounds has every interval.
+    With --solve the positions that no table holds are solved as by tbgen solve. The basis is then "solved"
+    for an exact value. It is "bounded" for a proved interval whose scores all give the same points; the
+    result is then the score in the interval nearest to the accrued score. If the points differ and the
+    accrued score is outside the interval, the nearest score in the interval counts too, with the basis
+    "nearest bound", and is not proven. The tag RMobilityBounds has every interval.
 
     The tag RMobilityDoubts says what is doubtful about a game, such as truncated (docs/referee.md has the
     list). A truncated game that nobody has won is published as played, since its last position is not known,
-    and so is one that both sides have lost (0-0).
+    and so is a game that both sides have lost (0-0).
 
     Existing tags of these names are replaced. Everything else stays byte for byte, the classical Result
     included. Games that cannot be read are reported and copied unchanged. If there are no other games,
     nothing is written (except that standard output, a device or a pipe gets such games once they exceed 16
     MiB).
 
-    The games of several files, or of patterns such as "round*.pgn", go into OUT in this order; if OUT is a
-    directory, or ends in a slash, those of each file into a file of its name there. With several files in,
-    OUT must not be a file that is there already.
+    The games of several files, or of patterns such as "round*.pgn", go into OUT in this order. If OUT is a
+    directory, or ends in a slash, the games of each file go into a file of the same name there. With several
+    input files, OUT must not be an existing file.
 
     IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is accepted;
     OUT is compressed if its name ends in .gz, .bz2, .xz or .zst. OUT gets its name when it is complete.
@@ -72,15 +72,15 @@ def run(
       zcat games.pgn.gz | tbgen tag - - | less
       tbgen tag games.pgn tagged.pgn --solve --solve-results results.jsonl
 
-    :param names: the games, and last the file for the tagged games, which may be the only IN itself; or a
-        directory
+    :param names: files of games, and last the file for the tagged games, or a directory; with one IN, OUT may
+        be the same file
     :param json: print counts of the games as one JSON document, instead of a line on stderr
     """
     if len(names) < 2:
         raise UsageError("name files to tag, and last the one to write; see: tbgen tag --help")
     sources, target = matching(names[:-1]), names[-1]
     if json and target == "-":
-        raise UsageError("--json prints to standard output, where the games go too: name a file for them")
+        raise UsageError("--json prints to standard output, where the games go too: name a file for games")
     outputs = _outputs(sources, target)
     code = 0
     with adjudication.adjudicating(sources) as work:
@@ -102,9 +102,9 @@ def run(
 
 
 def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
-    """Return the files to write, and the files whose games go there.
+    """Return for each file to write the files whose games go there.
 
-    :raises UsageError: if there is none to be written.
+    :raises UsageError: if the target cannot hold the games.
     :raises TbgenError: if a directory cannot be made.
     """
     if target.endswith((os.sep, "/")):
@@ -115,37 +115,37 @@ def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
             raise UsageError(f"{target} is a directory: name files for it that have different names")
         return outputs
     if len(sources) > 1 and os.path.isfile(target):
-        raise UsageError(f"{target} is there already: name a new file for the games of several, or remove it")
+        raise UsageError(f"{target} exists already: name a new file for the games of several, or remove it")
     return {target: sources}
 
 
 def _tag(sources: list[str], target: str, work: Adjudication) -> None:
-    """Write the games of some files with their tags into one.
+    """Write the games of some files with their tags into one file.
 
     :raises _UnreadableError: if no game can be read.
     """
     held: list[bytes] = []
-    size, room = 0, _HELD if is_stream(target) else 0
+    size, most = 0, _MAX_HELD_BYTES if is_stream(target) else 0
     tally, games, broken = work.tally, work.tally.games, work.tally.broken
     with writing(target) as sink:
         for data in _joined(sources, work):
             held.append(data)
             size += len(data)
-            if tally.games > games or size > room:  # else there may be nothing to write
+            if tally.games > games or size > most:  # otherwise no game may be readable
                 sink.write(b"".join(held))
                 held.clear()
         if tally.broken > broken and tally.games == games:
             what = {1: "standard input" if sources == ["-"] else sources[0]}.get(len(sources), "these files")
-            fate = "they went on as they are" if size > room > 0 else "so nothing is written"
+            fate = "so all were copied unchanged" if size > most > 0 else "so nothing is written"
             raise _UnreadableError(f"no game of {what} can be read, {fate}")
         sink.write(b"".join(held))
 
 
 def _joined(sources: list[str], work: Adjudication) -> Iterator[bytes]:
-    """Yield the bytes of the tagged games of some files, with an empty line between those of two files."""
+    """Yield the bytes of the tagged games of some files, with an empty line between two files."""
     end = b""
     for source in sources:
-        gap = b"" if not end or _BLANK.search(end) else b"\n\n"[end.endswith(b"\n") :]
+        gap = b"" if not end or _EMPTY_LINE.search(end) else b"\n\n"[end.endswith(b"\n") :]
         for game in work.games(source, "left as it is"):
             yield gap + game.data
             gap, end = b"", game.data[-4:]

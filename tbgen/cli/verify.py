@@ -36,13 +36,13 @@ def run(
     """Check the digests of tables, then prove every value and depth in them.
 
     The proof generates the moves of every position, for every accrued score, independently of the program
-    that built the tables. A table rests on its sub-tables, so these are proved first. Without materials, all
-    tables of the directory are proved. During the proof, packed tables of five men that others rest on have
-    plain copies beside the tables, a few hundred MiB each, if there is room for them. If the proof takes
-    long, the command first prints its time and memory.
+    that built the tables. A table depends on its sub-tables, so these are proved first. Without materials,
+    all tables of the directory are proved. During the proof, packed tables of five men that are sub-tables
+    have plain copies beside the tables, a few hundred MiB each, if there is space on disk. If the proof will
+    take long, the command first prints an estimate of its time and memory.
 
-    With --proofs FILE, each proved table is added to a list. A table of the list is read and compared with
-    its digest, and not proved again. So an interrupted run can be resumed, also on another machine.
+    With --proofs FILE, each proved table is added to a list. Tables in this list are only checked against
+    their digests and not proved again, so an interrupted run can be resumed, also on another machine.
 
     \b
     For example:
@@ -133,7 +133,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _raise_failure(proofs: list[TableProof]) -> None:
-    """Raise what is worst: a wrong table, else one that cannot be read, else a missing one."""
+    """Raise the worst error: a wrong table, else a table that cannot be read, else a missing table."""
     failed = [proof for proof in proofs if not proof.proved]
     if not failed:
         return

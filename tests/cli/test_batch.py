@@ -100,7 +100,7 @@ def test_results_are_kept(cells: Cells, file: Path, tmp_path: Path, capsys: Capt
     stops = {document["fen"]: document.get("stopped_by") for document in documents}
     assert (len(documents), stops[f"{WALL} G3.0"]) == (5, "interrupted")
     assert told[-2:] == [
-        f"tbgen: what has been proved is in {kept}: the same command goes on from there",
+        f"tbgen: the proved results are in {kept}: the same command continues from there",
         "tbgen: interrupted",
     ]
     cells.interrupted_after = 10**9

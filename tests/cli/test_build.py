@@ -43,7 +43,7 @@ def test_the_log(tmp_path: Path, capsys: Capture) -> None:
 def test_the_log_of_a_table_that_takes_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(progress, "_ELSEWHERE", 0.0)
+    monkeypatch.setattr(progress, "_LOG_SECONDS", 0.0)
     assert main(["build", "KvK", "--dir", str(tmp_path)]) == 0
     lines = logged(capsys.readouterr().err)
     left = r"(about [\d.]+ s left|taking longer than estimated)"
@@ -55,7 +55,7 @@ def test_the_log_of_a_table_that_takes_long(
 
 def test_stages_that_are_counted_show_their_number(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """The first layer is number 0."""
-    monkeypatch.setattr(progress, "_ELSEWHERE", 0.0)
+    monkeypatch.setattr(progress, "_LOG_SECONDS", 0.0)
     journal = Journal(Path("tables"), quiet=True)
     journal.begin(Material.parse("KBvK"), 1, 1, 60.0)
     for stage, done, total in (("layer", 0, 0), ("layer", 7, 0), ("phases", 0, 24), ("writing", None, 0)):
@@ -111,7 +111,8 @@ def test_the_command(tmp_path: Path, three_men: Path, capsys: Capture) -> None:
     assert title.split() == ["material", "positions", "layers", "longest", "time", "size"]
     assert first.split()[:5] == ["KvK", "924", "32", "14", "plies"]
     assert second.startswith("KBvK ")
-    assert logged_answer(capsys, *words) == f"nothing to build: the tables asked for are in {tmp_path}\n"
+    nothing = f"nothing to build: the requested tables are already in {tmp_path}\n"
+    assert logged_answer(capsys, *words) == nothing
     assert len(logged_answer(capsys, *words, "--force").splitlines()) == 2
     assert digest(tmp_path, "KBvK") == digest(three_men, "KBvK")
 

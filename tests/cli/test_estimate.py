@@ -27,7 +27,7 @@ def test_a_position(capsys: Capture, tmp_path: Path) -> None:
 def test_promotions_beside_two_pieces(capsys: Capture, tmp_path: Path) -> None:
     words = "solve", "k7/7P/8/8/8/8/r7/K6R w", "--estimate", "--dir", str(tmp_path)
     lines = answer(capsys, *words).splitlines()
-    assert lines[2].startswith("          and at last to 4 of five mobile men: 1")
+    assert lines[2].startswith("          and finally to 4 of five mobile men: 1")
     assert lines[2].endswith(" each")
 
 

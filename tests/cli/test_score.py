@@ -79,7 +79,7 @@ def test_several_files_processes_and_scorings(capsys: Capture) -> None:
     assert standings(capsys, MATCH, KOMI, "--scoring", "winner", "--jobs", "2") == alone
     out, told = said(capsys, 0, "score", MATCH, KOMI, "--json")
     assert json.loads(out)["scoring"] == "exponential"
-    assert told == ["tbgen: the games have tags of several scorings; they are scored exponentially"]
+    assert told == ["tbgen: the tags of the games name several scorings; all games are scored exponentially"]
 
 
 def test_broken_games_are_left_out(capsys: Capture, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_players_without_a_name(capsys: Capture, tmp_path: Path) -> None:
     out, told = said(capsys, 0, "score", *paths, "--json")
     names = [player["name"] for player in json.loads(out)["players"]]
     assert names == ["B", *(f"? ({path} 1, White)" for path in paths)]
-    assert told == ["tbgen: 2 players without a name: each counts as a player of its own"]
+    assert told == ["tbgen: 2 players without a name: each counts as a different player"]
 
 
 def test_the_order_of_tcec_shows_what_it_looks_at(capsys: Capture) -> None:

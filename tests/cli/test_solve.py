@@ -239,7 +239,7 @@ def test_how_far_it_has_come(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -
         return GIVEN
 
     monkeypatch.setattr(solver, "solve", solve)
-    monkeypatch.setattr("tbgen.cli.progress._ELSEWHERE", 0.0)
+    monkeypatch.setattr("tbgen.cli.progress._LOG_SECONDS", 0.0)
     assert main(["solve", LOCKED]) == 0
     assert [line[20:] for line in capsys.readouterr().err.splitlines()] == [
         "between -G4.5 and G2.0, 1 cell solved",
@@ -313,4 +313,4 @@ def test_syzygy_files(capsys: Capture, tmp_path: Path) -> None:
     text = answer(capsys, *words, "--syzygy", str(DATA / "syzygy"))
     assert "value           -G0.0  (Black holds it)" in text
     assert "depth           not known" in text
-    assert text.endswith("nothing more is known of what follows\n")
+    assert text.endswith("the play that follows is not known\n")

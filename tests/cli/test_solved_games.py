@@ -35,7 +35,7 @@ REFUSED = (
     "tbgen: game 4, line 22: the position cannot be solved: "
     "the position has castling rights: cells are solved without them"
 )
-SUMMARY = "tbgen: positions of 3 stopped games that no table holds: 2 worked on for ..., 1 not to be solved"
+SUMMARY = "tbgen: positions of 3 stopped games that no table holds: 2 worked on for ..., 1 unsolvable"
 
 
 BOUNDS = {"lower": "G5.0", "upper": "G4.0"}
@@ -159,7 +159,7 @@ def test_budgets(cells: Cells, place: Path, capsys: Capture) -> None:
     assert cells.budgets[0].seconds == 120.0
     assert all(0 < budget.seconds <= 120.0 for budget in cells.budgets)
     _, told = said(capsys, 0, *words, "--solve-total", "0.000000001s")
-    assert told[-2].endswith(": 1 not to be solved, 2 left when the time of --solve-total was over")
+    assert told[-2].endswith(": 1 unsolvable, 2 not begun within the time of --solve-total")
 
 
 @pytest.mark.parametrize("jobs", ["1", *exhaustive(["2"])])
@@ -173,7 +173,7 @@ def test_an_interrupted_run_is_carried_on(cells: Cells, place: Path, jobs: str, 
     cells.interrupted_after = 4
     assert said(capsys, 130, *words, "--solve-results", kept)[1] == [
         "tbgen: game 9 (A - B): the value is between G5.0 and G1.0 by what is proved so far",
-        f"tbgen: what has been proved is in {kept}: the same command goes on from there",
+        f"tbgen: the proved results are in {kept}: the same command continues from there",
         "tbgen: interrupted",
     ]
     assert (place / "out.pgn").read_text() == "old"
@@ -184,7 +184,7 @@ def test_an_interrupted_run_is_carried_on(cells: Cells, place: Path, jobs: str, 
     _, told = said(capsys, 0, *words, "--solve-results", kept)
     assert len(before) == 4
     assert len(cells.asked) == len(set(cells.asked)) == 6
-    assert "2 worked on for ..., 4 known before" in without_times(told)[0]
+    assert "2 worked on for ..., 4 solved before" in without_times(told)[0]
     carried_on = (place / "out.pgn").read_bytes()
     said(capsys, 0, *words)
     assert (place / "out.pgn").read_bytes() == carried_on
@@ -225,7 +225,7 @@ def test_an_interrupted_adjudication_says_what_is_proved(cells: Cells, place: Pa
 
 def test_progress(cells: Cells, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """Positions are solved before the games are gone through, as far as these can be read twice."""
-    monkeypatch.setattr("tbgen.cli.progress._ELSEWHERE", 0.0)
+    monkeypatch.setattr("tbgen.cli.progress._LOG_SECONDS", 0.0)
     names = [str(place / name) for name in ("in.pgn", "out.pgn", "again.pgn")]
 
     def told(*words: str) -> list[str]:

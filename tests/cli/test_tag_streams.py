@@ -40,9 +40,9 @@ def test_a_stream_gets_what_would_take_too_much_memory(
     source.write_bytes(data := BROKEN.encode() * 3)
     for room, out, fate in (
         (len(data), b"", "so nothing is written"),
-        (len(data) - 1, data, "they went on as they are"),
+        (len(data) - 1, data, "so all were copied unchanged"),
     ):
-        monkeypatch.setattr(tag, "_HELD", room)
+        monkeypatch.setattr(tag, "_MAX_HELD_BYTES", room)
         assert main(["tag", str(source), "-", "--jobs", "1"]) == 2
         output = capsysbinary.readouterr()
         assert output.out == out

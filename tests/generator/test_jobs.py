@@ -246,7 +246,7 @@ def test_an_interrupted_command(
     assert main(["build", "--men", "3", "--dir", str(empty)]) == 130
     *_, sums, last = capsys.readouterr().err.splitlines()
     assert last == "tbgen: interrupted"
-    goes_on = "the same command, without --force, goes on from there"
+    goes_on = "the same command, without --force, continues from there"
     assert re.search(rf"stopped: 4 of 5 tables built in .*; {goes_on}$", sums)
 
 
@@ -270,4 +270,4 @@ def test_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
         sentence = failure(capsys, 2, "build", "KvK", "--jobs", jobs)
         assert f"expected a whole number from 1 to 512, not {jobs}" in sentence
     words = ["build", "KvK", "--scheduler", "tcp://nobody:1", "--jobs", "2"]
-    assert "--jobs means nothing with --scheduler" in failure(capsys, 2, *words)
+    assert "--jobs has no effect with --scheduler" in failure(capsys, 2, *words)

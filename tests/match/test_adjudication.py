@@ -138,7 +138,7 @@ def test_tables_stop_a_game_as_soon_as_they_hold_it(
         assert last_words(game) == "End by adjudication: tablebase"
     assert expected != GScore.of_board(after)
     assert f"{expected} {{adjudication: tablebase}}" in output.out
-    assert "4 adjudications played on, as the tables say" in output.err
+    assert "4 adjudications verified by best play" in output.err
     assert tagged(pgn, own) == pgn.read_bytes()
     pgn.unlink()
     more = ("--play-on", "--json", "--maxmoves", "3", "--verify-adjudications", "1")

@@ -51,7 +51,7 @@ def test_an_event_goes_on_from_its_games(tmp_path: Path, capsys: pytest.CaptureF
         games = played(pgn, "--rounds", "2")
         assert [game.tags["Round"] for game in games] == ["1.1.1", "1.1.2", "2.1.1", "2.1.2"]
         kept = 3 if torn > text.index("[Event", third + 10) else 2
-        assert f"{kept} games found, the event goes on" in capsys.readouterr().err
+        assert f"{kept} games found, the event continues" in capsys.readouterr().err
         assert pgn.read_text()[: third - 1] == text[: third - 1]
     finished = pgn.read_bytes()
     pgn.write_bytes(finished.rstrip())  # as an editor may leave it

@@ -173,7 +173,7 @@ def test_an_interrupted_event_leaves_nothing_running(number: int, code: int, tmp
         running.send_signal(number)
         found, told = end(running)
     assert found == code
-    assert "the same command goes on from there" in told
+    assert "the same command continues from there" in told
     assert all(gone(process) for process in engines)
     assert len(games_of(pgn)) >= 3
 
